@@ -1,0 +1,18 @@
+"""Options that several verbs share, each described once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+Out = Annotated[Path | None, typer.Option("--out", help="Folder to write to.", metavar="DIR")]
+Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the spec.", metavar="KEY=VALUE")]
+Device = Annotated[
+    str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N. What is asked for is what runs.")
+]
+Timeout = Annotated[float | None, typer.Option("--timeout", help="Limit of each child, in seconds.", min=1)]

@@ -1,0 +1,67 @@
+"""The one funnel: whatever escapes a verb becomes a message and an exit code here, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+import typer
+
+from exporter.errors import ExitCode, ExporterError
+
+#: A verb takes its options as parameters and returns its exit code.
+Verb: TypeAlias = Callable[..., ExitCode]
+
+#: What typer raises for a wrong command line; it brings its own copy of click in newer versions.
+_COMMAND_LINE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
+_ABORT = (KeyboardInterrupt, typer.Abort)
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
+    """Run the command line and leave the process with its exit code."""
+    command = typer.main.get_command(app)
+    as_json, debug = "--json" in arguments, "--debug" in arguments
+    try:
+        status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
+        code = int(status) if isinstance(status, int) else ExitCode.PASSED
+    except _ABORT:
+        code = _say({"what": "interrupted", "where": "", "hint": "", "exit": ExitCode.INTERRUPTED}, as_json)
+    except _COMMAND_LINE_ERROR as error:
+        where = error.ctx.command_path if error.ctx else "exporter"
+        hint = f"see {where} --help"
+        code = _say({"what": error.format_message(), "where": where, "hint": hint, "exit": ExitCode.USAGE}, as_json)
+    except ExporterError as error:
+        if debug:
+            traceback.print_exc()
+            sys.stderr.write(getattr(error, "details", ""))
+        code = _say({"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}, as_json)
+    except BrokenPipeError:  # the reader of our output left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = ExitCode.PASSED
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        what = f"a bug of ours: {type(error).__name__}: {error}"
+        hint = "run it again with --debug and send us what it prints"
+        code = _say({"what": what, "where": _last_frame(error), "hint": hint, "exit": ExitCode.BUG}, as_json)
+    sys.exit(int(code))
+
+
+def _say(error: dict[str, Any], as_json: bool) -> int:
+    if as_json:
+        sys.stdout.write(json.dumps({"error": error}) + "\n")
+    else:
+        where = f"{error['where']}: " if error["where"] else ""
+        sys.stderr.write(f"error: {where}{error['what']}\n")
+        if error["hint"]:
+            sys.stderr.write(f"  hint: {error['hint']}\n")
+    return int(error["exit"])
+
+
+def _last_frame(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""

@@ -1,0 +1,100 @@
+"""What can go wrong, and how a process says so.
+
+    ExporterError                       what / where / hint, and an exit code
+    ├── UsageError              2       the command line, a spec, a recipe or an input file is wrong
+    ├── EnvironmentLacks        3       this machine cannot do what was asked (no GPU, no engine, no package)
+    ├── ModelError              4       the model cannot be exported
+    │   ├── ChildFailed         4       a child raised something that is not one of ours
+    │   ├── ChildCrashed        4       a child died by a signal
+    │   ├── ChildTimedOut       4       a child ran past its time limit
+    │   └── ChildOutOfMemory    4       a child grew past its memory limit
+    └── BundleError             5       the bundle is damaged, tampered with or not trusted
+
+Everything else that escapes is a bug of ours and exits 70. `KeyboardInterrupt` exits 130.
+The gate's own "no" (exit 1) is a verdict, not an exception.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """The contract of every verb. Of several, the highest of 5, 4, 3, 1 wins."""
+
+    PASSED = 0
+    REFUSED = 1
+    USAGE = 2
+    ENVIRONMENT = 3
+    MODEL = 4
+    BUNDLE = 5
+    BUG = 70
+    INTERRUPTED = 130
+
+
+class ExporterError(Exception):
+    """A mistake that a user can mend.
+
+    `what` is wrong, `where` (a path, a line, a key) and what to do about it (`hint`).
+    """
+
+    exit_code = ExitCode.BUG
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" if self.where else self.what
+
+
+class UsageError(ExporterError):
+    """The command line, a spec, a recipe or an input file is wrong."""
+
+    exit_code = ExitCode.USAGE
+
+
+class EnvironmentLacks(ExporterError):
+    """This machine cannot do what was asked."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+
+class ModelError(ExporterError):
+    """The model cannot be exported."""
+
+    exit_code = ExitCode.MODEL
+
+
+class ChildFailed(ModelError):
+    """A child raised an exception that is not ours; `details` holds its traceback."""
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "", details: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.details = details
+
+
+class ChildCrashed(ChildFailed):
+    """A child died by a signal; `details` holds the end of its standard error."""
+
+
+class ChildTimedOut(ChildFailed):
+    """A child ran past its time limit and was killed."""
+
+
+class ChildOutOfMemory(ChildFailed):
+    """A child grew past its memory limit and was killed."""
+
+
+class BundleError(ExporterError):
+    """The bundle is damaged, tampered with or not trusted."""
+
+    exit_code = ExitCode.BUNDLE
+
+
+#: The classes a child may name in its answer; the parent raises the same one again.
+BY_NAME: dict[str, type[ExporterError]] = {
+    kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError)
+}

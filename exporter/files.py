@@ -1,0 +1,185 @@
+"""Writing so that nothing is ever half there: a temporary sibling, fsync, rename.
+
+A reader sees the old content or the new, whatever interrupts the writer. Also hashing and safe relative paths.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from exporter.errors import BundleError, EnvironmentLacks, UsageError
+
+#: Prefix of temporary siblings; what bears it was left by a writer that died and may be deleted.
+TEMPORARY = ".tmp-"
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn an `OSError` of writing to `path` into an error that says what to do."""
+    try:
+        yield
+    except OSError as error:
+        where = str(path)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise EnvironmentLacks(
+                f"no room to write: {error.strerror}",
+                where=where,
+                hint="free space, or choose another folder with --out",
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise UsageError(
+                f"cannot write here: {error.strerror}", where=where, hint="choose a folder you may write to with --out"
+            ) from error
+        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
+            raise UsageError(
+                f"cannot write here: {error.strerror}", where=where, hint="choose another --out"
+            ) from error
+        raise
+
+
+def fsync_path(path: Path) -> None:
+    """Flush one file or folder entry to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def fsync_tree(folder: Path) -> None:
+    """Flush every file of a folder, and the folders themselves."""
+    for path in sorted(folder.rglob("*")):
+        fsync_path(path)
+    fsync_path(folder)
+
+
+@contextmanager
+def sibling(path: Path) -> Iterator[Path]:
+    """Yield a fresh temporary path beside `path`, removed afterwards if it is still there.
+
+    What earlier writers of the same path left when they were killed is removed first.
+    """
+    with translated(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(f"{TEMPORARY}{path.name}-*"):
+            if not _alive(left.name.rsplit("-", 2)[-2]):
+                remove(left)
+    temporary = path.with_name(f"{TEMPORARY}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        with translated(path):
+            yield temporary
+    finally:
+        remove(temporary)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` by `content`, at once or not at all.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+        EnvironmentLacks: the disk is full.
+    """
+    with sibling(path) as temporary:
+        with temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+        fsync_path(path.parent)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace `path` by the readable JSON of `value`: keys sorted, two spaces, one newline at the end."""
+    write_bytes(path, readable_json(value))
+
+
+def readable_json(value: Any) -> bytes:
+    """The one way we lay out JSON files; NaN and infinity are refused with a `ValueError`."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return (text + "\n").encode()
+
+
+def canonical_json(value: Any) -> bytes:
+    """The form whose sha256 is a digest: keys sorted, separators `,` and `:`, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def sha256_bytes(content: bytes) -> str:
+    """Hex sha256 of some bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """Hex sha256 of a file, read in pieces."""
+    with path.open("rb") as stream:
+        digest = hashlib.sha256()
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def safe_relative(name: str, where: str) -> PurePosixPath:
+    """Return `name` as a path that stays below the folder it is read against.
+
+    Raises:
+        BundleError: it is absolute, climbs out, or is not in its plain form.
+    """
+    path = PurePosixPath(name)
+    plain = path.as_posix() == name and "\\" not in name and "\0" not in name
+    if not plain or path.is_absolute() or ".." in path.parts or not path.parts:
+        raise BundleError(f"unsafe path {name!r}", where=where, hint="do not use this bundle; ask for a fresh one")
+    return path
+
+
+def replace_folder(temporary: Path, final: Path) -> None:
+    """Put a finished folder in the place of an earlier one, which a reader or a kill never finds missing.
+
+    POSIX cannot rename a folder onto a full one, so the two are exchanged in one step (`renameat2`, Linux 3.15).
+    Where the file system cannot, the earlier one moves aside for the moment between two renames.
+    """
+    fsync_tree(temporary)
+    if not final.exists():
+        temporary.rename(final)
+    elif not _exchange(temporary, final):
+        aside = final.with_name(f"{TEMPORARY}{final.name}-{os.getpid()}-{secrets.token_hex(4)}")
+        final.rename(aside)
+        temporary.rename(final)
+        remove(aside)
+    fsync_path(final.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two paths atomically; false where this system or file system has no such call."""
+    exchange, at_fdcwd = 2, -100  # RENAME_EXCHANGE and AT_FDCWD, linux/fs.h and fcntl.h
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if renameat2 is None:
+        return False
+    return bool(renameat2(at_fdcwd, os.fsencode(one), at_fdcwd, os.fsencode(other), exchange) == 0)

@@ -1,0 +1,1 @@
+"""What is exported: the frozen `Spec`, read from YAML or from the command line."""

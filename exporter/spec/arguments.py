@@ -1,0 +1,95 @@
+"""A spec from the command line: `--input image=float32[batch,3,224,224] --dim batch=1..8 --values 'ids=…'`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from exporter.errors import UsageError
+from exporter.spec.model import Spec
+from exporter.spec.read import validate
+
+_INPUT = re.compile(r"^([A-Za-z_]\w*)=(\w+)\[([^\]]*)\]$")
+_DIM = re.compile(r"^([A-Za-z_]\w*)=(\d+)\.\.(\d+)(?:/(\d+))?$")
+
+
+def parse_input(text: str) -> tuple[str, dict[str, Any]]:
+    """Parse `name=dtype[dim,dim,…]`; an empty bracket is a scalar.
+
+    Raises:
+        UsageError: it has another form.
+    """
+    match = _INPUT.match(text)
+    if not match:
+        raise UsageError(
+            f"'{text}' is not name=dtype[dim,dim,…]",
+            where="--input",
+            hint="e.g. --input image=float32[batch,3,224,224]",
+        )
+    name, dtype, inside = match.groups()
+    parts = [part.strip() for part in inside.split(",")] if inside.strip() else []
+    return name, {"dtype": dtype, "shape": [int(part) if part.isdigit() else part for part in parts]}
+
+
+def parse_dim(text: str) -> tuple[str, dict[str, int]]:
+    """Parse `name=min..max` or `name=min..max/multiple`; the typical size lies in the middle, at most 8.
+
+    Raises:
+        UsageError: it has another form, or min is greater than max.
+    """
+    match = _DIM.match(text)
+    if not match:
+        raise UsageError(
+            f"'{text}' is not name=min..max", where="--dim", hint="e.g. --dim batch=1..8, or seq=32..512/32"
+        )
+    name = match.group(1)
+    low, high, multiple = int(match.group(2)), int(match.group(3)), int(match.group(4) or 1)
+    if low > high:
+        raise UsageError(f"min ({low}) is greater than max ({high})", where=f"--dim {text}", hint="swap them")
+    middle = min((low + high) // 2, max(low, 8 * multiple)) if multiple else low
+    typical = max(low, middle // multiple * multiple) if multiple else low
+    return name, {"min": low, "typical": typical, "max": high, "multiple_of": multiple}
+
+
+def spec_from_arguments(
+    model: str,
+    inputs: Sequence[str],
+    dims: Sequence[str],
+    values: Sequence[str],
+    settings: dict[str, Any],
+) -> Spec:
+    """Build the same `Spec` that a YAML file would give; `settings` are its other keys.
+
+    Raises:
+        UsageError: an argument has the wrong form, is given twice, or names no input.
+    """
+    if not inputs:
+        raise UsageError(
+            "a model needs its inputs",
+            where="--input",
+            hint="e.g. --input image=float32[batch,3,224,224] --dim batch=1..8",
+        )
+    described = _unique("--input", [parse_input(text) for text in inputs])
+    for text in values:
+        name, _, what = text.partition("=")
+        if name not in described:
+            raise UsageError(
+                f"no input is called '{name}'", where=f"--values {text}", hint=f"inputs: {', '.join(described)}"
+            )
+        described[name]["values"] = what
+    for one in described.values():
+        if "values" not in one and not str(one["dtype"]).startswith(("float", "bfloat")):
+            one["values"] = "integers(0,2)"
+    content = {"model": model, "inputs": described, "dims": _unique("--dim", [parse_dim(text) for text in dims])}
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", model.partition(":")[2] or model).strip("-._") or "model"
+    return validate({"name": name, **content, **settings}, "command line")
+
+
+def _unique(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in result:
+            raise UsageError(f"'{name}' is given twice", where=option, hint="give each once")
+        result[name] = value
+    return result

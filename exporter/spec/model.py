@@ -1,0 +1,117 @@
+"""The spec: what is exported, and what is promised of it. Frozen; unknown keys are refused."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from exporter.tensors import DTYPES, TensorSpec
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+FormatName = Literal["pir", "pdmodel", "onnx"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_VALUES = re.compile(
+    rf"^(?:dataset|normal|uniform\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)"
+    r"|integers\(\s*(?:-?\d+|[A-Za-z_]\w*)\s*,\s*(?:-?\d+|[A-Za-z_]\w*)\s*\)|.+\.npy)$"
+)
+
+
+def _known_values(text: str) -> str:
+    if not _VALUES.match(text):
+        raise ValueError(f"'{text}' is none of: dataset, normal, uniform(a,b), integers(a,b), FILE.npy")
+    return text
+
+
+class Input(_Frozen):
+    """One input of `forward`; a word in `shape` is a named dim. `values` says what the cases are filled with."""
+
+    dtype: Literal[DTYPES]  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
+    shape: tuple[Annotated[int, Field(ge=1)] | Identifier, ...]
+    values: Annotated[str, AfterValidator(_known_values)] = "normal"
+
+    @model_validator(mode="after")
+    def _values_fit_dtype(self) -> Input:
+        if self.values == "normal" and not self.dtype.startswith(("float", "bfloat")):
+            raise ValueError(f"'values: normal' cannot fill {self.dtype}; say e.g. integers(0,10)")
+        return self
+
+
+class Dim(_Frozen):
+    """A named dimension: the sizes that the artifact must serve, and one that is usual."""
+
+    min: Annotated[int, Field(ge=1)]
+    typical: Annotated[int, Field(ge=1)]
+    max: Annotated[int, Field(ge=1)]
+    multiple_of: Annotated[int, Field(ge=1)] = 1
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Dim:
+        if self.min > self.max:
+            raise ValueError(f"min ({self.min}) is greater than max ({self.max})")
+        if not self.min <= self.typical <= self.max:
+            raise ValueError(f"typical ({self.typical}) is not between min ({self.min}) and max ({self.max})")
+        for name in ("min", "typical", "max"):
+            if getattr(self, name) % self.multiple_of:
+                raise ValueError(f"{name} ({getattr(self, name)}) is not a multiple of {self.multiple_of}")
+        return self
+
+
+class Waiver(_Frozen):
+    """An exemption: claims that match the pattern may fail until the end date, and every report says so."""
+
+    claim: Annotated[str, Field(min_length=1)]
+    reason: Annotated[str, Field(min_length=8)]
+    until: date
+
+
+class Spec(_Frozen):
+    """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
+
+    name: Name
+    version: Name | None = None
+    model: Reference
+    recipe: Reference | None = None
+    checkpoint: str | None = None
+    inputs: Annotated[dict[Identifier, Input], Field(min_length=1)]
+    dims: dict[Identifier, Dim] = {}
+    outputs: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None
+    formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] = ("pir", "pdmodel", "onnx")
+    engines: Annotated[tuple[Name, ...], Field(min_length=1)] = ("jit_load", "paddle_inference", "onnxruntime")
+    precisions: Annotated[tuple[Literal["fp32"], ...], Field(min_length=1)] = ("fp32",)
+    opset: Annotated[int, Field(ge=7, le=21)] | None = None
+    budget: Annotated[float, Field(gt=0, le=64)] = 4.0
+    golden_mb: Annotated[float, Field(gt=0)] = 64.0
+    seed: Annotated[int, Field(ge=0)] = 0
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = "auto"
+    targets: tuple[str, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Spec:
+        used = {dim for spec in self.inputs.values() for dim in spec.shape if isinstance(dim, str)}
+        if missing := sorted(used - set(self.dims)):
+            raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims")
+        if idle := sorted(set(self.dims) - used):
+            raise ValueError(f"dim '{idle[0]}' is described but no input uses it")
+        for field in ("outputs", "formats", "engines"):
+            listed = getattr(self, field) or ()
+            if len(set(listed)) != len(listed):
+                raise ValueError(f"{field} names something twice: {', '.join(listed)}")
+        if any(spec.values == "dataset" for spec in self.inputs.values()) and self.recipe is None:
+            raise ValueError("'values: dataset' needs a recipe to take the held-out data from")
+        return self
+
+    def input_specs(self) -> tuple[TensorSpec, ...]:
+        """The inputs in the order of the spec."""
+        return tuple(TensorSpec(name, one.dtype, tuple(one.shape)) for name, one in self.inputs.items())

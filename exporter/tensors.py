@@ -1,0 +1,103 @@
+"""Named tensors on their way between steps: what they are (`TensorSpec`), and safetensors in and out.
+
+`ml_dtypes` is not needed: bfloat16 appears only as the name of a dtype, never as a numpy array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporter.errors import BundleError, UsageError
+from exporter.files import sha256_bytes, write_bytes
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+    TensorMap = Mapping[str, Array]
+
+#: Dtype names that a spec may use; they are numpy's, and Paddle's, and ONNX's in lower case.
+DTYPES = (
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "bool",
+)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One input or output: its name, dtype and shape; a `str` in the shape is a named dim, `-1` is unknown."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+def digest(array: Array) -> str:
+    """Hex sha256 over dtype, shape and little-endian bytes: two tensors are the same if and only if it is."""
+    import numpy as np
+
+    # `ascontiguousarray` would turn a 0-D tensor into a 1-D one, so the shape is taken first.
+    header = f"{array.dtype.name}{list(array.shape)}".encode()
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return sha256_bytes(header + np.ascontiguousarray(little).tobytes())
+
+
+def save(path: Path, tensors: TensorMap, metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors as safetensors, atomically; the same tensors give the same bytes.
+
+    Raises:
+        UsageError, EnvironmentLacks: as :func:`exporter.files.write_bytes`.
+    """
+    import numpy as np
+    from safetensors.numpy import save as encode
+
+    # reshape: `ascontiguousarray` lifts 0-D to 1-D.
+    plain: dict[str, np.ndarray[Any, Any]] = {
+        name: np.ascontiguousarray(tensors[name]).reshape(tensors[name].shape) for name in sorted(tensors)
+    }
+    write_bytes(path, encode(plain, dict(metadata) if metadata else None))
+
+
+def load(path: Path) -> dict[str, Array]:
+    """Read a safetensors file whole.
+
+    Raises:
+        UsageError: no such file.
+        BundleError: it is not a whole safetensors file.
+    """
+    tensors, _ = load_with_metadata(path)
+    return tensors
+
+
+def load_with_metadata(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
+    """Read a safetensors file and the string metadata in its header; raises as :func:`load`."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise UsageError("no such file", where=str(path), hint="check the path; checkpoints are .safetensors files")
+    try:
+        with safe_open(str(path), framework="numpy") as reader:
+            names = list(reader.keys())
+            return {name: reader.get_tensor(name) for name in names}, dict(reader.metadata() or {})
+    except (SafetensorError, ValueError, OSError) as error:
+        raise BundleError(
+            f"not a whole safetensors file ({error})",
+            where=str(path),
+            hint="it may be truncated, or a pickle; write it again with safetensors",
+        ) from error

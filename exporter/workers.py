@@ -1,0 +1,294 @@
+"""Children: a step that needs Paddle or an engine runs in a process of its own, with limits.
+
+The request and the answer are plain JSON, written to files; tensors travel as safetensors whose paths stand in the
+request. A crash, a hang and an out-of-memory are results too, and say what the child was doing last::
+
+    answer = call("exporter.trace.child:export", {"model": "recipes.digits:build"}, Limits(seconds=300))
+
+The function named must take one dict and return one; in it, :func:`doing` says what comes next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from exporter.errors import (
+    BY_NAME,
+    ChildCrashed,
+    ChildFailed,
+    ChildOutOfMemory,
+    ChildTimedOut,
+    ExitCode,
+    ExporterError,
+)
+
+Json: TypeAlias = dict[str, Any]
+OnEvent: TypeAlias = Callable[[Json], None]
+
+_EVENTS = "EXPORTER_EVENTS_FD"
+_TAIL = 4000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`seconds` of wall time and `megabytes` of resident memory, children of the child included."""
+
+    seconds: float = 600.0
+    megabytes: int = 0
+
+    def bytes(self) -> int:
+        """The memory limit; by default nine tenths of what the machine has left."""
+        if self.megabytes:
+            return self.megabytes << 20
+        import psutil
+
+        return int(psutil.virtual_memory().available * 0.9)
+
+
+@dataclass
+class _Watch:
+    """What the parent has seen of a child."""
+
+    doing: str = "starting"
+    killed: str = ""
+
+
+def call(
+    function: str,
+    request: Mapping[str, Any],
+    limits: Limits | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    on_event: OnEvent | None = None,
+) -> Json:
+    """Run `module:function` on a request in a child and return its answer.
+
+    The child runs in this process's folder, which is also on its `sys.path`, so that `recipes.digits:build` works.
+
+    Raises:
+        ExporterError: what the child raised, if it was one of ours.
+        ChildFailed: it raised anything else.
+        ChildCrashed, ChildTimedOut, ChildOutOfMemory: it ended in another way.
+        KeyboardInterrupt: the child was interrupted and has saved what it could.
+    """
+    limits = limits or Limits()
+    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        place = Path(folder)
+        (place / "request.json").write_text(json.dumps(dict(request), allow_nan=False))
+        with (place / "log").open("w+b") as log:
+            watch, status = _supervise(_start(function, place, log, environment), limits, on_event)
+            tail = _tail(log)
+        return _answer(place, watch, status, tail)
+
+
+def doing(what: str, **details: Any) -> None:
+    """In a child: say what comes next; the parent quotes it if the child dies, and may show it as progress."""
+    handle = os.environ.get(_EVENTS)
+    if handle is None:
+        return
+    line = json.dumps({"doing": what, **details}) + "\n"
+    with contextlib.suppress(BrokenPipeError):
+        os.write(int(handle), line.encode())
+
+
+@dataclass(frozen=True)
+class _Child:
+    process: subprocess.Popen[bytes]
+    events: IO[bytes]
+
+
+def _start(function: str, place: Path, log: IO[bytes], environment: Mapping[str, str] | None) -> _Child:
+    reader, writer = os.pipe()
+    base = {"PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "exporter.workers", function, str(place)],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        pass_fds=(writer,),
+        env={**os.environ, **base, **(environment or {}), _EVENTS: str(writer)},
+    )
+    os.close(writer)
+    return _Child(process, os.fdopen(reader, "rb"))
+
+
+def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple[_Watch, int]:
+    watch = _Watch()
+    reader = threading.Thread(target=_read_events, args=(child.events, watch, on_event), daemon=True)
+    reader.start()
+    deadline, most = time.monotonic() + limits.seconds, limits.bytes()
+    try:
+        while (status := _ended(child.process)) is None:
+            if time.monotonic() > deadline:
+                watch.killed = f"its limit of {limits.seconds:g} s"
+            elif _resident(child.process.pid) > most:
+                watch.killed = f"its limit of {most >> 20} MB of memory"
+            if watch.killed:
+                _kill(child.process)
+    except KeyboardInterrupt:
+        _interrupt(child.process)
+        raise
+    except BaseException:
+        _kill(child.process)
+        raise
+    finally:
+        reader.join(1)
+    return watch, status
+
+
+def _ended(process: subprocess.Popen[bytes]) -> int | None:
+    """Wait a moment for the process to end; its status, or None."""
+    try:
+        return process.wait(0.05)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _read_events(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> None:
+    with events:
+        for line in events:
+            event = json.loads(line)
+            watch.doing = event["doing"]
+            if on_event:
+                on_event(event)
+
+
+def _resident(pid: int) -> int:
+    import psutil
+
+    try:
+        parent = psutil.Process(pid)
+        return sum(process.memory_info().rss for process in (parent, *parent.children(recursive=True)))
+    except psutil.Error:  # it ended between two looks
+        return 0
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                child.kill()
+    process.kill()
+    process.wait()
+
+
+def _interrupt(process: subprocess.Popen[bytes]) -> None:
+    """Give the child time to save; Ctrl-C in a terminal reached it too, `kill -INT` of the parent alone did not."""
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(30)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        _kill(process)
+
+
+def _tail(log: IO[bytes]) -> str:
+    log.seek(0, os.SEEK_END)
+    log.seek(max(0, log.tell() - _TAIL))
+    return log.read().decode(errors="replace")
+
+
+def _answer(place: Path, watch: _Watch, status: int, tail: str) -> Json:
+    where = f"while {watch.doing}"
+    if "memory" in watch.killed:
+        raise ChildOutOfMemory(f"the child passed {watch.killed}", where=where, details=tail)
+    if watch.killed:
+        raise ChildTimedOut(f"the child passed {watch.killed}", where=where, details=tail)
+    answer = place / "answer.json"
+    if status < 0:
+        raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, details=tail)
+    if not answer.is_file():
+        raise ChildCrashed(f"the child left with code {status} and no answer", where=where, details=tail)
+    content: Json = json.loads(answer.read_text())
+    if "interrupted" in content:
+        raise KeyboardInterrupt
+    if "error" in content:
+        raise _revive(content["error"], where)
+    result: Json = content["result"]
+    return result
+
+
+def _revive(error: Json, where: str) -> ExporterError:
+    kind = BY_NAME.get(error["kind"])
+    if kind is not None:
+        return kind(error["what"], where=error["where"], hint=error["hint"])
+    return ChildFailed(error["what"], where=error["where"] or where, hint=error["hint"], details=error["details"])
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+# ---- the child's side ------------------------------------------------------------------------------------------
+
+
+def _run_child(function: str, place: Path) -> Json:
+    """Run the function on the request; whatever it raises becomes an answer, since the parent must hear of it."""
+    module, _, name = function.partition(":")
+    request = json.loads((place / "request.json").read_text())
+    try:
+        return {"result": getattr(importlib.import_module(module), name)(request)}
+    except KeyboardInterrupt:
+        return {"interrupted": True}
+    except ExporterError as error:
+        details = getattr(error, "details", "")
+        kind = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in BY_NAME), "")
+        return {
+            "error": {"kind": kind, "what": error.what, "where": error.where, "hint": error.hint, "details": details}
+        }
+    except (Exception, SystemExit) as error:  # user code may raise anything, and may call sys.exit
+        import traceback
+
+        what = f"{type(error).__name__}: {error}"
+        return {"error": {"kind": "", "what": what, "where": "", "hint": "", "details": traceback.format_exc()}}
+
+
+def _exit_now(status: int) -> None:
+    """Leave without Python's teardown: Paddle's and ONNX Runtime's destructors may crash after the work is done."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _main() -> None:
+    place = Path(sys.argv[2])
+    answer = _run_child(sys.argv[1], place)
+    (place / "answer.json").write_text(json.dumps(answer, allow_nan=False))
+    _exit_now(ExitCode.PASSED)
+
+
+@contextlib.contextmanager
+def quiet_interrupts() -> Iterator[list[bool]]:
+    """In a child that wants to end its step first: Ctrl-C only sets the flag that is yielded (a list of one bool)."""
+    asked = [False]
+
+    def remember(_signal: int, _frame: object) -> None:
+        asked[0] = True
+
+    before = signal.signal(signal.SIGINT, remember)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+if __name__ == "__main__":
+    _main()
