@@ -1,0 +1,154 @@
+"""References such as `recipes.digits:build`: where code of the user's is found, and who is to blame when it fails.
+
+:func:`find_source` looks only at files and may be called anywhere; :func:`load_object` runs the user's code, so it
+belongs in a child.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from exporter.errors import UsageError
+
+_REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+#: What foreign code raises when it fails: every family of the standard library's exceptions. One of another kind
+#: escapes to the child's entry, which reports it as a failed child.
+_FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    BufferError,
+    EOFError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    NameError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    SystemExit,
+    TypeError,
+    ValueError,
+    Warning,
+)
+
+
+def split(reference: str) -> tuple[str, str]:
+    """Return the module and the attribute of `module:attribute`.
+
+    Raises:
+        UsageError: it has another form.
+    """
+    if not _REFERENCE.fullmatch(reference):
+        raise UsageError(
+            f"'{reference}' is not a reference", where=reference, hint="write module:attribute, as recipes.digits:build"
+        )
+    module, _, attribute = reference.partition(":")
+    return module, attribute
+
+
+def find_source(module: str) -> Path | None:
+    """Return the file of a module, seen from the working folder, without importing it or its packages.
+
+    None where there is no such module, or it has no Python source.
+    """
+    places: list[str] | None = [str(Path.cwd()), *sys.path]
+    origin = None
+    parts = module.split(".")
+    for depth in range(len(parts)):
+        spec = PathFinder.find_spec(".".join(parts[: depth + 1]), places)
+        if spec is None:
+            return None
+        origin, found = spec.origin, spec.submodule_search_locations
+        # The portions of a namespace package can only be listed while they are what the import system knows.
+        places = list(found) if found is not None else []
+    return Path(origin) if origin and origin.endswith(".py") else None
+
+
+def load_object(reference: str) -> Any:
+    """Import the module of `module:attribute` and return the attribute.
+
+    Raises:
+        UsageError: the reference is malformed, the module does not exist, fails on import (the error names the file
+            and line in the user's code), or has no such attribute (the hint names the closest).
+    """
+    module_name, attribute = split(reference)
+    with user_code(f"cannot import {module_name}", reference):
+        try:
+            found: Any = importlib.import_module(module_name)
+        except ModuleNotFoundError as error:
+            missing = error.name or ""
+            if module_name != missing and not module_name.startswith(missing + "."):
+                raise  # a module that the user's module imports
+            raise UsageError(
+                f"no module named '{missing}'",
+                where=reference,
+                hint=f"run from the folder that holds {missing.partition('.')[0]}, or correct the name",
+            ) from error
+    for name in attribute.split("."):
+        if not hasattr(found, name):
+            close = difflib.get_close_matches(name, [one for one in dir(found) if not one.startswith("_")], n=1)
+            raise UsageError(
+                f"{module_name} has no '{name}'",
+                where=reference,
+                hint=f"did you mean '{close[0]}'?" if close else f"define {name} in {module_name}",
+            )
+        found = getattr(found, name)
+    return found
+
+
+@contextmanager
+def user_code(what: str, where: str, hint: str = "correct the line named") -> Iterator[None]:
+    """Blame the user's code, by file and line, for what it raises in here; our own errors pass as they are.
+
+    `what` was being done ("cannot import recipes.digits"); `where` is said where no frame is the user's.
+
+    Raises:
+        UsageError: in place of what was raised.
+    """
+    try:
+        yield
+    except _FAILURES as error:
+        reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        if isinstance(error, ModuleNotFoundError):
+            hint = f"install {error.name}, or correct the import"
+        raise UsageError(
+            f"{what}: {type(error).__name__}: {_first_line(reason)}", where=blamed_line(error) or where, hint=hint
+        ) from error
+
+
+def blamed_line(error: BaseException) -> str:
+    """Return `path:line` of the deepest frame that is neither ours nor an installed package's; "" if there is none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{_short(Path(error.filename))}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if not frame.filename.startswith("<") and not _is_foreign(Path(frame.filename)):
+            return f"{_short(Path(frame.filename))}:{frame.lineno}"
+    return ""
+
+
+def _is_foreign(path: Path) -> bool:
+    ours = Path(__file__).parent
+    libraries = (Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+    return any(path.is_relative_to(folder) for folder in (ours, *libraries))
+
+
+def _short(path: Path) -> str:
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def _first_line(text: str) -> str:
+    lines = [line for line in text.strip().splitlines() if line.strip()]
+    return lines[0] if lines else "(no message)"
