@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,18 @@ def save(path: Path, tensors: TensorMap, metadata: Mapping[str, str] | None = No
     plain: dict[str, np.ndarray[Any, Any]] = {
         name: np.ascontiguousarray(tensors[name]).reshape(tensors[name].shape) for name in sorted(tensors)
     }
-    write_bytes(path, encode(plain, dict(metadata) if metadata else None))
+    content = encode(plain, dict(metadata) if metadata else None)
+    write_bytes(path, _sorted_metadata(content) if metadata else content)
+
+
+def _sorted_metadata(content: bytes) -> bytes:
+    """Sort the metadata in a safetensors header: safetensors (0.8) writes it in a new order in every process."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # the tensors behind it stay aligned
+    return len(text).to_bytes(8, "little") + text + content[start:]
 
 
 def load(path: Path) -> dict[str, Array]:

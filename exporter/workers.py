@@ -277,17 +277,18 @@ def _main() -> None:
 
 @contextlib.contextmanager
 def quiet_interrupts() -> Iterator[list[bool]]:
-    """In a child that wants to end its step first: Ctrl-C only sets the flag that is yielded (a list of one bool)."""
+    """In a child that ends its step first: Ctrl-C and SIGTERM only set the flag yielded (a list of one bool)."""
     asked = [False]
 
     def remember(_signal: int, _frame: object) -> None:
         asked[0] = True
 
-    before = signal.signal(signal.SIGINT, remember)
+    before = [(one, signal.signal(one, remember)) for one in (signal.SIGINT, signal.SIGTERM)]
     try:
         yield asked
     finally:
-        signal.signal(signal.SIGINT, before)
+        for one, handler in before:
+            signal.signal(one, handler)
 
 
 if __name__ == "__main__":
