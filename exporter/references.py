@@ -58,12 +58,12 @@ def split(reference: str) -> tuple[str, str]:
     return module, attribute
 
 
-def find_source(module: str) -> Path | None:
+def find_source(module: str, folder: Path | None = None) -> Path | None:
     """Return the file of a module, seen from the working folder, without importing it or its packages.
 
-    None where there is no such module, or it has no Python source.
+    With `folder` only what lies there is found. None where there is no such module, or it has no Python source.
     """
-    places: list[str] | None = [str(Path.cwd()), *sys.path]
+    places = [str(folder)] if folder else [str(Path.cwd()), *sys.path]
     origin = None
     parts = module.split(".")
     for depth in range(len(parts)):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from exporter.tensors import TensorMap
 
@@ -25,16 +25,28 @@ class Data(Protocol):
 
 
 @dataclass(frozen=True)
+class Samples:
+    """The plainest :class:`Data`: two mappings of arrays."""
+
+    train: TensorMap
+    held_out: TensorMap
+
+
+@dataclass(frozen=True)
 class Recipe:
     """How to get a checkpoint.
 
-    `build` makes the layer (the same factory that the spec names). `data` loads the samples. `inputs` and `labels`
-    name the arrays that go into `forward`, in its order, and into `loss` and `metric` behind the outputs.
-    `loss(outputs, labels)` gives a scalar tensor; `metric(outputs, labels)` takes numpy arrays of the whole held-out
-    set and gives a number; `optimizer(layer)` makes the optimizer. `goal` says whether a larger metric is better.
+    `build` makes the layer (the same factory that the spec names). `data` loads the samples; calling it twice gives
+    the same. `inputs` and `labels` name the arrays that go into `forward`, in its order, and into `loss` and `metric`
+    behind the outputs. `loss(*outputs, *labels)` takes tensors of one batch and gives a scalar tensor.
+    `metric(*outputs, *labels)` takes numpy arrays of the whole held-out set and gives a number; `goal` says whether a
+    larger one is better. `optimizer(layer)` makes the optimizer; its scheduler, if it has one, is stepped after each
+    batch, or after each epoch, as `schedule_by` says.
+
+    Of each epoch's shuffled samples the last, incomplete batch is left out (one sample has no variance for a batch
+    norm), unless there is no other.
     """
 
-    name: str
     build: Callable[[], paddle.nn.Layer]
     data: Callable[[], Data]
     inputs: tuple[str, ...]
@@ -46,4 +58,4 @@ class Recipe:
     epochs: int
     batch_size: int
     goal: Literal["max", "min"] = "max"
-    settings: Mapping[str, Any] | None = None
+    schedule_by: Literal["batch", "epoch"] = "batch"

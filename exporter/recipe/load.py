@@ -1,0 +1,103 @@
+"""In a child: a recipe by its reference, its data checked, and real inputs for the cases of a parity run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from exporter.errors import UsageError
+from exporter.recipe.base import Data, Recipe
+from exporter.references import load_object, user_code
+from exporter.tensors import Array
+
+
+def load_recipe(reference: str) -> Recipe:
+    """Import the recipe that `module:attribute` names.
+
+    Raises:
+        UsageError: it cannot be imported, is not a `Recipe`, or says something impossible.
+    """
+    recipe = load_object(reference)
+    if not isinstance(recipe, Recipe):
+        raise UsageError(
+            f"this is a {type(recipe).__name__}, not a Recipe",
+            where=reference,
+            hint="make it an exporter.recipe.base.Recipe(...), as recipes/digits.py does",
+        )
+    for name in ("epochs", "batch_size"):
+        value = getattr(recipe, name)
+        if not isinstance(value, int) or value < 1:
+            raise UsageError(f"{name} is {value!r}", where=reference, hint="give a whole number from 1 on")
+    for name, known in (("goal", ("max", "min")), ("schedule_by", ("batch", "epoch"))):
+        if getattr(recipe, name) not in known:
+            raise UsageError(f"{name} is {getattr(recipe, name)!r}", where=reference, hint=f"use {' or '.join(known)}")
+    for name in ("inputs", "labels"):
+        listed = getattr(recipe, name)
+        if isinstance(listed, str) or not listed or not all(isinstance(one, str) for one in listed):
+            raise UsageError(f"{name} is {listed!r}", where=reference, hint='give a tuple of names, as ("image",)')
+    return recipe
+
+
+def load_data(recipe: Recipe, reference: str) -> Data:
+    """Load the recipe's samples and check that every array is there, whole, finite, and as long as the others.
+
+    Raises:
+        UsageError: with the part (`train` or `held_out`) and the array that is wrong.
+    """
+    with user_code("data() failed", reference):
+        data = recipe.data()
+        parts = {"train": data.train, "held_out": data.held_out}
+    for part, arrays in parts.items():
+        _check_part(arrays, (*recipe.inputs, *recipe.labels), f"{reference}, data().{part}")
+    for name in (*recipe.inputs, *recipe.labels):
+        one, other = (parts[part][name] for part in ("train", "held_out"))
+        if one.dtype != other.dtype or one.shape[1:] != other.shape[1:]:
+            raise UsageError(
+                f"'{name}' is {one.dtype}{list(one.shape[1:])} in train and {other.dtype}{list(other.shape[1:])} in "
+                "held_out",
+                where=f"{reference}, data()",
+                hint="split one array, so that both parts have one dtype and one shape of a sample",
+            )
+    return data
+
+
+def _check_part(arrays: Mapping[str, Any], names: Sequence[str], where: str) -> None:
+    import numpy as np
+
+    lengths = {}
+    for name in names:
+        if name not in arrays:
+            raise UsageError(f"no array '{name}'", where=where, hint=f"it holds: {', '.join(sorted(arrays)) or 'none'}")
+        array = arrays[name]
+        if not isinstance(array, np.ndarray) or array.ndim == 0 or array.dtype.kind not in "fiub":
+            kind = f"{array.dtype} array" if isinstance(array, np.ndarray) else type(array).__name__
+            raise UsageError(
+                f"'{name}' is a {kind}", where=where, hint="give numpy arrays of numbers, of shape [samples, …]"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise UsageError(f"'{name}' holds NaN or infinity", where=where, hint="clean the data")
+        lengths[name] = len(array)
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise UsageError(f"the arrays differ in length: {said}", where=where, hint="give one row for each sample")
+    if 0 in lengths.values():
+        raise UsageError("there are no samples", where=where, hint="check how the data is loaded and split")
+
+
+def held_out_samples(recipe: Recipe, names: Sequence[str], count: int, seed: int) -> dict[str, Array]:
+    """Pick `count` real held-out samples: an array [count, …] for each of `names` (inputs or labels).
+
+    The choice depends on `seed` and on the number of held-out samples alone. No sample comes twice while there is
+    another; where `count` exceeds them, each comes once before any comes again.
+
+    Raises:
+        UsageError: the data has no such array, or is not sound.
+    """
+    import numpy as np
+
+    held_out = load_data(recipe, "the recipe").held_out
+    _check_part(held_out, names, "the recipe, data().held_out")
+    total = len(held_out[names[0]])
+    order = np.random.default_rng(seed).permutation(total)
+    rows = np.resize(order, count)  # repeats the whole order where it is too short
+    return {name: np.ascontiguousarray(held_out[name][rows]) for name in names}
