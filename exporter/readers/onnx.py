@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from exporter.files import safe_relative
 from exporter.readers._wire import Field, Message, root
-from exporter.readers.base import Content, ModelFacts, Piece, Reader, Weight, checked_shape, damaged
+from exporter.readers.base import Content, ModelFacts, Piece, Reader, Weight, checked_shape, damaged, map_file
 from exporter.tensors import TensorSpec
 
 #: TensorProto.DataType -> dtype name.
@@ -246,4 +247,9 @@ def _bytes(message: Message, piece: Piece) -> bytes:
     return message.content[piece[0] : piece[1]]
 
 
-plugin = Reader((".onnx",), facts)
+def read_onnx(path: Path) -> ModelFacts:
+    """Facts of a file; raises as :func:`facts`, and `UsageError` where it cannot be opened."""
+    return facts(map_file(path), str(path))
+
+
+plugin: Reader = Reader((".onnx",), facts)

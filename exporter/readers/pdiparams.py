@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from exporter.readers._framework import tensor_desc
 from exporter.readers._wire import Message
-from exporter.readers.base import Content, ModelFacts, Reader, Weight, damaged
+from exporter.readers.base import Content, ModelFacts, Reader, Weight, damaged, map_file
+from exporter.tensors import digest
 
 
 def facts(content: Content, where: str) -> ModelFacts:
@@ -53,6 +55,15 @@ def named(content: Content, where: str, declared: Sequence[Weight]) -> dict[str,
     return {want.name: replace(have, name=want.name) for have, want in zip(stored, wanted, strict=True)}
 
 
+def parameter_digests(path: Path) -> frozenset[str]:
+    """What :func:`exporter.tensors.digest` says of each tensor; raises as :func:`read_pdiparams`.
+
+    bfloat16 counts as its uint16 bit patterns, which is also what Paddle's `numpy()` gives.
+    """
+    content = map_file(path)
+    return frozenset(digest(weight.array(content)) for weight in weights(content, str(path)))
+
+
 def _weight(content: Content, where: str, begin: int) -> tuple[Weight, int]:
     position = _version(content, where, begin)
     levels, position = _integer(content, where, position, 8)
@@ -88,4 +99,9 @@ def _skip(content: Content, where: str, position: int, length: int) -> int:
     return position + length
 
 
-plugin = Reader((".pdiparams",), facts)
+def read_pdiparams(path: Path) -> ModelFacts:
+    """Facts of a file; raises as :func:`facts`, and `UsageError` where it cannot be opened."""
+    return facts(map_file(path), str(path))
+
+
+plugin: Reader = Reader((".pdiparams",), facts)

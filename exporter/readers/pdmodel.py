@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from exporter.readers._framework import tensor_desc
 from exporter.readers._wire import Field, Message, root
-from exporter.readers.base import Content, ModelFacts, Reader, Weight, damaged
+from exporter.readers.base import Content, ModelFacts, Reader, Weight, damaged, map_file
 from exporter.tensors import TensorSpec
 
 _FEED, _FETCH = "feed", "fetch"
@@ -157,4 +158,9 @@ def _writer(version: int | str) -> str:
     return f"Paddle {number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}" if number > 0 else "Paddle"
 
 
-plugin = Reader((".pdmodel",), facts)
+def read_pdmodel(path: Path) -> ModelFacts:
+    """Facts of a file; raises as :func:`facts`, and `UsageError` where it cannot be opened."""
+    return facts(map_file(path), str(path))
+
+
+plugin: Reader = Reader((".pdmodel",), facts)

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from exporter.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged
+from exporter.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged, map_file
 from exporter.tensors import TensorSpec
 
 WRITERS = {1: "3.0", 2: "3.1", 3: "3.2", 4: "3.3"}
@@ -132,4 +133,9 @@ def _text(value: object) -> str:
     return value
 
 
-plugin = Reader((".json",), facts)
+def read_pir(path: Path) -> ModelFacts:
+    """Facts of a file; raises as :func:`facts`, and `UsageError` where it cannot be opened."""
+    return facts(map_file(path), str(path))
+
+
+plugin: Reader = Reader((".json",), facts)

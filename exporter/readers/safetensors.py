@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
-from exporter.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged
+from exporter.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged, map_file
 
 _DTYPES = {
     "BOOL": "bool",
@@ -75,4 +76,9 @@ def _weight(name: str, entry: dict[str, object], where: str) -> Weight:
     return Weight(name, _DTYPES[str(entry["dtype"])], shape, ((start, stop),))
 
 
-plugin = Reader((".safetensors",), facts)
+def read_safetensors(path: Path) -> ModelFacts:
+    """Facts of a file; raises as :func:`facts`, and `UsageError` where it cannot be opened."""
+    return facts(map_file(path), str(path))
+
+
+plugin: Reader = Reader((".safetensors",), facts)
