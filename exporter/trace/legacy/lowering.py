@@ -1,0 +1,96 @@
+"""From a call of a sunk API to an operator of the legacy program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from packaging.version import Version
+
+from exporter.trace.legacy.attributes import LEAVE_OUT
+from exporter.trace.legacy.call import Call
+from exporter.trace.legacy.entry import Sunk
+from exporter.trace.legacy.refusal import CannotLower, cannot_lower
+from exporter.trace.legacy.values import constant_of, is_variable
+
+
+def lower(entry: Sunk, args: Any, kwargs: Any, target: Version | None) -> Any:
+    """Append the operator of `entry` to the current block; the Variable it writes.
+
+    Raises:
+        CannotLower: the arguments have no equivalent.
+    """
+    call = Call(entry.api, {name: _variable(value) for name, value in entry.bind(args, kwargs).items()}, target)
+    out = call["out"]
+    if out is not None and not is_variable(out):
+        raise cannot_lower(f"paddle.{entry.api}", "`out` is not a Tensor of the traced program", "use what it returns")
+    result = entry.instead(call) if entry.instead else None
+    if result is None:
+        result = _append(entry, call)
+    if entry.writes_x:
+        now_means(call["x"], result)
+    return result if out is None else _copy_into(result, out)
+
+
+def append(operator: str, inputs: dict[str, Any], attributes: dict[str, Any], dtype: Any, output: str = "Out") -> Any:
+    """One operator with one output of `dtype`."""
+    from paddle.base.layer_helper import LayerHelper
+
+    helper = LayerHelper(operator)
+    result = helper.create_variable_for_type_inference(dtype=dtype)
+    helper.append_op(type=operator, inputs=inputs, outputs={output: [result]}, attrs=attributes)
+    return result
+
+
+def _append(entry: Sunk, call: Call) -> Any:
+    dtype = entry.dtype.apply(call)
+    inputs = {slot: _listed(call[name]) for slot, name in entry.inputs.items()}
+    attributes = {}
+    unknown = {name: slot for slot, name in entry.tensors.items() if _unknown(call[name])}
+    for name, attribute in entry.attributes.items():
+        if attribute.source in unknown:
+            continue
+        value = attribute.compute(call)
+        if value is not LEAVE_OUT:
+            attributes[name] = value
+    for name, slot in unknown.items():
+        inputs[slot] = _listed(call[name])
+    try:
+        return append(entry.operator, inputs, attributes, dtype, entry.output)
+    except CannotLower:
+        raise
+    except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
+        # Shape inference of the operator refused the inputs: eager would, too, with a message about its own function.
+        reason = str(error).strip().splitlines()[-1]
+        raise cannot_lower(f"paddle.{entry.api}", reason, "does the call work in eager mode?") from error
+
+
+def _variable(value: Any) -> Any:
+    """Eager tensors that meet the program (a closure's, a list's) become its constants, as in Paddle's append_op."""
+    from paddle.base.dygraph.base import _convert_into_variable
+    from paddle.base.framework import in_dygraph_mode
+
+    if isinstance(value, (list, tuple)):
+        return type(value)(_variable(item) for item in value)
+    return value if in_dygraph_mode() else _convert_into_variable(value)
+
+
+def _unknown(value: Any) -> bool:
+    return is_variable(value) and constant_of(value) is None
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _copy_into(result: Any, out: Any) -> Any:
+    import paddle
+
+    return paddle.assign(result, output=out)
+
+
+def now_means(written: Any, result: Any) -> None:
+    """Later reads of `written` in the user's code get `result`, the way Paddle's own setitem does it."""
+    from paddle.jit.dy2static.program_translator import ProgramTranslator
+
+    program = written.block.program
+    ProgramTranslator.get_instance()._inplace_map.add(program, written.desc.id(), result)

@@ -1,0 +1,52 @@
+"""Functions that refuse a legacy program, or give another result there than eager."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from exporter.trace.legacy.values import is_variable
+
+
+def replacements() -> list[tuple[Any, Any]]:
+    """(function, what takes its place)."""
+    import paddle
+    from paddle.tensor import manipulation
+
+    mended: dict[Any, Callable[..., Any]] = {paddle.shape: _shape, paddle.nn.functional.rrelu: _rrelu}
+    # Marked "dynamic graph only"; without the mark they call C++, and composed.py knows what is meant.
+    for name in ("view", "view_as", "as_strided", "unfold", "fill_", "zero_"):
+        mended[getattr(manipulation, name)] = _undecorated
+    return [(function, _behind(function, how)) for function, how in mended.items()]
+
+
+def _behind(function: Callable[..., Any], mended: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, but with a Variable among the arguments `mended(function, …)`."""
+
+    def replacement(*args: Any, **kwargs: Any) -> Any:
+        if any(map(is_variable, (*args, *kwargs.values()))):
+            return mended(function, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    replacement.__name__ = replacement.__qualname__ = function.__name__
+    replacement.__module__ = function.__module__
+    return replacement
+
+
+def _undecorated(stock: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return inspect.unwrap(stock)(*args, **kwargs)
+
+
+def _shape(stock: Callable[..., Any], input: Any) -> Any:
+    return stock(input).astype("int64")
+
+
+def _rrelu(stock: Callable[..., Any], x: Any, lower: float = 0.125, upper: float = 1.0 / 3.0, training: bool = True,
+           name: str | None = None) -> Any:  # fmt: skip
+    """The legacy operator's second output is not declared, so the file loads and then fails when it runs."""
+    import paddle
+
+    if training:
+        return stock(x, lower, upper, training, name)
+    return paddle.nn.functional.leaky_relu(x, (lower + upper) / 2.0)

@@ -1,0 +1,38 @@
+"""Operators of two dtypes: the casts become part of the program.
+
+Paddle leaves them to its executor, which adds them when the program runs (process_type_promotion in
+paddle/base/framework.py). Other runtimes read the file as it is, and the dtype declared for the result is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.trace.legacy.dtypes import promote
+from exporter.trace.legacy.patches import Patches
+from exporter.trace.legacy.values import is_variable
+
+
+def install(patches: Patches) -> None:
+    """Let Block.append_op promote the inputs of every operator of Paddle's list."""
+    from paddle.base import core
+    from paddle.base.framework import SUPPORT_PROMOTION_OPS_AND_INPUTNAME, Block
+
+    stock = Block.append_op
+
+    def append_op(self: Any, *args: Any, **kwargs: Any) -> Any:
+        operator, inputs = str(kwargs.get("type")), kwargs.get("inputs")
+        slots = SUPPORT_PROMOTION_OPS_AND_INPUTNAME.get(operator)
+        if slots and isinstance(inputs, dict) and all(slot in inputs for slot in slots):
+            left, right = (_only(inputs[slot]) for slot in slots)
+            both_known = is_variable(left) and is_variable(right)
+            if both_known and core.need_type_promotion_old_ir(operator, left.dtype, right.dtype):
+                both = promote(operator, left, right)
+                kwargs["inputs"] = {**inputs, **dict(zip(slots, both, strict=True))}
+        return stock(self, *args, **kwargs)
+
+    patches.attribute(Block, "append_op", append_op)
+
+
+def _only(value: Any) -> Any:
+    return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value

@@ -1,0 +1,41 @@
+"""The table against the installed Paddle, and the check that guards it."""
+
+import dataclasses
+
+import pytest
+
+from exporter.trace.legacy import audit
+from exporter.trace.legacy.attributes import constant
+from exporter.trace.legacy.table import TABLE
+
+
+def test_the_table_agrees_with_the_installed_paddle():
+    assert audit.mistakes() == ()
+
+
+def test_every_sunk_api_has_a_line_and_every_line_is_sunk():
+    assert set(audit.sunk_apis()) == set(TABLE)
+    assert len(TABLE) == 56
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"operator": "reduce_summ"}, "no operator reduce_summ"),
+        ({"inputs": {"Input": "x"}}, "reduce_sum has no input Input"),
+        ({"inputs": {}}, "reduce_sum needs the input X"),
+        ({"output": "Output"}, "reduce_sum does not write Output alone"),
+        ({"attributes": {"axis": constant(0)}}, "reduce_sum has no attribute axis"),
+        ({"tensors": {"axis": "AxisTensor"}}, "reduce_sum has no input AxisTensor"),
+        ({"signature": "x, axis=None, keepdim=False, dtype=None"}, "the signature is"),
+        ({"inputs": {"X": "input"}}, "no parameter {'input'}"),
+    ],
+)
+def test_a_wrong_line_is_found(monkeypatch, change, complaint):
+    monkeypatch.setitem(TABLE, "sum", dataclasses.replace(TABLE["sum"], **change))
+    assert any(problem.startswith(f"sum: {complaint}") for problem in audit.mistakes())
+
+
+def test_an_api_without_a_line_is_found(monkeypatch):
+    monkeypatch.delitem(TABLE, "tanh")
+    assert audit.mistakes() == ("tanh: sunk in this Paddle, and not in the table",)
