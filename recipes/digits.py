@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 from exporter.recipe.base import Recipe, Samples
 
-EPOCHS = 20
+EPOCHS = 12
 BATCH = 32
 
 

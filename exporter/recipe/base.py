@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from exporter.tensors import TensorMap
-
 if TYPE_CHECKING:
     import paddle
+
+    from exporter.tensors import TensorMap
 
 
 class Data(Protocol):

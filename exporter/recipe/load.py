@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter.errors import UsageError
 from exporter.recipe.base import Data, Recipe
 from exporter.references import load_object, user_code
-from exporter.tensors import Array
+
+if TYPE_CHECKING:
+    from exporter.tensors import Array
+
+#: The other keys of a row in `metrics.jsonl`, which a metric cannot be called.
+ROW = ("epoch", "steps", "loss", "held_out_loss", "learning_rate", "best")
 
 
 def load_recipe(reference: str) -> Recipe:
@@ -31,6 +36,10 @@ def load_recipe(reference: str) -> Recipe:
     for name, known in (("goal", ("max", "min")), ("schedule_by", ("batch", "epoch"))):
         if getattr(recipe, name) not in known:
             raise UsageError(f"{name} is {getattr(recipe, name)!r}", where=reference, hint=f"use {' or '.join(known)}")
+    if not recipe.metric_name.isidentifier() or recipe.metric_name in ROW:
+        raise UsageError(
+            f"metric_name is {recipe.metric_name!r}", where=reference, hint=f"give a word that is not {', '.join(ROW)}"
+        )
     for name in ("inputs", "labels"):
         listed = getattr(recipe, name)
         if isinstance(listed, str) or not listed or not all(isinstance(one, str) for one in listed):

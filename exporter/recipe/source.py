@@ -87,7 +87,7 @@ def sources(reference: str) -> list[tuple[str, Path]]:
 def _local(module: str, root: Path, package: str) -> Path | None:
     top = module.partition(".")[0]
     installed = root.name in ("site-packages", "dist-packages")
-    if top == "exporter" or (installed and top != package):
+    if top != package and (installed or top == "exporter"):
         return None
     return find_source(module, root)
 

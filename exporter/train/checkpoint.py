@@ -1,0 +1,136 @@
+"""In a child: a run on disk, as safetensors: its weights alone, or all that it needs to go on bit for bit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporter import tensors
+from exporter.errors import BundleError, UsageError
+from exporter.files import canonical_json, sha256_bytes
+from exporter.train import randomness
+from exporter.workers import Json
+
+if TYPE_CHECKING:
+    import paddle
+
+    from exporter.tensors import Array, TensorMap
+
+_LAYER, _OPTIMIZER = "layer.", "optimizer."
+_SCHEDULE = "LR_Scheduler"  # the one key of an optimizer's state that is no tensor (optimizer.py, Paddle 3.3)
+
+
+@dataclass
+class State:
+    """A run between two batches: all that the rest of it depends on, but for the random generators.
+
+    `epoch` counts the epochs that are done, `step` the batches done of the next one, whose losses add up to
+    `loss_sum`. `history` has one row for each epoch done, as in `metrics.jsonl`.
+    """
+
+    layer: paddle.nn.Layer
+    optimizer: paddle.optimizer.Optimizer
+    epoch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    history: list[Json] = field(default_factory=list)
+
+
+def weights(layer: paddle.nn.Layer) -> dict[str, Array]:
+    """The layer's parameters and buffers by their structured names, as `state_dict` gives them."""
+    return {name: tensor.numpy() for name, tensor in layer.state_dict().items()}
+
+
+def set_weights(layer: paddle.nn.Layer, found: TensorMap, where: str) -> None:
+    """Put weights into a layer; `set_state_dict` itself only warns of what does not fit (Paddle 3.3.1).
+
+    Raises:
+        UsageError: a tensor is missing, superfluous, or of another dtype or shape.
+    """
+    expected = layer.state_dict()
+    hint = "use the checkpoint of this model"
+    for problem, names in (("lacks", expected.keys() - found.keys()), ("has also", found.keys() - expected.keys())):
+        if names:
+            raise UsageError(f"the checkpoint {problem} {', '.join(sorted(names))}", where=where, hint=hint)
+    for name, tensor in expected.items():
+        want, have = tensor.numpy(), found[name]
+        if (want.dtype, want.shape) != (have.dtype, have.shape):
+            raise UsageError(
+                f"'{name}' is {have.dtype}{list(have.shape)}, the model's is {want.dtype}{list(want.shape)}",
+                where=where,
+                hint=hint,
+            )
+    layer.set_state_dict(dict(found))
+
+
+def save_state(path: Path, state: State, about: Mapping[str, str]) -> None:
+    """Write all that a run needs to go on bit for bit, atomically."""
+    optimizer = dict(state.optimizer.state_dict())
+    position: Json = {
+        "epoch": state.epoch,
+        "step": state.step,
+        "loss_sum": state.loss_sum,
+        "history": state.history,
+        "schedule": optimizer.pop(_SCHEDULE, None),
+        "random": randomness.capture(),
+    }
+    content = {_LAYER + name: array for name, array in weights(state.layer).items()}
+    content |= {_OPTIMIZER + name: tensor.numpy() for name, tensor in optimizer.items()}
+    text = json.dumps(position, sort_keys=True, default=_scalar)
+    tensors.save(path, content, {**about, "position": text, "digest": _digest(content, text)})
+
+
+def load_state(path: Path, state: State) -> None:
+    """Make a fresh state, and the random generators, what :func:`save_state` wrote.
+
+    Raises:
+        UsageError: no such file; it is damaged; or it does not fit the model.
+    """
+    hint = "remove the folder and train again; best.safetensors in it may still be good"
+    try:
+        content, metadata = tensors.load_with_metadata(path)
+    except BundleError as error:
+        raise UsageError(f"damaged: {error.what}", where=str(path), hint=hint) from error
+    if metadata.get("digest") != _digest(content, metadata.get("position", "")):
+        raise UsageError("damaged: the digest in it does not match its content", where=str(path), hint=hint)
+    position: Json = json.loads(metadata["position"])
+    set_weights(state.layer, _below(_LAYER, content), str(path))
+    _set_optimizer(state, _below(_OPTIMIZER, content), position["schedule"], str(path))
+    randomness.restore(position["random"])
+    state.epoch, state.step = position["epoch"], position["step"]
+    state.loss_sum, state.history = position["loss_sum"], position["history"]
+
+
+def _set_optimizer(state: State, found: TensorMap, schedule: Json | None, where: str) -> None:
+    import paddle
+
+    # An accumulator's name begins with its parameter's, which Paddle counts through (`conv2d_0.w_0`).
+    # What does not match would be ignored without a word, and the moments begin again at zero.
+    names = tuple(f"{parameter.name}_" for parameter in state.layer.parameters())
+    if strange := [name for name in found if not name.startswith(names)]:
+        raise UsageError(
+            f"the optimizer's '{strange[0]}' belongs to no parameter of the model",
+            where=where,
+            hint="make layers only in build(), and the same ones each time",
+        )
+    loaded: dict[str, Any] = {name: paddle.to_tensor(array) for name, array in found.items()}
+    if schedule is not None:
+        loaded[_SCHEDULE] = schedule
+    state.optimizer.set_state_dict(loaded)
+
+
+def _below(prefix: str, content: TensorMap) -> dict[str, Array]:
+    return {name.removeprefix(prefix): array for name, array in content.items() if name.startswith(prefix)}
+
+
+def _digest(content: TensorMap, position: str) -> str:
+    digests = {name: tensors.digest(array) for name, array in content.items()}
+    return sha256_bytes(canonical_json(digests) + position.encode())
+
+
+def _scalar(value: Any) -> Any:
+    """A scheduler may keep numpy scalars (ReduceOnPlateau does); as Python numbers they are the same."""
+    return value.item()

@@ -1,0 +1,179 @@
+"""The child that trains: recipe, data and device are made ready, the loop runs, the run is declared finished."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.errors import EnvironmentLacks, UsageError
+from exporter.files import remove, sha256_file, write_json
+from exporter.recipe.base import Recipe
+from exporter.recipe.load import load_data, load_recipe
+from exporter.references import user_code
+from exporter.train import loop, randomness
+from exporter.train.checkpoint import State, load_state
+from exporter.workers import Json, doing, quiet_interrupts
+
+if TYPE_CHECKING:
+    import paddle
+
+PLOT, RUN = "loss.png", "run.json"
+_LOCK_PATIENCE = 15.0  # seconds; a child whose parent was killed needs them to end its step and save
+
+
+def train(request: Json) -> Json:
+    """Train as the request (from :mod:`exporter.train.run`) says, and return the content of `run.json`.
+
+    Raises:
+        UsageError, EnvironmentLacks, ModelError: see :func:`exporter.train.run.train`.
+        KeyboardInterrupt: interrupted; the state is saved.
+    """
+    folder, reference = Path(request["folder"]), request["recipe"]
+    doing("loading paddle")
+    if find_spec("matplotlib") is None:
+        raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint="install exporter[train]")
+    recipe = load_recipe(reference)
+    device = use_device(request["device"])
+    doing("loading the data")
+    data = load_data(recipe, reference)
+    description = _describe(request, recipe, device)
+    with _locked(folder), quiet_interrupts() as asked:
+        doing("building the model")
+        randomness.seed_all(request["seed"])
+        state = State(*_assemble(recipe, reference))
+        if request["resume"]:
+            _check_device(folder, request["saved_device"], device)
+            load_state(folder / loop.LAST, state)
+        else:
+            for name in (loop.BEST, loop.LAST, loop.METRICS, PLOT):
+                remove(folder / name)
+            write_json(folder / RUN, description)
+        about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
+        about["metric"] = recipe.metric_name
+        job = loop.Job(reference, recipe, data, folder, request["seed"], description["epochs"], about)
+        loop.fit(job, state, _stop(asked))
+        return _finish(job, state, description)
+
+
+def use_device(asked: str) -> str:
+    """Make Paddle use the device asked for (`auto`: a GPU if there is one), with deterministic kernels; its name.
+
+    Raises:
+        EnvironmentLacks: there is no such device here; nothing falls back.
+        UsageError: no device is called so.
+    """
+    import paddle
+
+    count = paddle.device.cuda.device_count() if paddle.is_compiled_with_cuda() else 0
+    if asked == "auto":
+        asked = "gpu" if count else "cpu"
+    kind, _, number = asked.partition(":")
+    if kind not in ("cpu", "gpu") or (kind == "cpu" and number) or (":" in asked and not number.isdigit()):
+        raise UsageError(f"unknown device '{asked}'", where="--device", hint="use auto, cpu, gpu or gpu:N")
+    if kind == "cpu":
+        paddle.set_device("cpu")
+        return "cpu"
+    if int(number or 0) >= count:
+        missing = (
+            "this Paddle was built for the CPU only" if not paddle.is_compiled_with_cuda() else f"{count} GPUs here"
+        )
+        raise EnvironmentLacks(
+            f"no device '{asked}': {missing}", where="--device", hint="use --device cpu, or install exporter[gpu]"
+        )
+    paddle.set_flags({"FLAGS_cudnn_deterministic": True})  # known to GPU builds alone
+    paddle.set_device(f"gpu:{number or 0}")
+    return f"gpu:{number or 0}"
+
+
+def _assemble(recipe: Recipe, reference: str) -> tuple[paddle.nn.Layer, paddle.optimizer.Optimizer]:
+    import paddle
+
+    with user_code("build() failed", reference):
+        layer = recipe.build()
+    if not isinstance(layer, paddle.nn.Layer):
+        kind = type(layer).__name__
+        raise UsageError(f"build() gave a {kind}", where=reference, hint="return a paddle.nn.Layer")
+    with user_code("optimizer() failed", reference):
+        optimizer = recipe.optimizer(layer)
+    if not isinstance(optimizer, paddle.optimizer.Optimizer):
+        kind = type(optimizer).__name__
+        raise UsageError(f"optimizer() gave a {kind}", where=reference, hint="return a paddle.optimizer.Optimizer")
+    return layer, optimizer
+
+
+def _describe(request: Json, recipe: Recipe, device: str) -> Json:
+    import paddle
+
+    return {
+        "schema": 1,
+        "recipe": request["recipe"],
+        "recipe_digest": request["recipe_digest"],
+        "recipe_epochs": recipe.epochs,
+        "epochs": request["epochs"] or recipe.epochs,
+        "seed": request["seed"],
+        "device": device.partition(":")[0],
+        "paddle": paddle.__version__,
+        "finished": False,
+    }
+
+
+def _finish(job: loop.Job, state: State, description: Json) -> Json:
+    from exporter.train.plot import write_plot
+
+    doing("drawing the losses")
+    write_plot(job.folder / PLOT, state.history, job.recipe, job.reference)
+    best = loop.best_row(state.history, job.recipe)
+    name = job.recipe.metric_name
+    description |= {
+        "finished": True,
+        "metric": {"name": name, "goal": job.recipe.goal, "value": best[name], "epoch": best["epoch"]},
+        "checkpoint": {"file": loop.BEST, "sha256": sha256_file(job.folder / loop.BEST)},
+    }
+    write_json(job.folder / RUN, description)  # last: it is what makes the run a finished one
+    return description
+
+
+def _check_device(folder: Path, saved: str, device: str) -> None:
+    if saved != device.partition(":")[0]:
+        raise UsageError(
+            f"the run began on {saved}, and {device} gives other bits",
+            where=str(folder),
+            hint=f"go on with --device {saved}, or remove the folder and train again",
+        )
+
+
+def _stop(asked: list[bool]) -> Callable[[], bool]:
+    """Tell the loop to end when it was asked to, or when the parent is gone: nobody would read the answer."""
+    parent = os.getppid()
+    return lambda: asked[0] or os.getppid() != parent
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time write into a run."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        deadline = time.monotonic() + _LOCK_PATIENCE
+        while not _lock(handle):
+            if time.monotonic() > deadline:
+                raise UsageError(
+                    "another process is training here", where=str(folder), hint="wait for it, or choose another --out"
+                )
+            time.sleep(0.1)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,241 @@
+"""Training, seen from the main process: which run lies in a folder, and the child that makes or continues one.
+
+A run grows in its folder, except where a finished one lies there: then it grows in `<folder>.partial`, and takes the
+other's place when it is finished. So a good checkpoint is never gone before its successor is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter import workers
+from exporter.errors import UsageError
+from exporter.files import TEMPORARY, remove, replace_folder, sha256_file, translated
+from exporter.recipe.source import source_digest
+from exporter.workers import Json, Limits, OnEvent
+
+RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
+_OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png"}
+_BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "finished"}
+_FINISHED = _BEGUN | {"metric", "checkpoint"}
+
+#: One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # cuBLAS: "Results reproducibility"
+}
+
+
+@dataclass(frozen=True)
+class TrainRequest:
+    """What to train: a recipe (`module:attribute`) into a folder. `epochs`: None for as many as the recipe says."""
+
+    recipe: str
+    into: Path
+    seed: int = 0
+    epochs: int | None = None
+    device: str = "auto"
+
+    @property
+    def partial(self) -> Path:
+        """Where a run grows while a finished one lies in `into`."""
+        return self.into.with_name(f"{self.into.name}.partial")
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """A finished run. `epoch`, counted from 1 to `epochs`, is the one whose weights the checkpoint holds."""
+
+    checkpoint: Path
+    metric: str
+    value: float
+    epoch: int
+    epochs: int
+    recipe: str
+    recipe_digest: str
+    seed: int
+
+
+def finished(request: TrainRequest) -> TrainResult | None:
+    """Return the finished run of exactly this recipe (by its source), seed and number of epochs, if it is there.
+
+    The device does not count. Nothing is imported but files are read.
+
+    Raises:
+        UsageError: the recipe has no source file, or `run.json` is not ours.
+    """
+    found = _read(request.into)
+    if found is None or not found["finished"] or _difference(found, request):
+        return None
+    checkpoint = request.into / BEST
+    if not checkpoint.is_file() or sha256_file(checkpoint) != found["checkpoint"]["sha256"]:
+        return None
+    return _result(request, found)
+
+
+def ensure(request: TrainRequest, *, timeout: float | None = None, on_event: OnEvent | None = None) -> TrainResult:
+    """Return the finished run; or continue the one that was interrupted; or train.
+
+    An unfinished run of another recipe source, seed or number of epochs is begun again.
+
+    Raises:
+        ExporterError, KeyboardInterrupt: as :func:`train`.
+    """
+    if found := finished(request):
+        return found
+    place, saved = _unfinished(request)
+    if saved is not None and _difference(saved, request):
+        remove(place)
+        saved = None
+    return train(request, resume=saved is not None, timeout=timeout, on_event=on_event)
+
+
+def train(
+    request: TrainRequest, *, resume: bool = False, timeout: float | None = None, on_event: OnEvent | None = None
+) -> TrainResult:
+    """Train in a child; the same request gives the same bytes, also when it was interrupted and resumed.
+
+    With `resume` a finished run of the same request is returned as it is. `timeout` is in seconds; without it
+    training takes as long as it takes.
+
+    Raises:
+        UsageError: the recipe, its data or the folder is wrong; there is an unfinished run and `resume` is false, or
+            none and it is true; what is there was made by another recipe source, seed or number of epochs.
+        EnvironmentLacks: there is no such device; the disk is full.
+        ModelError: the loss or metric is not finite, or the child crashed, hung or ran out of memory.
+        KeyboardInterrupt: interrupted (SIGINT or SIGTERM); the state is saved and `resume` goes on from there.
+    """
+    digest = source_digest(request.recipe)
+    if resume and (found := finished(request)):
+        return found
+    folder, saved = _place(request, resume)
+    with translated(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    job = {
+        "recipe": request.recipe,
+        "recipe_digest": digest,
+        "folder": str(folder),
+        "seed": request.seed,
+        "epochs": request.epochs,
+        "device": request.device,
+        "resume": resume,
+        "saved_device": saved["device"] if saved else "",
+    }
+    limits = Limits(seconds=timeout or float("inf"))
+    with _termination_is_interrupt():
+        answer = workers.call("exporter.train.child:train", job, limits, environment=_ENVIRONMENT, on_event=on_event)
+    if folder != request.into:
+        with translated(request.into):
+            replace_folder(folder, request.into)
+        remove(folder)  # the earlier run, now in exchange
+    return _result(request, answer)
+
+
+def _place(request: TrainRequest, resume: bool) -> tuple[Path, Json | None]:
+    """Return the folder to write to and, to resume, the `run.json` in it."""
+    _refuse_strangers(request.into)
+    folder, saved = _unfinished(request)
+    if resume and saved is None:
+        raise UsageError("there is no unfinished run to resume", where=str(request.into), hint="train without --resume")
+    if resume and saved and (difference := _difference(saved, request)):
+        raise UsageError(
+            f"cannot resume: {difference}",
+            where=str(folder),
+            hint="undo the change, or remove the folder to train again",
+        )
+    if not resume and saved is not None:
+        raise UsageError(
+            "an unfinished run is here",
+            where=str(folder),
+            hint="go on with --resume, or remove the folder to begin again",
+        )
+    return folder, saved
+
+
+def _unfinished(request: TrainRequest) -> tuple[Path, Json | None]:
+    """Where a run of this request grows, and its `run.json` if something was saved there that can be resumed."""
+    there = _read(request.into)
+    folder = request.partial if there and there["finished"] else request.into
+    saved = _read(folder)
+    if saved is None or saved["finished"] or not (folder / LAST).exists():
+        return folder, None
+    return folder, saved
+
+
+def _read(folder: Path) -> Json | None:
+    path = folder / RUN
+    if not path.is_file():
+        return None
+    try:
+        found = json.loads(path.read_bytes())
+    except ValueError:
+        found = None
+    keys = found.keys() if isinstance(found, dict) else set()
+    if not keys >= (_FINISHED if "metric" in keys else _BEGUN):
+        raise UsageError("not the description of a run", where=str(path), hint="remove the folder and train again")
+    return dict(found)
+
+
+def _difference(found: Json, request: TrainRequest) -> str:
+    """Say in what a run differs from the request; "" if in nothing that changes its bytes."""
+    epochs = request.epochs or found["recipe_epochs"]
+    if found["recipe"] != request.recipe:
+        return f"the run is of {found['recipe']}, not of {request.recipe}"
+    if found["recipe_digest"] != source_digest(request.recipe):
+        return "the recipe's source, or that of a local file it imports, has changed since"
+    if found["seed"] != request.seed:
+        return f"the run has seed {found['seed']}, not {request.seed}"
+    if found["epochs"] != epochs:
+        return f"the run has {found['epochs']} epochs, not {epochs}"
+    return ""
+
+
+def _refuse_strangers(folder: Path) -> None:
+    """A run owns its folder, which is exchanged as a whole: what else lies there would be lost."""
+    if not folder.is_dir():
+        return
+    strangers = sorted(path.name for path in folder.iterdir() if path.name not in _OURS)
+    strangers = [name for name in strangers if not name.startswith(TEMPORARY)]
+    if strangers:
+        raise UsageError(
+            f"the folder holds '{strangers[0]}', which is not of a run", where=str(folder), hint="choose another --out"
+        )
+
+
+def _result(request: TrainRequest, found: Json) -> TrainResult:
+    metric = found["metric"]
+    return TrainResult(
+        checkpoint=request.into / BEST,
+        metric=metric["name"],
+        value=metric["value"],
+        epoch=metric["epoch"],
+        epochs=found["epochs"],
+        recipe=found["recipe"],
+        recipe_digest=found["recipe_digest"],
+        seed=found["seed"],
+    )
+
+
+@contextmanager
+def _termination_is_interrupt() -> Iterator[None]:
+    """Treat SIGTERM as Ctrl-C, so that the child is asked to save before this process ends."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers
+        return
+
+    def interrupt(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
