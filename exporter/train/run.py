@@ -139,6 +139,12 @@ def train(
     return _result(request, answer)
 
 
+def resumable(request: TrainRequest) -> bool:
+    """Whether an unfinished run is there that `resume` would go on with."""
+    _, saved = _unfinished(request)
+    return saved is not None and not _difference(saved, request)
+
+
 def _place(request: TrainRequest, resume: bool) -> tuple[Path, Json | None]:
     """Return the folder to write to and, to resume, the `run.json` in it."""
     _refuse_strangers(request.into)

@@ -1,0 +1,56 @@
+"""`exporter train`: from a recipe to a checkpoint."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from exporter.cli._options import Debug, Device, Json, Out, Quiet, Timeout
+from exporter.cli._run import Verb
+from exporter.errors import ExitCode
+
+_Recipe = Annotated[str, typer.Argument(help="digits, recipes/digits.py or recipes.digits:recipe", metavar="RECIPE")]
+_Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.", min=0, max=2**32 - 1)]
+_Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run that was interrupted, bit for bit.")]
+_Epochs = Annotated[int | None, typer.Option("--epochs", help="Instead of as many as the recipe says.", min=1)]
+
+
+def train(  # noqa: PLR0913 - an option is a parameter
+    recipe: _Recipe,
+    out: Out = None,
+    seed: _Seed = 0,
+    resume: _Resume = False,
+    epochs: _Epochs = None,
+    device: Device = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Train RECIPE into runs/NAME: the best checkpoint by its metric, the metrics, a plot, and all to resume it."""
+    from exporter.recipe.source import default_folder, recipe_reference
+    from exporter.train import run
+    from exporter.train.progress import shown
+
+    reference = recipe_reference(recipe)
+    request = run.TrainRequest(reference, out or default_folder(reference), seed, epochs, device or "auto")
+    try:
+        with shown(sys.stderr, quiet=quiet) as on_event:
+            result = run.train(request, resume=resume, timeout=timeout, on_event=on_event)
+    except KeyboardInterrupt:
+        if not quiet and run.resumable(request):
+            sys.stderr.write("saved; the same command with --resume goes on from there\n")
+        raise
+    if as_json:
+        sys.stdout.write(json.dumps({**asdict(result), "checkpoint": str(result.checkpoint)}) + "\n")
+    else:
+        score = f"{result.metric} {result.value:.4f} (epoch {result.epoch} of {result.epochs})"
+        sys.stdout.write(f"{result.checkpoint}: {score}\n")
+    return ExitCode.PASSED
+
+
+plugin: Verb = train

@@ -1,0 +1,125 @@
+"""What a person sees of a run while it goes on: a bar with rate and time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from exporter.workers import Json, OnEvent
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+_LINE_EVERY = 30.0  # seconds between two lines within an epoch, where there is no bar
+
+
+class Meter:
+    """Rate and time left, from the events of a child; the clock starts at the first batch that it hears of."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.first: tuple[float, int] | None = None
+        self.steps = self.done = self.total = 0
+
+    def update(self, event: Json) -> None:
+        """Take note of a `training` or `finished epoch` event."""
+        if event["doing"] == "training":
+            self.steps = event["steps"]
+            self.done = (event["epoch"] - 1) * self.steps + event["step"]
+        else:
+            self.steps = event["row"]["steps"]
+            self.done = event["row"]["epoch"] * self.steps
+        self.total = event["epochs"] * self.steps
+        self.first = self.first or (self.clock(), self.done)
+
+    def __str__(self) -> str:
+        start, before = self.first or (self.clock(), self.done)
+        seconds = self.clock() - start
+        if self.done <= before or seconds <= 0:
+            return "– batches/s  –:– left"
+        rate = (self.done - before) / seconds
+        return f"{rate:.1f} batches/s  {_clock_text((self.total - self.done) / rate)} left"
+
+
+def describe(event: Json) -> str:
+    """One line about an event, without rate; "" where there is nothing to say."""
+    what = event["doing"]
+    if what == "training":
+        return (
+            f"epoch {event['epoch']}/{event['epochs']}  step {event['step']}/{event['steps']}  loss {event['loss']:.4f}"
+        )
+    if what == "finished epoch":
+        row, metric = event["row"], event["metric"]
+        said = f"loss {row['loss']:.4f}  held out {row['held_out_loss']:.4f}  {metric} {row[metric]:.4f}"
+        return f"epoch {row['epoch']}/{event['epochs']}  {said}{'  best' if row['best'] else ''}"
+    return what if what.startswith(("loading", "drawing")) else ""
+
+
+class Lines:
+    """Write a line for each epoch, and within a long one every half minute."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self.stream = stream
+        self.meter = Meter(clock)
+        self.said = clock()
+
+    def __call__(self, event: Json) -> None:
+        """Show one event."""
+        text = describe(event)
+        if event["doing"] in ("training", "finished epoch"):
+            self.meter.update(event)
+            if event["doing"] == "training" and self.meter.clock() - self.said < _LINE_EVERY:
+                return
+            text += f"  {self.meter}"
+        if text:
+            self.said = self.meter.clock()
+            self.stream.write(text + "\n")
+            self.stream.flush()
+
+
+class Bar:
+    """Move a bar; each finished epoch leaves a line above it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.task = progress.add_task("starting", total=None, rate="")
+        self.meter = Meter()
+
+    def __call__(self, event: Json) -> None:
+        """Show one event."""
+        text = describe(event)
+        if event["doing"] in ("training", "finished epoch"):
+            self.meter.update(event)
+            self.progress.update(self.task, completed=self.meter.done, total=self.meter.total, rate=str(self.meter))
+        if event["doing"] == "finished epoch":
+            self.progress.console.print(text, highlight=False, markup=False)
+        elif text:
+            self.progress.update(self.task, description=text)
+
+
+@contextmanager
+def shown(stream: TextIO, *, quiet: bool = False) -> Iterator[OnEvent | None]:
+    """Yield what to call with each event of a run, to show it on `stream`; None if it shall be quiet."""
+    if quiet:
+        yield None
+        return
+    if not stream.isatty():
+        yield Lines(stream)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    description = TextColumn("{task.description}", markup=False)
+    progress = Progress(
+        description, BarColumn(), TextColumn("{task.fields[rate]}"), console=Console(file=stream), transient=True
+    )
+    with progress:
+        yield Bar(progress)
+
+
+def _clock_text(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
