@@ -40,7 +40,7 @@ def translated(path: Path) -> Iterator[None]:
             raise UsageError(
                 f"cannot write here: {error.strerror}", where=where, hint="choose a folder you may write to with --out"
             ) from error
-        if error.errno in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG):
             raise UsageError(
                 f"cannot write here: {error.strerror}", where=where, hint="choose another --out"
             ) from error

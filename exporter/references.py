@@ -131,11 +131,11 @@ def user_code(what: str, where: str, hint: str = "correct the line named") -> It
 def blamed_line(error: BaseException) -> str:
     """Return `path:line` of the deepest frame that is neither ours nor an installed package's; "" if there is none."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{_short(Path(error.filename))}:{error.lineno}"
+        return f"{short(Path(error.filename))}:{error.lineno}"
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
         if not frame.filename.startswith("<") and not _is_foreign(Path(frame.filename)):
-            return f"{_short(Path(frame.filename))}:{frame.lineno}"
+            return f"{short(Path(frame.filename))}:{frame.lineno}"
     return ""
 
 
@@ -145,7 +145,8 @@ def _is_foreign(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in (ours, *libraries))
 
 
-def _short(path: Path) -> str:
+def short(path: Path) -> str:
+    """A path as a user would write it: relative, if it lies below the working folder."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 

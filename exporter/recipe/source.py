@@ -9,7 +9,7 @@ from pathlib import Path
 
 from exporter.errors import UsageError
 from exporter.files import sha256_bytes
-from exporter.references import find_source, split
+from exporter.references import find_source, short, split
 
 
 def recipe_reference(text: str) -> str:
@@ -65,10 +65,11 @@ def sources(reference: str) -> list[tuple[str, Path]]:
     module, _ = split(reference)
     start = find_source(module)
     if start is None:
+        here = ", ".join(sorted(path.stem for path in Path("recipes").glob("[a-z]*.py")))
         raise UsageError(
             f"no module named '{module}'",
             where=reference,
-            hint="run from the folder that holds it, or correct the name",
+            hint=f"recipes here: {here}" if here else "run from the folder that holds it, or correct the name",
         )
     depth = module.count(".") + (start.name == "__init__.py")
     root = start.resolve().parents[depth]
@@ -98,7 +99,9 @@ def _imports(module: str, path: Path) -> Iterator[str]:
         tree = ast.parse(path.read_bytes(), str(path))
     except (SyntaxError, ValueError) as error:
         line = error.lineno if isinstance(error, SyntaxError) else 0
-        raise UsageError(f"not valid Python: {error.args[0]}", where=f"{path}:{line}", hint="correct it") from error
+        raise UsageError(
+            f"not valid Python: {error.args[0]}", where=f"{short(path)}:{line}", hint="correct it"
+        ) from error
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

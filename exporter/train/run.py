@@ -130,7 +130,7 @@ def train(
         "saved_device": saved["device"] if saved else "",
     }
     limits = Limits(seconds=timeout or float("inf"))
-    with _termination_is_interrupt():
+    with _saving_interrupts():
         answer = workers.call("exporter.train.child:train", job, limits, environment=_ENVIRONMENT, on_event=on_event)
     if folder != request.into:
         with translated(request.into):
@@ -231,17 +231,17 @@ def _result(request: TrainRequest, found: Json) -> TrainResult:
 
 
 @contextmanager
-def _termination_is_interrupt() -> Iterator[None]:
-    """Treat SIGTERM as Ctrl-C, so that the child is asked to save before this process ends."""
+def _saving_interrupts() -> Iterator[None]:
+    """Make SIGTERM an interrupt too, so that the child is asked to save before this process ends.
+
+    SIGINT as well: a script's background job inherits it ignored, and still `kill -INT` must be able to end it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may set handlers
         return
-
-    def interrupt(_signal: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = [(one, signal.signal(one, signal.default_int_handler)) for one in (signal.SIGINT, signal.SIGTERM)]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for one, handler in before:
+            signal.signal(one, handler)
