@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from exporter.errors import UsageError
 from exporter.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged, map_file
 from exporter.tensors import TensorSpec
 
@@ -45,7 +46,8 @@ def facts(content: Content, where: str) -> ModelFacts:
     """Facts of a program; its weights are declared, sorted by name.
 
     Raises:
-        BundleError: not JSON, or JSON that is not a PIR program.
+        UsageError: JSON of another kind.
+        BundleError: not JSON, or a PIR program that is not whole.
     """
     program = _parse(content, where)
     try:
@@ -81,7 +83,9 @@ def _parse(content: Content, where: str) -> Any:
         raise damaged(f"not JSON ({error})"[:200], where) from error
     magic = program.get("base_code") if isinstance(program, dict) else None
     if not isinstance(magic, dict) or magic.get("magic") != "pir":
-        raise damaged("JSON, but not a PIR program: no base_code.magic 'pir'", where)
+        raise UsageError(
+            "JSON, but not a PIR program", where=where, hint="a program has base_code.magic 'pir'; check the path"
+        )
     return program
 
 
