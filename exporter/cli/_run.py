@@ -27,6 +27,8 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     as_json, debug = "--json" in arguments, "--debug" in arguments
     try:
         status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
+        if status == ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt  # typer swallows it and returns this status (0.15 and later)
         code = int(status) if isinstance(status, int) else ExitCode.PASSED
     except _ABORT:
         code = _say({"what": "interrupted", "where": "", "hint": "", "exit": ExitCode.INTERRUPTED}, as_json)

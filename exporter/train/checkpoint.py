@@ -79,7 +79,7 @@ def save_state(path: Path, state: State, about: Mapping[str, str]) -> None:
     }
     content = {_LAYER + name: array for name, array in weights(state.layer).items()}
     content |= {_OPTIMIZER + name: tensor.numpy() for name, tensor in optimizer.items()}
-    text = json.dumps(position, sort_keys=True, default=_scalar)
+    text = json.dumps(position, default=_scalar)
     tensors.save(path, content, {**about, "position": text, "digest": _digest(content, text)})
 
 
