@@ -18,10 +18,12 @@ FROM python:3.11-slim-bookworm AS runtime-build
 ENV PIP_NO_CACHE_DIR=1
 WORKDIR /opt/source
 COPY . .
-# The command line finds its verbs by their files, so a verb is taken away by taking its file away.
+# The command line finds its verbs by their files, so a verb is taken away by taking its file away. train/run.py stays: it
+# only asks a child to train, and the pipeline reads its types.
 RUN scripts/install --runtime --no-editable --venv /opt/exporter \
-    && rm -r /opt/exporter/lib/python3.11/site-packages/exporter/train \
-        /opt/exporter/lib/python3.11/site-packages/exporter/cli/train.py
+    && package=/opt/exporter/lib/python3.11/site-packages/exporter \
+    && find "$package/train" -type f ! -name run.py ! -name __init__.py -delete \
+    && rm "$package/cli/train.py" "$package/cli/release.py"
 
 FROM python:3.11-slim-bookworm AS runtime
 # hadolint ignore=DL3008 # the version is whatever Debian's security team last published for this release

@@ -233,18 +233,28 @@ def test_images_install_by_the_script_and_do_not_run_as_root() -> None:
     assert ["--runtime" in line for line in options] == [True, False]
 
 
-def test_command_line_starts_without_what_the_runtime_image_removes(checkout: Path) -> None:
-    removed = re.findall(r"site-packages/(exporter/\S+)", (ROOT / "Dockerfile").read_text())
-    assert sorted(removed) == ["exporter/cli/train.py", "exporter/train"]
-    start = [sys.executable, "-c", "from exporter.cli import main; main()", "--help"]
-    assert re.search(r"^\W*train\b", run(*start, cwd=checkout).stdout, re.MULTILINE)
-    for name in removed:
-        place = checkout / name
-        shutil.rmtree(place) if place.is_dir() else place.unlink()
-    answer = run(*start, cwd=checkout)
-    assert answer.returncode == 0, answer.stderr
-    assert re.search(r"^\W*verify\b", answer.stdout, re.MULTILINE)
-    assert not re.search(r"^\W*train\b", answer.stdout, re.MULTILINE)
+def test_runtime_image_loses_only_the_verbs_that_train(checkout: Path) -> None:
+    """The removal runs here as it stands in the Dockerfile, in another place."""
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    removal = re.search(r"--runtime .*\\\n((?:.*\\\n)*.*)", dockerfile)
+    assert removal is not None
+    inside = "/opt/exporter/lib/python3.11/site-packages"
+    assert inside in removal[1]
+    here = removal[1].replace("\\\n", "").strip().removeprefix("&&").replace(inside, str(checkout))
+    code = [sys.executable, "-c", "from exporter.cli import main; main()"]
+
+    before = verbs(run(*code, "--help", cwd=checkout).stdout)
+    assert run("sh", "-euc", here, cwd=checkout).returncode == 0
+    assert before - verbs(run(*code, "--help", cwd=checkout).stdout) == {"train", "release"}
+    assert {path.name for path in (checkout / "exporter/train").iterdir()} == {"__init__.py", "run.py"}
+    assert run(sys.executable, "-c", "import exporter.pipeline", cwd=checkout).stderr == ""
+    verified = run(*code, "verify", "nothing-here", cwd=checkout)
+    assert verified.returncode in (2, 5), verified.stderr
+    assert "nothing-here" in verified.stderr
+
+
+def verbs(help: str) -> set[str]:
+    return set(re.findall(r"^  ([a-z]+) ", help.partition("Commands:")[2], re.MULTILINE))
 
 
 # ---------------------------------------------------------------------------------------------------------- the package
