@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from exporter.errors import BundleError, UsageError
 from exporter.files import sha256_bytes, write_bytes
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    Array = npt.NDArray[Any]
-    TensorMap = Mapping[str, Array]
+#: Written as text, so that a module may name them without importing numpy.
+Array: TypeAlias = "npt.NDArray[Any]"
+TensorMap: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
 
 #: Dtype names that a spec may use; they are numpy's, and Paddle's, and ONNX's in lower case.
 DTYPES = (

@@ -1,0 +1,1 @@
+"""Reports: one form a file, each a pure function of a `Report`."""

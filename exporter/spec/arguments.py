@@ -8,7 +8,7 @@ from typing import Any
 
 from exporter.errors import UsageError
 from exporter.spec.model import Spec
-from exporter.spec.read import validate
+from exporter.spec.read import apply_override, validate
 
 _INPUT = re.compile(r"^([A-Za-z_]\w*)=(\w+)\[([^\]]*)\]$")
 _DIM = re.compile(r"^([A-Za-z_]\w*)=(\d+)\.\.(\d+)(?:/(\d+))?$")
@@ -57,9 +57,10 @@ def spec_from_arguments(
     inputs: Sequence[str],
     dims: Sequence[str],
     values: Sequence[str],
-    settings: dict[str, Any],
+    keys: dict[str, Any],
+    overrides: Sequence[str] = (),
 ) -> Spec:
-    """Build the same `Spec` that a YAML file would give; `settings` are its other keys.
+    """Build the same `Spec` that a YAML file would give; `keys` are its other keys, `overrides` those of `--set`.
 
     Raises:
         UsageError: an argument has the wrong form, is given twice, or names no input.
@@ -83,7 +84,10 @@ def spec_from_arguments(
             one["values"] = "integers(0,2)"
     content = {"model": model, "inputs": described, "dims": _unique("--dim", [parse_dim(text) for text in dims])}
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", model.partition(":")[2] or model).strip("-._") or "model"
-    return validate({"name": name, **content, **settings}, "command line")
+    content = {"name": name, **content, **keys}
+    for override in overrides:
+        apply_override(content, override)
+    return validate(content, "command line")
 
 
 def _unique(option: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
     if not isinstance(content, dict):
         raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint="see specs/digits.yaml")
     for override in overrides:
-        _apply(content, override)
+        apply_override(content, override)
     return validate(content, str(path), marks)
 
 
@@ -108,7 +108,12 @@ def _likely(place: tuple[str | int, ...]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
 
 
-def _apply(content: dict[str, Any], override: str) -> None:
+def apply_override(content: dict[str, Any], override: str) -> None:
+    """Set one dotted key of plain data, in place.
+
+    Raises:
+        UsageError: it is not key=value, or the value is not YAML.
+    """
     key, equals, value = override.partition("=")
     if not equals or not key:
         raise UsageError(f"'{override}' is not key=value", where="--set", hint="e.g. --set dims.batch.max=16")

@@ -1,0 +1,1 @@
+"""What evidence reports beside the verdict: one metric a file, each `(reference, candidate) -> float`."""

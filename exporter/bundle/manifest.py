@@ -1,0 +1,133 @@
+"""The manifest: what a bundle says of itself. Read strictly, written canonically, guarded by its own digest.
+
+Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
+
+1   2026-11-21   the first.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from exporter.errors import BundleError
+from exporter.files import canonical_json, readable_json, sha256_bytes
+
+MANIFEST_VERSION = 1
+NAME = "manifest.json"
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+class Tensor(_Frozen):
+    """An input or output as the spec calls it; a word in `shape` is a named dim, -1 is not known."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+
+class Variant(_Frozen):
+    """One artifact: its files, and its own names for the inputs and outputs (`native_outputs` in the file's order)."""
+
+    format: str
+    precision: str
+    files: Annotated[tuple[str, ...], Field(min_length=1)]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    native_outputs: tuple[str, ...]
+    details: dict[str, Any]
+
+
+class GoldenFacts(_Frozen):
+    """What is said about one output of one case; see exporter/parity/golden.py."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    exact: bool
+    scale_max: float
+    scale_l2: float
+    e_ref_max: float
+    e_ref_l2: float
+    method: str
+    gate: str
+
+
+class CaseFacts(_Frozen):
+    """One recorded case."""
+
+    name: str
+    dims: dict[str, int]
+    seed: int
+    outputs: dict[str, GoldenFacts]
+
+
+class FileFacts(_Frozen):
+    """What guards one file."""
+
+    sha256: Sha256
+    size: Annotated[int, Field(ge=0)]
+
+
+class Manifest(_Frozen):
+    """Everything a bundle says of itself. `spec` is the whole spec that made it."""
+
+    schema_: Annotated[Literal[1], Field(alias="schema")]
+    name: str
+    version: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    dims: dict[str, dict[str, int]]
+    budget: float
+    variants: Annotated[dict[str, Variant], Field(min_length=1)]
+    cases: tuple[CaseFacts, ...]
+    parameters: dict[str, Sha256]
+    files: dict[str, FileFacts]
+    spec: dict[str, Any]
+    provenance: dict[str, Any]
+    waivers: tuple[dict[str, str], ...]
+    not_reproducible: tuple[str, ...]
+    verdict: Literal["passed", "failed", "inconclusive", "unverified"]
+    digest: Sha256
+
+
+def sealed(content: dict[str, Any]) -> bytes:
+    """The bytes of a manifest file, with the digest over everything else in it."""
+    body = {key: value for key, value in content.items() if key != "digest"}
+    return readable_json({**body, "digest": sha256_bytes(canonical_json(body))})
+
+
+def parse(raw: bytes, where: str) -> Manifest:
+    """Read a manifest; every byte counts, so that no flipped bit goes by.
+
+    Raises:
+        BundleError: it is not JSON, not canonical, of an unknown schema, or its digest is wrong.
+    """
+    hint = "do not use this bundle; ask for a fresh one"
+    try:
+        content = json.loads(raw)
+        if not isinstance(content, dict):
+            raise ValueError("not an object")
+        whole = sealed(content) == raw
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"the manifest is damaged: {error}", where=where, hint=hint) from error
+    if not whole:
+        raise BundleError("the manifest does not match its own digest", where=where, hint=hint)
+    if content.get("schema") != MANIFEST_VERSION:
+        raise BundleError(
+            f"the manifest has schema {content.get('schema')!r}, this exporter reads {MANIFEST_VERSION}",
+            where=where,
+            hint="use the exporter that wrote it, or a newer one",
+        )
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise BundleError(f"the manifest is wrong at {place}: {first['msg']}", where=where, hint=hint) from error

@@ -1,0 +1,79 @@
+"""Open a bundle: believe nothing before every file is there, listed, whole, and where it may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.bundle.manifest import NAME, FileFacts, Manifest, parse
+from exporter.errors import BundleError, UsageError
+from exporter.files import safe_relative, sha256_file
+from exporter.lower.base import Artifact
+from exporter.parity.golden import GoldenCase, read_goldens
+
+GOLDEN = "golden.safetensors"
+_HINT = "do not use this bundle; ask for a fresh one"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A bundle whose files are what its manifest says."""
+
+    folder: Path
+    manifest: Manifest
+
+    @property
+    def artifacts(self) -> dict[str, Artifact]:
+        """The variants as artifacts, by name."""
+        return {
+            name: Artifact(
+                one.format, one.precision, one.files, one.inputs, one.outputs, one.native_outputs, one.details
+            )
+            for name, one in self.manifest.variants.items()
+        }
+
+    def goldens(self) -> tuple[GoldenCase, ...]:
+        """The recorded cases, read from disk."""
+        return read_goldens(self.folder / GOLDEN, [case.model_dump() for case in self.manifest.cases])
+
+
+def open_bundle(folder: Path) -> Bundle:
+    """Check a bundle's integrity and read its manifest.
+
+    Raises:
+        UsageError: there is no bundle.
+        BundleError: a file is missing, changed, not listed, or lies outside; the error names the file.
+    """
+    manifest_path = folder / NAME
+    if not folder.is_dir():
+        raise UsageError("no such bundle", where=str(folder), hint="give a folder that `exporter release` wrote")
+    if not manifest_path.is_file():
+        raise UsageError("no manifest.json here, so this is no bundle", where=str(folder), hint="check the path")
+    manifest = parse(manifest_path.read_bytes(), str(manifest_path))
+    for name in manifest.files:
+        safe_relative(name, str(manifest_path))
+    _refuse_strangers(folder, set(manifest.files))
+    for name, facts in manifest.files.items():
+        _check_file(folder / name, facts)
+    for variant, one in manifest.variants.items():
+        if unlisted := set(one.files) - set(manifest.files):
+            raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
+    return Bundle(folder, manifest)
+
+
+def _refuse_strangers(folder: Path, listed: set[str]) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink():
+            raise BundleError("is a symbolic link", where=str(path), hint=_HINT)
+        name = path.relative_to(folder).as_posix()
+        if not path.is_dir() and name != NAME and name not in listed:
+            raise BundleError("is not listed in the manifest", where=str(path), hint=_HINT)
+
+
+def _check_file(path: Path, facts: FileFacts) -> None:
+    if not path.is_file():
+        raise BundleError("is missing", where=str(path), hint=_HINT)
+    if path.stat().st_size != facts.size:
+        raise BundleError(f"has {path.stat().st_size} bytes, not {facts.size}", where=str(path), hint=_HINT)
+    if sha256_file(path) != facts.sha256:
+        raise BundleError("is not the file that was sealed: its sha256 differs", where=str(path), hint=_HINT)

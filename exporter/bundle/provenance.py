@@ -1,0 +1,95 @@
+"""Where a bundle comes from: which checkpoint, which code, which toolchain; and whether these are at hand again."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from exporter import __version__
+from exporter.errors import UsageError
+from exporter.files import sha256_file
+from exporter.recipe.source import default_folder
+from exporter.references import find_source, split
+from exporter.spec.model import Spec
+from exporter.train.run import TrainRequest, finished
+
+PACKAGES = ("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx", "onnxruntime", "onnxruntime-gpu", "numpy")
+#: Keys of the manifest that another machine or toolchain may fill otherwise for the same input.
+NOT_REPRODUCIBLE = ("provenance.machine", "provenance.packages", "provenance.python")
+
+
+def find_checkpoint(spec: Spec) -> Path | None:
+    """The checkpoint that the spec names, or that its recipe has left; None where the factory's own weights stay.
+
+    Raises:
+        UsageError: it is named and not there, or the recipe was not trained yet.
+    """
+    if spec.checkpoint is not None:
+        path = Path(spec.checkpoint)
+        if not path.is_file():
+            raise UsageError("no such checkpoint", where=str(path), hint="check the path, or train it first")
+        return path
+    if spec.recipe is None:
+        return None
+    found = finished(training_of(spec.recipe, spec.seed))
+    if found is None:
+        raise UsageError(
+            "the recipe has left no finished checkpoint",
+            where=spec.recipe,
+            hint=f"run: exporter train {spec.recipe} --seed {spec.seed}",
+        )
+    return found.checkpoint
+
+
+def training_of(recipe: str, seed: int) -> TrainRequest:
+    """The run that a spec's recipe asks for."""
+    return TrainRequest(recipe, default_folder(recipe), seed)
+
+
+def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
+    """What the manifest records of the origin."""
+    source = find_source(split(spec.model)[0])
+    return {
+        "model": spec.model,
+        "code": {source.name: sha256_file(source)} if source else {},
+        "weights": {"checkpoint": checkpoint.as_posix(), "sha256": sha256_file(checkpoint)}
+        if checkpoint
+        else {"factory": spec.model, "seed": spec.seed},
+        "exporter": __version__,
+        "python": platform.python_version(),
+        "packages": _versions(),
+        "machine": {"cpu": _cpu(), "system": platform.system(), "threads": 1},
+    }
+
+
+def source_at_hand(recorded: dict[str, Any], spec: Spec) -> tuple[bool, list[str]]:
+    """Whether the model's code and the very checkpoint are here; if not, a note that says what is missing."""
+    if find_source(split(spec.model)[0]) is None:
+        return False, [f"{spec.model} is not importable here, so eager itself was not run again"]
+    weights = recorded["weights"]
+    if "checkpoint" in weights:
+        path = Path(weights["checkpoint"])
+        if not path.is_file() or sha256_file(path) != weights["sha256"]:
+            return False, [f"the checkpoint {path} is not here as it was, so eager itself was not run again"]
+    return True, []
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

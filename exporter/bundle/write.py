@@ -1,0 +1,69 @@
+"""Seal a bundle: everything in a temporary sibling first, then one rename."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from exporter.bundle.manifest import NAME, sealed
+from exporter.bundle.open import Bundle, open_bundle
+from exporter.errors import UsageError
+from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_bytes
+
+VERIFY = "verify.py"
+
+
+def refuse_overwrite(final: Path) -> None:
+    """Only what is empty, or a bundle that was never verified, may be written over.
+
+    Raises:
+        UsageError: something else lies there.
+    """
+    if final.is_dir() and any(final.iterdir()):
+        if not (final / NAME).is_file():
+            raise UsageError("holds files that are no bundle", where=str(final), hint="choose another --out")
+        if open_bundle(final).manifest.verdict == "passed":
+            raise UsageError("holds a released bundle", where=str(final), hint="choose another --out")
+    elif final.exists() and not final.is_dir():
+        raise UsageError("is a file", where=str(final), hint="choose another --out")
+
+
+@contextmanager
+def drafting(final: Path) -> Iterator[Path]:
+    """Yield a folder to build a bundle in; what is not sealed in the end is removed."""
+    with sibling(final) as draft:
+        with translated(draft):
+            draft.mkdir(parents=True)
+        yield draft
+
+
+def seal(draft: Path, final: Path, content: Mapping[str, Any], *, runnable: bool) -> Bundle:
+    """Hash every file of the draft into the manifest, put it in the place of `final`, and open it again.
+
+    `runnable` adds the script that checks the bundle without us; it needs goldens.
+
+    Raises:
+        UsageError, EnvironmentLacks: the folder cannot be written, or the disk is full; the earlier bundle stays.
+    """
+    with translated(final):
+        if runnable:
+            shutil.copyfile(Path(__file__).with_name("verify_template.py"), draft / VERIFY)
+        files = {
+            path.relative_to(draft).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}
+            for path in sorted(draft.rglob("*"))
+            if path.is_file()
+        }
+        write_bytes(draft / NAME, sealed({**content, "files": files}))
+        replace_folder(draft, final)
+    return open_bundle(final)
+
+
+def content_version(spec: Mapping[str, Any], parameters: Mapping[str, str], folder: Path) -> str:
+    """A version for a spec that names none: equal for equal specs, parameters and artifacts."""
+    files = {
+        path.relative_to(folder).as_posix(): sha256_file(path) for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+    return f"c{sha256_bytes(canonical_json([dict(spec), dict(parameters), files]))[:12]}"

@@ -1,0 +1,67 @@
+"""From what the pipeline gave to what the user reads, and to the exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from exporter.errors import ExitCode
+from exporter.parity.report import Report
+from exporter.parity.verdict import Outcome
+from exporter.pipeline import RENDERERS, Product, forbids
+from exporter.report.json import parity
+
+
+def conclude(product: Product, *, as_json: bool) -> ExitCode:
+    """Print what `convert` or `release` has made; findings that forbid it, and a verdict that failed, exit 1."""
+    refused = forbids(product.findings)
+    if as_json:
+        _print_json(_summary(product))
+    else:
+        _print_findings(product)
+        if product.report:
+            sys.stdout.write(RENDERERS["console"](product.report))
+        if product.bundle:
+            sys.stdout.write(f"{product.bundle.folder}\n")
+    if refused:
+        return ExitCode.REFUSED
+    return exit_code(product.report) if product.report else ExitCode.PASSED
+
+
+def conclude_report(report: Report, *, as_json: bool) -> ExitCode:
+    """Print a verdict; only `passed` exits 0."""
+    if as_json:
+        _print_json(parity(report))
+    else:
+        sys.stdout.write(RENDERERS["console"](report))
+    return exit_code(report)
+
+
+def exit_code(report: Report) -> ExitCode:
+    """3 where an engine that was planned is not here; else 1 where the gate says no; else 0."""
+    evidence = [report.verdict.of(claim) for claim in report.verdict.plan]
+    if any(one.outcome is Outcome.MISSING and one.stage == "environment" for one in evidence):
+        return ExitCode.ENVIRONMENT
+    return ExitCode.PASSED if report.verdict.passed else ExitCode.REFUSED
+
+
+def _summary(product: Product) -> dict[str, Any]:
+    bundle = product.bundle
+    return {
+        "bundle": str(bundle.folder) if bundle else None,
+        "variants": list(bundle.manifest.variants) if bundle else [],
+        "verdict": bundle.manifest.verdict if bundle else "refused",
+        "digest": bundle.manifest.digest if bundle else None,
+        "findings": [one.to_json() for one in product.findings],
+        "training": {product.trained.metric: product.trained.value} if product.trained else None,
+    }
+
+
+def _print_findings(product: Product) -> None:
+    for one in product.findings:
+        sys.stdout.write(f"{one.location}: {one.severity.value} {one.code}: {one.message}\n  cure: {one.cure}\n")
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,42 @@
+"""Progress of a command that takes many steps: always on stderr, a line a step; a moving line on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from exporter.pipeline import Setting
+from exporter.workers import Json, Limits
+
+#: Seconds that one child may take, unless --timeout says otherwise.
+DEFAULT_TIMEOUT = 600.0
+
+
+@contextmanager
+def setting(*, quiet: bool, timeout: float | None) -> Iterator[Setting]:
+    """Yield how the pipeline shall run: its limits, and where it says what it does."""
+    limits = Limits(seconds=timeout or DEFAULT_TIMEOUT)
+    if quiet:
+        yield Setting(limits)
+    elif not sys.stderr.isatty():
+        yield Setting(limits, say=_line)
+    else:
+        from rich.console import Console
+
+        console = Console(stderr=True)
+        with console.status("starting") as status:
+
+            def say(step: str) -> None:
+                console.print(f"[dim]·[/dim] {step}", highlight=False)
+                status.update(step)
+
+            def follow(event: Json) -> None:
+                status.update(str(event["doing"]))
+
+            yield Setting(limits, follow, say)
+
+
+def _line(step: str) -> None:
+    sys.stderr.write(f"· {step}\n")
+    sys.stderr.flush()

@@ -1,0 +1,40 @@
+"""`exporter release`: the whole way, from a spec to a sealed bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter.cli._options import Debug, Device, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._run import Verb
+from exporter.errors import ExitCode
+
+_Spec = Annotated[Path, typer.Argument(help="A spec, such as specs/digits.yaml.", metavar="SPEC")]
+
+
+def release(  # noqa: PLR0913 - an option is a parameter
+    spec: _Spec,
+    out: Out = None,
+    settings: Settings = None,
+    device: Device = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Train if needed, check, convert, verify and seal SPEC into artifacts/NAME/VERSION (or below --out)."""
+    from exporter import pipeline
+    from exporter.cli._outcome import conclude
+    from exporter.cli._progress import setting
+    from exporter.spec.read import read_spec
+
+    overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
+    wanted = read_spec(spec, overrides)
+    with setting(quiet=quiet, timeout=timeout) as how:
+        product = pipeline.release(wanted, out or Path("artifacts"), how)
+    return conclude(product, as_json=as_json)
+
+
+plugin: Verb = release

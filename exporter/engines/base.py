@@ -1,0 +1,86 @@
+"""The contract of an engine: three members. Checking, copying, timing and isolation are outside, once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from exporter.tensors import Array, TensorMap
+
+#: Every child of the gate computes in one thread: then results are the same on machines with other core counts.
+SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True)
+class Availability:
+    """Whether an engine can run here: its `version`, or `why_not` and how to get it."""
+
+    version: str = ""
+    why_not: str = ""
+    cure: str = ""
+
+    @property
+    def available(self) -> bool:
+        """True where it can run."""
+        return not self.why_not
+
+
+@dataclass(frozen=True)
+class Runnable:
+    """What an engine opens: the folder of a variant, its main file, and how its inputs and outputs are called.
+
+    For the format `source` there are no files: `source` then holds the model, the checkpoint and the traced shapes.
+    """
+
+    format: str
+    folder: Path | None
+    model: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    source: Mapping[str, Any] | None = None
+
+
+class Session(Protocol):
+    """A loaded artifact. Outputs come by the artifact's own names."""
+
+    @property
+    def provider(self) -> str:
+        """What really computes, asked of the engine after loading: the effective setting, not the wish."""
+
+    def run(self, inputs: TensorMap) -> dict[str, Array]:
+        """Compute once. Inputs and outputs are named numpy arrays."""
+
+
+class Engine(ABC):
+    """An engine names the formats it runs, says whether it can run here, and opens artifacts.
+
+    `paddle_kernels` says that it runs the same kernels as eager, so that its results must be equal bit for bit.
+    """
+
+    formats: ClassVar[tuple[str, ...]]
+    paddle_kernels: ClassVar[bool] = False
+
+    def environment(self, format: str) -> Mapping[str, str]:
+        """Variables to set before the child of one format starts."""
+        del format
+        return {}
+
+    @abstractmethod
+    def probe(self, device: str) -> Availability:
+        """Look, in a child, whether it can run on `device` (`cpu`, `gpu` or `gpu:N`); never raises."""
+
+    @abstractmethod
+    def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:
+        """Load an artifact.
+
+        Raises:
+            EngineRefused: the engine does not load or run it.
+        """
+
+
+class EngineRefused(Exception):
+    """The engine said no to this artifact or these inputs; the message is the engine's own."""

@@ -1,0 +1,58 @@
+"""The child's side of lowering: build, trace, write and read again, all for one format."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from exporter.lower.base import Artifact, Format
+from exporter.registry import Registry
+from exporter.trace.layer import load_layer
+from exporter.trace.traced import Traced, specs_from_json, trace
+from exporter.workers import doing
+
+
+def export(request: dict[str, Any]) -> dict[str, Any]:
+    """Write one format into a folder; answer with the artifact, the interface and the digests of the parameters."""
+    name, into = request["format"], Path(request["into"])
+    formats: Registry[Format] = Registry("exporter.lower", "format")
+    plugin = formats[name]
+    source = Path(request["source"]) if request["source"] else None
+    traced = None
+    if plugin.after is None or source is None:
+        traced = _trace(request)
+    with tempfile.TemporaryDirectory() as folder:
+        if plugin.after is not None and source is None:
+            source = Path(folder)
+            doing(f"writing {plugin.after} for {name}")
+            formats[plugin.after].write(traced, None, source, None)
+        doing(f"writing {name}")
+        details = plugin.write(traced, source, into, request["opset"])
+    outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)
+    inputs = specs_from_json(request["inputs"])
+    held = set(traced.parameters.values()) if traced else set(request["held"])
+    doing(f"reading {name} again")
+    plugin.ensure(into, inputs, outputs, held)
+    files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
+    artifact = Artifact(
+        name, "fp32", files, tuple(one.name for one in inputs), outputs, plugin.interface(into)[1], details
+    )
+    return {
+        "artifact": asdict(artifact),
+        "outputs": [asdict(one) for one in traced.outputs] if traced else None,
+        "parameters": dict(traced.parameters) if traced else None,
+    }
+
+
+def _trace(request: dict[str, Any]) -> Traced:
+    doing("importing paddle")
+    import paddle
+
+    paddle.set_device("cpu")  # a program holds no device; the engines choose theirs
+    doing("building the layer")
+    layer = load_layer(request["model"], request["checkpoint"], request["seed"])
+    doing("tracing")
+    names = tuple(request["outputs"]) if request["outputs"] else None
+    return trace(layer, specs_from_json(request["inputs"]), names, request["fixed"])

@@ -1,0 +1,30 @@
+"""`paddle.jit.save` into an empty folder, with nothing left there that we do not name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exporter.errors import ModelError
+from exporter.trace.blame import blamed
+from exporter.trace.traced import Traced
+
+
+def save(traced: Traced, into: Path, suffix: str) -> None:
+    """Write `model{suffix}` and `model.pdiparams`.
+
+    Raises:
+        ModelError: Paddle cannot write the program, or wrote another format than was asked for.
+    """
+    import paddle
+
+    with blamed("lower", traced.layer):
+        paddle.jit.save(traced.layer, str(into / "model"))
+    # A pickle that only names the parameters; nothing needs it, and a bundle holds no pickles.
+    (into / "model.pdiparams.info").unlink(missing_ok=True)
+    found = sorted(path.name for path in into.iterdir())
+    if found != sorted([f"model{suffix}", "model.pdiparams"]):
+        raise ModelError(
+            f"Paddle wrote {found}, not model{suffix} and model.pdiparams",
+            where=into.name,
+            hint="a layer without parameters cannot be saved" if len(found) == 1 else "this Paddle is not supported",
+        )

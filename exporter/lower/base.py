@@ -1,0 +1,93 @@
+"""The contract of a format, and what it produces."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from exporter.errors import ModelError
+from exporter.tensors import TensorSpec
+from exporter.trace.traced import Traced
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """The files of one variant, relative to the bundle, and what its inputs and outputs are called inside.
+
+    `inputs` and `outputs` are in the order of the spec, `native_outputs` in the order of the file; the names are the
+    same, since the writer gives the program ours. `details` holds what was asked and what became of it
+    (opset, writer's version); it goes into the manifest.
+    """
+
+    format: str
+    precision: str
+    files: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    native_outputs: tuple[str, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def variant(self) -> str:
+        """The variant's name, which is its folder: `onnx`, or `onnx-fp16`."""
+        return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
+
+
+class Format(ABC):
+    """How a traced layer is written. `write` makes the files, `ensure` reads them again and compares.
+
+    `environment` is set before the child starts, since Paddle reads its flags when it is imported. `after` names the
+    format whose files this one is made from, if any: `write` then finds them in `source`.
+    """
+
+    environment: ClassVar[Mapping[str, str]] = {}
+    after: ClassVar[str | None] = None
+    model: ClassVar[str]
+
+    @abstractmethod
+    def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
+        """Write the files into the empty folder `into`; return details for the manifest.
+
+        Raises:
+            ModelError: the format cannot hold this program; the message names the operator.
+        """
+
+    @abstractmethod
+    def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Names of the inputs and of the outputs, read from the files, in the file's order."""
+
+    @abstractmethod
+    def parameter_digests(self, folder: Path) -> frozenset[str] | None:
+        """The digests of the tensors in the files; None where the format folds and transposes them."""
+
+    def ensure(self, folder: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[str, ...], held: set[str]) -> None:
+        """Read the files again: same inputs, same outputs, and no tensor that the layer does not hold.
+
+        Raises:
+            ModelError: the program lost an input or an output, or a parameter changed on the way.
+        """
+        found_inputs, found_outputs = self.interface(folder)
+        where = f"{folder.name}/{self.model}"
+        for one in inputs:
+            if one.name not in found_inputs:
+                raise ModelError(
+                    f"input '{one.name}' is not in the written program: forward's result does not depend on it",
+                    where=where,
+                    hint="remove it from the inputs, or use it in forward",
+                )
+        if sorted(found_outputs) != sorted(outputs):
+            raise ModelError(
+                f"the written program puts out {list(found_outputs)}, and {list(outputs)} was traced",
+                where=where,
+                hint="an output was dropped, merged or renamed on the way",
+            )
+        digests = self.parameter_digests(folder)
+        if digests is not None and (foreign := digests - held):
+            raise ModelError(
+                f"{len(foreign)} tensors in the written file are not the layer's",
+                where=where,
+                hint="the writer changed parameters; report it with the model",
+            )

@@ -1,0 +1,65 @@
+"""ProgramDesc (`.pdmodel` + `.pdiparams`): what every Paddle Inference 2.x and 3.x, Serving, Lite and OpenVINO read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from exporter.errors import ModelError
+from exporter.files import write_bytes
+from exporter.lower._paddle_save import save
+from exporter.lower.base import Format
+from exporter.readers.pdiparams import parameter_digests
+from exporter.readers.pdmodel import read_pdmodel
+from exporter.trace.traced import Traced
+
+
+class Pdmodel(Format):
+    """The legacy program, written by a process that began with PIR switched off."""
+
+    #: `paddle.set_flags` at run time would silently write `.json` all the same (3.3.1).
+    environment: ClassVar = {"FLAGS_enable_pir_api": "0"}
+    model = "model.pdmodel"
+
+    def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
+        assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
+        save(traced, into, ".pdmodel")
+        _name_outputs(into / self.model, traced.native_outputs)
+        return {"writer": read_pdmodel(into / self.model).writer}
+
+    def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        facts = read_pdmodel(folder / self.model)
+        return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
+
+    def parameter_digests(self, folder: Path) -> frozenset[str] | None:
+        return parameter_digests(folder / "model.pdiparams")
+
+
+def _name_outputs(path: Path, names: tuple[str, ...]) -> None:
+    """Rename the variables that are fetched, so that the predictor shows our names.
+
+    Raises:
+        ModelError: the name is already that of another variable.
+    """
+    from paddle.base import core
+
+    program = core.ProgramDesc(path.read_bytes())
+    block = program.block(0)
+    fetches = [block.op(i) for i in range(block.op_size()) if block.op(i).type() == "fetch"]
+    fetches.sort(key=lambda operation: int(operation.attr("col")))
+    for operation, name in zip(fetches, names, strict=True):
+        old = operation.input("X")[0]
+        if old == name:
+            continue
+        if block.has_var(name.encode()):
+            raise ModelError(
+                f"output name '{name}' is already that of a variable in the program",
+                where=path.name,
+                hint="give the output another name under outputs",
+            )
+        block._rename_var(old.encode(), name.encode())
+    write_bytes(path, program.serialize_to_string())
+
+
+plugin: Format = Pdmodel()

@@ -1,0 +1,51 @@
+"""PIR (`.json` + `.pdiparams`): what Paddle 3.x writes by default."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from exporter.files import write_bytes
+from exporter.lower._paddle_save import save
+from exporter.lower.base import Format
+from exporter.readers.pdiparams import parameter_digests
+from exporter.readers.pir import read_pir
+from exporter.trace.traced import Traced
+
+
+class Pir(Format):
+    """Paddle's own intermediate representation; interchangeable among 3.1 to 3.3."""
+
+    model = "model.json"
+
+    def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
+        assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
+        save(traced, into, ".json")
+        _name_outputs(into / self.model, traced.native_outputs)
+        return {"writer": read_pir(into / self.model).writer}
+
+    def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        facts = read_pir(folder / self.model)
+        return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
+
+    def parameter_digests(self, folder: Path) -> frozenset[str] | None:
+        return parameter_digests(folder / "model.pdiparams")
+
+
+def _name_outputs(path: Path, names: tuple[str, ...]) -> None:
+    """Give the fetch operators our names; Paddle calls them `fetch_name_0`, … (`pir/transforms`, 3.3.1).
+
+    The predictor, `jit.load` and paddle2onnx all take the names from here.
+    """
+    program = json.loads(path.read_text())
+    operations = program["program"]["regions"][0]["blocks"][0]["ops"]
+    for operation in operations:
+        if operation["#"] == "1.fetch":
+            attributes = {one["N"]: one["AT"] for one in operation["A"]}
+            attributes["name"]["D"] = names[attributes["col"]["D"]]
+    write_bytes(path, json.dumps(program, separators=(",", ":")).encode())
+
+
+plugin: Format = Pir()

@@ -1,0 +1,114 @@
+"""Judge what an engine put out: count, names, dtype, shape, gates, finiteness, then values, then the controls.
+
+Each step has its own reason. The first that fails decides; a match is what remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from exporter.parity.controls import MARGIN, indistinct, nearest
+from exporter.parity.golden import GoldenCase, GoldenOutput
+from exporter.parity.metrics.base import Metric
+from exporter.parity.norms import FLOOR, norms, ratio
+from exporter.parity.verdict import Evidence, Outcome
+from exporter.registry import Registry
+from exporter.tensors import Array, TensorMap
+
+METRICS: Registry[Metric] = Registry("exporter.parity.metrics", "metric")
+
+
+def compare_case(
+    case: GoldenCase, got: TensorMap, budget: float, others: Mapping[str, list[GoldenOutput]]
+) -> dict[str, Evidence]:
+    """Judge all outputs of one case; `others` holds, for each output, its goldens in all cases."""
+    extra = sorted(set(got) - set(case.outputs))
+    judged = {}
+    for name, expected in case.outputs.items():
+        if name not in got:
+            came = ", ".join(sorted(got)) or "nothing"
+            judged[name] = Evidence(Outcome.MISSING, f"no output of this name came; what came: {came}")
+        elif extra:
+            judged[name] = Evidence(Outcome.MISMATCH, f"outputs came that nobody promised: {', '.join(extra)}")
+        else:
+            judged[name] = compare(expected, got[name], budget, others[name])
+    return judged
+
+
+def compare(expected: GoldenOutput, got: Array, budget: float, all_cases: list[GoldenOutput]) -> Evidence:
+    """Judge one output of one case against its golden."""
+    if got.dtype.name != expected.dtype:
+        return Evidence(Outcome.MISMATCH, f"dtype is {got.dtype.name}, eager's is {expected.dtype}")
+    if got.shape != expected.shape:
+        return Evidence(Outcome.MISMATCH, f"shape is {list(got.shape)}, eager's is {list(expected.shape)}")
+    if got.size == 0:
+        return Evidence(Outcome.VACUOUS, "the output has no elements, so nothing was compared")
+    if expected.gate:
+        return Evidence(Outcome.INCONCLUSIVE, expected.gate, elements=got.size)
+    candidate = got if expected.index is None else got.ravel()[expected.index]
+    if not np.isfinite(candidate).all() or not np.isfinite(norms(got)[1] if not expected.exact else 0.0):
+        return Evidence(Outcome.MISMATCH, "holds NaN or infinity where eager is finite", elements=got.size)
+    return _values(expected, candidate, got, budget, all_cases)
+
+
+def _values(
+    expected: GoldenOutput, candidate: Array, whole: Array, budget: float, all_cases: list[GoldenOutput]
+) -> Evidence:
+    bits = candidate.tobytes() == np.ascontiguousarray(expected.eager).tobytes()
+    metrics = {name: metric(expected.eager, candidate) for name, metric in METRICS.all()}
+    if expected.exact:
+        outcome, reason = _judge_exact(expected, candidate, all_cases)
+    else:
+        metrics["error_ratio"] = worst = _error_ratio(expected, candidate, whole)
+        outcome, reason = _judge_float(expected, worst, budget, all_cases)
+    return Evidence(outcome, reason, elements=whole.size, bit_equal=bits, metrics=metrics)
+
+
+def _judge_exact(expected: GoldenOutput, candidate: Array, all_cases: list[GoldenOutput]) -> tuple[Outcome, str]:
+    wrong = int((candidate != expected.eager).sum())
+    if wrong:
+        return Outcome.MISMATCH, f"{wrong} of {candidate.size} elements differ; this dtype allows none"
+    if impostor := indistinct([one.eager for one in all_cases]):
+        return Outcome.VACUOUS, f"{impostor} would have passed in every case"
+    return Outcome.MATCH, ""
+
+
+def _judge_float(
+    expected: GoldenOutput, worst: float, budget: float, all_cases: list[GoldenOutput]
+) -> tuple[Outcome, str]:
+    if not worst <= budget:  # so that NaN fails
+        return Outcome.MISMATCH, f"error ratio {worst:.3g} is over the budget of {budget:g}"
+    stranger = next((one.truth for one in all_cases if one is not expected and not _equal(one, expected)), None)
+    if len(all_cases) > 1 and stranger is None:
+        return Outcome.VACUOUS, "every case has the same output: another case's would have passed"
+    batched = expected.index is None and _counts_rows(all_cases)
+    impostor, distance = nearest(expected.truth, stranger, batched, expected.e_ref)
+    if not distance > budget:
+        return Outcome.VACUOUS, f"{impostor} would have passed: its error ratio is {distance:.3g}"
+    if not distance > MARGIN * budget:
+        return Outcome.INCONCLUSIVE, f"{impostor} is nearly as good: its error ratio is {distance:.3g}"
+    return Outcome.MATCH, ""
+
+
+def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> float:
+    """The error ratio; of a sampled golden also that of the whole output's norms, which the sample cannot see."""
+    if expected.index is None:
+        return ratio(expected.truth, candidate, expected.e_ref)
+    sampled = ratio(expected.truth, candidate, expected.e_ref)
+    drift = [
+        abs(found - true) / true / max(ref, FLOOR)
+        for found, true, ref in zip(norms(whole), expected.scale, expected.e_ref, strict=True)
+    ]
+    return float("nan") if np.isnan(sampled) else max(sampled, *drift)
+
+
+def _equal(one: GoldenOutput, other: GoldenOutput) -> bool:
+    fitted = np.resize(one.truth, other.truth.shape) if one.truth.size else one.truth
+    return bool(np.array_equal(fitted, other.truth))
+
+
+def _counts_rows(all_cases: list[GoldenOutput]) -> bool:
+    """The first dimension varies from case to case, as a batch does."""
+    return all(one.shape for one in all_cases) and len({one.shape[0] for one in all_cases}) > 1

@@ -1,0 +1,51 @@
+"""Negative controls: impostors that must fail at the very tolerance that the candidate passed.
+
+A tolerance is evidence only if a wrong tensor would have failed at it. The impostors are zeros, the mean, the rows in
+reverse order, and another case's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from exporter.parity.norms import ratio
+from exporter.tensors import Array
+
+#: An impostor nearer than this many budgets leaves a claim inconclusive (measured: sound networks have 82 and more).
+MARGIN = 10.0
+
+
+def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[tuple[str, Array]]:
+    """Yield every impostor with its name; those that equal the truth by construction are left out.
+
+    `stranger` is the truth of another case, of whatever shape: it is repeated or cut to fit. `batched` says that the
+    first dimension counts rows.
+    """
+    yield "zeros", np.zeros_like(truth)
+    if truth.size > 1 and truth.dtype.kind == "f":
+        yield "the mean", np.full_like(truth, truth.mean())
+    if batched and truth.ndim and truth.shape[0] > 1:
+        yield "the rows reversed", truth[::-1]
+    if stranger is not None and stranger.size:
+        yield "another case's output", np.resize(stranger, truth.shape)
+
+
+def nearest(truth: Array, stranger: Array | None, batched: bool, e_ref: tuple[float, float]) -> tuple[str, float]:
+    """The impostor of a float output with the smallest error ratio, and that ratio."""
+    ratios = [(name, ratio(truth, impostor, e_ref)) for name, impostor in impostors(truth, stranger, batched)]
+    return min(ratios, key=lambda one: one[1])
+
+
+def indistinct(truths: list[Array]) -> str:
+    """For an exact output: the impostor that would pass in every case, or an empty text.
+
+    One case with one element proves little about integers (zero is a likely label), so all cases are judged together.
+    """
+    if all(not truth.any() for truth in truths):
+        return "zeros"
+    first = truths[0]
+    if all(np.array_equal(np.resize(first, truth.shape), truth) for truth in truths[1:]) and len(truths) > 1:
+        return "another case's output"
+    return ""

@@ -1,0 +1,87 @@
+"""Goldens: recorded cases with their truth, as they lie in a bundle.
+
+`golden.safetensors` holds, for each case, `<case>/input/<name>`, `<case>/eager/<output>` and, for float outputs,
+`<case>/truth/<output>` in float64. What is said about them (scale, e_ref, method, gate) is JSON and stands in the
+manifest. Of outputs too large to keep, a seeded sample of elements is kept, with `<case>/index/<output>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exporter.errors import BundleError
+from exporter.tensors import Array
+
+
+@dataclass(frozen=True)
+class GoldenOutput:
+    """One output of one case. `eager` and `truth` are whole, or the elements at `index` of the flattened output.
+
+    `scale` is (largest absolute value, rms) of the whole truth; `e_ref` eager's relative error in the same two norms.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    eager: Array
+    truth: Array
+    index: Array | None
+    scale: tuple[float, float]
+    e_ref: tuple[float, float]
+    method: str
+    gate: str
+
+    @property
+    def exact(self) -> bool:
+        """Integers and booleans have no rounding: they are equal or wrong."""
+        return self.eager.dtype.kind != "f"
+
+
+@dataclass(frozen=True)
+class GoldenCase:
+    """One case: its name, the size of each named dim, and what each output should be."""
+
+    name: str
+    dims: Mapping[str, int]
+    outputs: Mapping[str, GoldenOutput]
+
+
+def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, ...]:
+    """Read the goldens of a bundle; `cases` is what the manifest says about them.
+
+    Raises:
+        BundleError: the file lacks a tensor that the manifest promises.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    if not cases:
+        raise BundleError("the bundle records no case", where=str(path), hint="release it again")
+    try:
+        with safe_open(str(path), framework="numpy") as reader:
+            return tuple(_read_case(reader, one) for one in cases)
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise BundleError(f"the goldens are not whole ({error})", where=str(path), hint="release it again") from error
+
+
+def _read_case(reader: Any, described: dict[str, Any]) -> GoldenCase:
+    case, present = described["name"], set(reader.keys())
+    outputs = {}
+    for name, about in described["outputs"].items():
+        eager = reader.get_tensor(f"{case}/eager/{name}")
+        key = f"{case}/index/{name}"
+        outputs[name] = GoldenOutput(
+            name=name,
+            dtype=about["dtype"],
+            shape=tuple(about["shape"]),
+            eager=eager,
+            truth=eager if about["exact"] else reader.get_tensor(f"{case}/truth/{name}"),
+            index=reader.get_tensor(key) if key in present else None,
+            scale=(about["scale_max"], about["scale_l2"]),
+            e_ref=(about["e_ref_max"], about["e_ref_l2"]),
+            method=about["method"],
+            gate=about["gate"],
+        )
+    return GoldenCase(case, described["dims"], outputs)

@@ -1,0 +1,46 @@
+"""What every report is made of: one frozen value, rendered in many forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+
+#: From the worst to the best: the order in which a report speaks.
+GRAVITY = (
+    Outcome.MISMATCH,
+    Outcome.CRASHED,
+    Outcome.TIMED_OUT,
+    Outcome.MISSING,
+    Outcome.VACUOUS,
+    Outcome.INCONCLUSIVE,
+    Outcome.WAIVED,
+    Outcome.MATCH,
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A verdict with what a reader needs to place it. `notes` are sentences that belong on every form."""
+
+    name: str
+    version: str
+    verdict: Verdict
+    budget: float
+    notes: Sequence[str] = ()
+    waivers: Sequence[dict[str, str]] = ()
+    digest: str = ""
+    methods: Sequence[str] = field(default=())
+
+    def rows(self) -> list[tuple[Claim, Evidence]]:
+        """Every claim with its evidence, the worst outcomes first, then in the order of the claims."""
+        pairs = [(claim, self.verdict.of(claim)) for claim in sorted(self.verdict.plan)]
+        return sorted(pairs, key=lambda pair: GRAVITY.index(pair[1].outcome))
+
+    def first_reason(self) -> str:
+        """Why it did not pass, in one line; empty where it did."""
+        if self.verdict.passed:
+            return ""
+        claim, evidence = self.rows()[0]
+        return f"{claim}: {evidence.outcome.value} ({evidence.reason})"

@@ -1,0 +1,126 @@
+"""Gather the evidence: one child per engine and variant, whatever becomes of it; then judge."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from exporter.engines.base import SINGLE_THREAD
+from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
+from exporter.lower.base import Artifact
+from exporter.parity.compare import compare_case
+from exporter.parity.golden import GoldenCase, GoldenOutput
+from exporter.parity.plan import ENGINES, Run, claims
+from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.tensors import load
+from exporter.workers import Limits, OnEvent, call
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the evidence comes from: a bundle's folder and goldens, its artifacts, the source if at hand, a device."""
+
+    folder: Path
+    golden: Path
+    cases: tuple[GoldenCase, ...]
+    artifacts: Mapping[str, Artifact]
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+    source: Mapping[str, Any] | None
+    device: str
+    budget: float
+    limits: Limits
+
+
+def gather(bench: Bench, runs: Sequence[Run], say: Callable[[str], None], on_event: OnEvent | None = None) -> Verdict:
+    """Run every planned child and judge what it left; what did not come is evidence too."""
+    planned = claims(runs, [case.name for case in bench.cases], bench.outputs)
+    evidence: dict[Claim, Evidence] = {}
+    for run in runs:
+        say(f"verifying {run.variant} by {run.engine}")
+        evidence.update(_one_run(bench, run, on_event))
+    return Verdict(planned, evidence)
+
+
+def _one_run(bench: Bench, run: Run, on_event: OnEvent | None) -> dict[Claim, Evidence]:
+    seen: dict[str, str] = {"stage": "load", "case": ""}
+
+    def follow(event: dict[str, Any]) -> None:
+        seen.update({key: event[key] for key in ("stage", "case") if key in event})
+        if on_event:
+            on_event(event)
+
+    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        into = Path(folder)
+        answer: dict[str, Any] = {"provider": "", "refused": {}, "load": ""}
+        fate: Evidence | None = None
+        try:
+            answer = call(
+                "exporter.engines._child:run",
+                _request(bench, run, into),
+                bench.limits,
+                environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
+                on_event=follow,
+            )
+        except EnvironmentLacks as error:
+            fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
+        except ChildTimedOut as error:
+            fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
+        except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
+            fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
+        if answer["load"]:
+            fate = Evidence(Outcome.CRASHED, f"does not load: {answer['load']}", stage="load")
+        judged: dict[Claim, Evidence] = {}
+        for index, case in enumerate(bench.cases):
+            found = _judge(bench, case, into / f"{index}.safetensors", answer["refused"].get(case.name, ""), fate)
+            for output, one in found.items():
+                claim = Claim(run.format, run.precision, run.engine, case.name, output)
+                judged[claim] = replace(one, provider=answer["provider"], device=bench.device)
+        return judged
+
+
+def _judge(bench: Bench, case: GoldenCase, path: Path, refused: str, fate: Evidence | None) -> dict[str, Evidence]:
+    if path.is_file():
+        try:
+            got = load(path)
+        except BundleError:  # the child died while it wrote this one
+            got = None
+        if got is not None:
+            return compare_case(case, got, bench.budget, _by_output(bench.cases))
+    if refused:
+        fate = Evidence(Outcome.CRASHED, f"the engine refused it: {refused}", stage="run")
+    return {name: fate or Evidence(Outcome.MISSING, "the engine left no result", stage="run") for name in case.outputs}
+
+
+def _by_output(cases: Sequence[GoldenCase]) -> dict[str, list[GoldenOutput]]:
+    names = cases[0].outputs
+    return {name: [case.outputs[name] for case in cases] for name in names}
+
+
+def _request(bench: Bench, run: Run, into: Path) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "engine": run.engine,
+        "device": bench.device,
+        "golden": str(bench.golden),
+        "cases": [case.name for case in bench.cases],
+        "inputs": list(bench.inputs),
+        "outputs": list(bench.outputs),
+        "into": str(into),
+        "format": run.format,
+        "folder": None,
+        "model": "",
+        "source": None,
+    }
+    if run.format == "source":
+        return {**request, "source": dict(bench.source or {})}
+    artifact = bench.artifacts[run.variant]
+    main = next(path for path in artifact.files if not path.endswith(".pdiparams"))
+    return {
+        **request,
+        "folder": str((bench.folder / main).parent),
+        "model": Path(main).name,
+        "outputs": list(artifact.native_outputs),
+    }

@@ -1,0 +1,204 @@
+"""The whole product as short functions, in the order of the data; every verb of the command line is one of them.
+
+spec ─┬─ train ── checkpoint ─┬─ convert ── artifacts ─┐
+      ├─ check ── findings    └─ record ─── goldens ───┴─ verify ── verdict ── seal ── bundle
+      └─ plan ─── claims ──────────────────────────────────┘
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from exporter.bundle.contents import contents
+from exporter.bundle.open import GOLDEN, Bundle, open_bundle
+from exporter.bundle.provenance import find_checkpoint, source_at_hand, training_of
+from exporter.bundle.write import drafting, refuse_overwrite, seal
+from exporter.check.run import check
+from exporter.diagnostics import Diagnostic, Severity
+from exporter.engines._device import require_device
+from exporter.errors import EnvironmentLacks
+from exporter.files import write_bytes
+from exporter.lower._convert import artifact_from_json, convert_all, fixed_dims
+from exporter.parity.golden import read_goldens
+from exporter.parity.plan import Run, plan_runs
+from exporter.parity.record import record
+from exporter.parity.report import Report
+from exporter.parity.run import Bench, gather
+from exporter.parity.waivers import waived
+from exporter.registry import Registry
+from exporter.report.base import Renderer
+from exporter.spec.model import Spec
+from exporter.train import run as training
+from exporter.workers import Limits, OnEvent
+
+RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
+
+
+def _silent(_step: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a command runs, whatever it does: the limits of each child, and who hears of steps and of their progress."""
+
+    limits: Limits = field(default_factory=Limits)
+    on_event: OnEvent | None = None
+    say: Callable[[str], None] = _silent
+
+
+@dataclass(frozen=True)
+class Product:
+    """What came of a command: the findings; a sealed bundle, unless they forbade it; the report, if it was verified."""
+
+    findings: tuple[Diagnostic, ...] = ()
+    bundle: Bundle | None = None
+    report: Report | None = None
+    trained: training.TrainResult | None = None
+
+
+def find(spec: Spec, setting: Setting) -> tuple[Diagnostic, ...]:
+    """Check the model's code for what cannot be traced, or would be traced wrong."""
+    setting.say(f"checking {spec.model}")
+    return check([spec.model])
+
+
+def forbids(findings: Sequence[Diagnostic]) -> bool:
+    """Whether a finding is an error, so that nothing may be exported."""
+    return any(one.severity is Severity.ERROR for one in findings)
+
+
+def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
+    """Train what the spec's recipe says, unless a finished run of just this recipe is there."""
+    if spec.recipe is None or spec.checkpoint is not None:
+        return None
+    setting.say(f"training {spec.recipe}")
+    return training.ensure(training_of(spec.recipe, spec.seed), on_event=setting.on_event)
+
+
+def convert(spec: Spec, into: Path, setting: Setting) -> Product:
+    """Check, trace and lower into a bundle that says of itself that it is unverified.
+
+    Raises:
+        UsageError: the spec's model, checkpoint or inputs are wrong; or `into` holds something else.
+        ModelError: a format cannot hold the model.
+    """
+    refuse_overwrite(into)
+    checkpoint = find_checkpoint(spec)
+    if forbids(findings := find(spec, setting)):
+        return Product(findings)
+    with drafting(into) as draft:
+        conversion = convert_all(spec, checkpoint, draft, setting.limits, setting.on_event, setting.say)
+        content = contents(spec, conversion, draft, checkpoint)
+        return Product(findings, seal(draft, into, content, runnable=False))
+
+
+def release(spec: Spec, root: Path, setting: Setting) -> Product:
+    """All of it. What does not pass goes to `<root>/<name>/failed`, and the last good bundle stays as it was.
+
+    Raises:
+        UsageError, EnvironmentLacks, ModelError: as the steps.
+    """
+    device = require_device(spec.device, spec.engines, setting.limits)
+    runs = plan_runs(spec.engines, [(name, one) for name in spec.formats for one in spec.precisions], with_source=True)
+    if forbids(findings := find(spec, setting)):
+        return Product(findings)
+    trained = train(spec, setting)
+    checkpoint = trained.checkpoint if trained else find_checkpoint(spec)
+    with drafting(root / spec.name / "release") as draft:
+        conversion = convert_all(spec, checkpoint, draft, setting.limits, setting.on_event, setting.say)
+        content = contents(spec, conversion, draft, checkpoint, trained)
+        outputs = [one.name for one in conversion.outputs]
+        setting.say("recording goldens")
+        content["cases"] = record(spec, checkpoint, outputs, draft / GOLDEN, setting.limits, setting.on_event)
+        report = _judge(content, draft, draft / GOLDEN, runs, _Way(spec, checkpoint, device, setting))
+        for name, form in (("parity.json", "json"), ("report.html", "html")):
+            write_bytes(draft / name, RENDERERS[form](report).encode())
+        content["verdict"] = report.verdict.word
+        place = root / spec.name / (content["version"] if report.verdict.passed else "failed")
+        bundle = seal(draft, place, content, runnable=True)
+    return Product(findings, bundle, replace(report, digest=bundle.manifest.digest), trained)
+
+
+def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: str | None = None) -> Report:
+    """Judge a bundle's artifacts anew: by its goldens, and where the model's code is at hand by eager itself.
+
+    Raises:
+        BundleError: the bundle is damaged.
+        EnvironmentLacks: it holds no goldens and the code to make them is not here, or the device is not.
+    """
+    setting.say("opening the bundle")
+    bundle = open_bundle(folder)
+    content = bundle.manifest.model_dump(by_alias=True, mode="json")
+    spec = Spec.model_validate(content["spec"])
+    device = require_device(device or spec.device, engines or spec.engines, setting.limits)
+    source, notes = source_at_hand(content["provenance"], spec)
+    variants = [(one.format, one.precision) for one in bundle.manifest.variants.values()]
+    runs = plan_runs(tuple(engines) or spec.engines, variants, with_source=source and not engines)
+    way = _Way(spec, find_checkpoint(spec) if source else None, device, setting)
+    if content["cases"]:
+        return _judge(content, folder, folder / GOLDEN, runs, way, notes)
+    if not source:
+        raise EnvironmentLacks(notes[0], where=str(folder), hint="it holds no goldens: verify it where it was made")
+    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+        setting.say("recording goldens")
+        golden, outputs = Path(place) / GOLDEN, [one["name"] for one in content["outputs"]]
+        content["cases"] = record(spec, way.checkpoint, outputs, golden, setting.limits, setting.on_event)
+        return _judge(content, folder, golden, runs, way, notes)
+
+
+@dataclass(frozen=True)
+class _Way:
+    spec: Spec
+    checkpoint: Path | None
+    device: str
+    setting: Setting
+
+
+def _judge(
+    content: Mapping[str, Any], folder: Path, golden: Path, runs: Sequence[Run], way: _Way, notes: Sequence[str] = ()
+) -> Report:
+    """Gather the evidence for a manifest's content and report on it."""
+    spec, setting = way.spec, way.setting
+    artifacts = {name: artifact_from_json(one) for name, one in content["variants"].items()}
+    bench = Bench(
+        folder=folder,
+        golden=golden,
+        cases=read_goldens(golden, content["cases"]),
+        artifacts=artifacts,
+        outputs=tuple(one["name"] for one in content["outputs"]),
+        inputs=tuple(spec.inputs),
+        source=_source(content, spec, way.checkpoint),
+        device=way.device,
+        budget=spec.budget,
+        limits=setting.limits,
+    )
+    verdict = gather(bench, runs, setting.say, setting.on_event)
+    today = datetime.now(timezone.utc).date()
+    methods = sorted({case["outputs"][name]["method"] for case in content["cases"] for name in case["outputs"]})
+    return Report(
+        name=content["name"],
+        version=content["version"],
+        verdict=waived(verdict, spec.waivers, today),
+        budget=spec.budget,
+        notes=tuple(notes),
+        waivers=tuple(one.model_dump(mode="json") for one in spec.waivers),
+        digest=content.get("digest", ""),
+        methods=tuple(methods),
+    )
+
+
+def _source(content: Mapping[str, Any], spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
+    """What the engines of the format `source` open."""
+    return {
+        "model": spec.model,
+        "checkpoint": str(checkpoint) if checkpoint else None,
+        "seed": spec.seed,
+        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
+        "outputs": [one["name"] for one in content["outputs"]],
+        "fixed": fixed_dims(spec),
+    }

@@ -1,0 +1,59 @@
+"""parity.json: every claim, its evidence, and the verdict."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from exporter.files import readable_json
+from exporter.parity.report import Report
+from exporter.parity.verdict import Claim, Evidence
+from exporter.report.base import Renderer
+
+METRICS = ("error_ratio", "max_abs", "max_rel", "max_ulp", "cosine")
+
+
+def parity(report: Report) -> dict[str, Any]:
+    """The object that `verify --json` prints and a bundle holds."""
+    verdict = report.verdict
+    return {
+        "schema": 1,
+        "verdict": verdict.word,
+        "planned": len(verdict.plan),
+        "counts": verdict.counts,
+        "budget": report.budget,
+        "notes": list(report.notes),
+        "waivers": list(report.waivers),
+        "checks": [_check(claim, verdict.of(claim)) for claim in sorted(verdict.plan)],
+    }
+
+
+def _check(claim: Claim, evidence: Evidence) -> dict[str, Any]:
+    return {
+        "format": claim.format,
+        "precision": claim.precision,
+        "engine": claim.engine,
+        "provider": evidence.provider,
+        "device": evidence.device,
+        "case": claim.case,
+        "output": claim.output,
+        "outcome": evidence.outcome.value,
+        "stage": evidence.stage,
+        "elements": evidence.elements,
+        "bit_equal": evidence.bit_equal,
+        "reason": evidence.reason,
+        **{name: _number(evidence.metrics.get(name)) for name in METRICS},
+    }
+
+
+def _number(value: float | None) -> float | None:
+    """JSON has no NaN and no infinity; the outcome and the reason have said it already."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def render(report: Report) -> str:
+    """Lay it out as in a bundle."""
+    return readable_json(parity(report)).decode()
+
+
+plugin: Renderer = render

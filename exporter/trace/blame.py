@@ -1,0 +1,68 @@
+"""Turn what Paddle raises into an error that names the user's line and, where there is one, the operator."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import site
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from exporter.errors import ExporterError, ModelError
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+#: C++ parsers of the operators that were sunk in Paddle 3.2 say this of a legacy program's variables.
+_SUNK = re.compile(r"(\w+)\(\): argument (?:'\w+' )?\(position \d+\) must be Value, but got (?:Variable|None)")
+#: Folder of the code that dy2static writes and runs in place of the user's (`jit/dy2static/utils.py`, 3.3.1).
+_REWRITTEN = "to_static_tmp"
+_ELSEWHERE = tuple(
+    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    | set(site.getsitepackages())
+    | {str(Path(__file__).resolve().parents[1])}
+)
+
+
+@contextlib.contextmanager
+def blamed(stage: str, layer: Any = None) -> Iterator[None]:
+    """Whatever the block raises that is not ours becomes a `ModelError` of that stage, at the user's line.
+
+    User code and Paddle may raise anything at all in a trace, `SystemExit` included; hence the width of the net.
+    """
+    try:
+        yield
+    except (ExporterError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        text = str(error)
+        where = user_line(error) or (f"{type(layer).__module__}.{type(layer).__name__}" if layer is not None else "")
+        raise ModelError(f"{stage}: {_what(error, text)}", where=where, hint=_hint(text)) from error
+
+
+def user_line(error: BaseException) -> str:
+    """Return `path:line` of the innermost frame outside Paddle, Python and this package; empty where there is none.
+
+    dy2static runs a rewritten copy of the code and quotes the original lines in its message, so that is looked at too.
+    """
+    frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
+    quoted = [(path, int(line)) for path, line in _FRAME.findall(str(error))]
+    for path, line in [*reversed(quoted), *reversed(frames)]:
+        if not path.startswith((*_ELSEWHERE, "<")) and _REWRITTEN not in path and Path(path).is_file():
+            return f"{path}:{line}"
+    return ""
+
+
+def _what(error: BaseException, text: str) -> str:
+    if sunk := _SUNK.search(text):
+        return f"operator '{sunk.group(1)}' cannot be written as .pdmodel by this Paddle: it takes no legacy variable"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.match(r"^(\w*Error|\(\w+\)|AssertionError|\w*Exception)\b", line)]
+    return f"{type(error).__name__}: {(telling or lines or ['no message'])[-1][:400]}"
+
+
+def _hint(text: str) -> str:
+    if _SUNK.search(text):
+        return "leave pdmodel out of formats; pir and onnx do not have this limit"
+    return "run with --debug for Paddle's whole message; `exporter check` names constructs that cannot be traced"

@@ -1,0 +1,90 @@
+"""Build the eager layer and give it exactly the checkpoint's weights: nothing missing, nothing extra, nothing cast."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exporter.errors import ModelError, UsageError
+from exporter.references import load_object
+from exporter.tensors import Array, digest, load
+
+if TYPE_CHECKING:
+    import paddle
+
+
+def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer:
+    """Call the factory `module:name`, load the checkpoint, and switch to evaluation.
+
+    The random generators are seeded first, so that a factory without a checkpoint gives the same weights in each child.
+
+    Raises:
+        UsageError: the factory cannot be imported or gives no Layer; the checkpoint does not fit.
+        ModelError: the factory raised, or gave weights that are not finite.
+    """
+    import paddle
+
+    random.seed(seed)
+    np.random.seed(seed)  # factories of users draw from the legacy generator
+    paddle.seed(seed)
+    factory = load_object(model)
+    if not callable(factory):
+        raise UsageError(
+            f"{type(factory).__name__} is not callable", where=model, hint="name a factory or a Layer class"
+        )
+    layer = factory()
+    if not isinstance(layer, paddle.nn.Layer):
+        raise UsageError(
+            f"the factory returned {type(layer).__name__}, not a paddle.nn.Layer",
+            where=model,
+            hint="name a function without arguments that builds the layer",
+        )
+    if checkpoint is not None:
+        _assign(layer, load(Path(checkpoint)), checkpoint)
+    for name, value in parameters(layer).items():
+        if value.dtype.kind == "f" and not np.isfinite(value).all():
+            where = f"{checkpoint or model}: {name}"
+            kind = UsageError if checkpoint else ModelError
+            raise kind("the weights hold NaN or infinity", where=where, hint="export a checkpoint that is sound")
+    layer.eval()
+    return layer
+
+
+def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:
+    """Every parameter and persistable buffer by its structured name, as numpy."""
+    return {name: tensor.numpy() for name, tensor in layer.state_dict().items()}
+
+
+def digests(layer: paddle.nn.Layer) -> dict[str, str]:
+    """The digest of every parameter and persistable buffer (see :func:`exporter.tensors.digest`)."""
+    return {name: digest(value) for name, value in parameters(layer).items()}
+
+
+def _assign(layer: paddle.nn.Layer, tensors: Mapping[str, Array], checkpoint: str) -> None:
+    """Paddle's `set_state_dict` only warns of missing, extra and misshaped keys (3.3.1); here each is an error."""
+    own = layer.state_dict()
+    if missing := sorted(set(own) - set(tensors)):
+        raise UsageError(
+            f"{len(missing)} tensors are missing, the first is '{missing[0]}'",
+            where=checkpoint,
+            hint="the checkpoint belongs to another model, or to an older version of its code",
+        )
+    if extra := sorted(set(tensors) - set(own)):
+        raise UsageError(
+            f"{len(extra)} tensors are not in the model, the first is '{extra[0]}'",
+            where=checkpoint,
+            hint="the checkpoint belongs to another model, or to an older version of its code",
+        )
+    for name, tensor in own.items():
+        value, dtype = tensors[name], str(tensor.dtype).removeprefix("paddle.")
+        if list(value.shape) != list(tensor.shape) or value.dtype.name != dtype:
+            raise UsageError(
+                f"'{name}' is {value.dtype.name}{list(value.shape)}, the model wants {dtype}{list(tensor.shape)}",
+                where=checkpoint,
+                hint="the checkpoint belongs to another model, or to an older version of its code",
+            )
+        tensor.set_value(value)
