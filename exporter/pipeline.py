@@ -8,11 +8,9 @@ spec ─┬─ train ── checkpoint ─┬─ convert ── artifacts ─┐
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from exporter.bundle.contents import contents
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
@@ -23,32 +21,18 @@ from exporter.diagnostics import Diagnostic, Severity
 from exporter.engines._device import require_device
 from exporter.errors import EnvironmentLacks
 from exporter.files import write_bytes
-from exporter.lower._convert import artifact_from_json, convert_all, fixed_dims
-from exporter.parity.golden import read_goldens
-from exporter.parity.plan import Run, plan_runs
+from exporter.lower._convert import convert_all
+from exporter.parity.judge import Subject, judge
+from exporter.parity.plan import plan_runs
 from exporter.parity.record import record
 from exporter.parity.report import Report
-from exporter.parity.run import Bench, gather
-from exporter.parity.waivers import waived
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.spec.model import Spec
 from exporter.train import run as training
-from exporter.workers import Limits, OnEvent
+from exporter.workers import Setting
 
 RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
-
-
-def _silent(_step: str) -> None: ...
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How a command runs, whatever it does: the limits of each child, and who hears of steps and of their progress."""
-
-    limits: Limits = field(default_factory=Limits)
-    on_event: OnEvent | None = None
-    say: Callable[[str], None] = _silent
 
 
 @dataclass(frozen=True)
@@ -92,7 +76,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
     if forbids(findings := find(spec, setting)):
         return Product(findings)
     with drafting(into) as draft:
-        conversion = convert_all(spec, checkpoint, draft, setting.limits, setting.on_event, setting.say)
+        conversion = convert_all(spec, checkpoint, draft, setting)
         content = contents(spec, conversion, draft, checkpoint)
         return Product(findings, seal(draft, into, content, runnable=False))
 
@@ -110,12 +94,11 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
     trained = train(spec, setting)
     checkpoint = trained.checkpoint if trained else find_checkpoint(spec)
     with drafting(root / spec.name / "release") as draft:
-        conversion = convert_all(spec, checkpoint, draft, setting.limits, setting.on_event, setting.say)
+        conversion = convert_all(spec, checkpoint, draft, setting)
         content = contents(spec, conversion, draft, checkpoint, trained)
-        outputs = [one.name for one in conversion.outputs]
-        setting.say("recording goldens")
-        content["cases"] = record(spec, checkpoint, outputs, draft / GOLDEN, setting.limits, setting.on_event)
-        report = _judge(content, draft, draft / GOLDEN, runs, _Way(spec, checkpoint, device, setting))
+        content["cases"] = record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting)
+        subject = Subject(content, spec, draft, draft / GOLDEN, checkpoint, device, conversion.contents)
+        report = judge(subject, runs, setting)
         for name, form in (("parity.json", "json"), ("report.html", "html")):
             write_bytes(draft / name, RENDERERS[form](report).encode())
         content["verdict"] = report.verdict.word
@@ -139,66 +122,13 @@ def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: 
     source, notes = source_at_hand(content["provenance"], spec)
     variants = [(one.format, one.precision) for one in bundle.manifest.variants.values()]
     runs = plan_runs(tuple(engines) or spec.engines, variants, with_source=source and not engines)
-    way = _Way(spec, find_checkpoint(spec) if source else None, device, setting)
+    checkpoint = find_checkpoint(spec) if source else None
+    subject = Subject(content, spec, folder, folder / GOLDEN, checkpoint, device, None)
     if content["cases"]:
-        return _judge(content, folder, folder / GOLDEN, runs, way, notes)
+        return judge(subject, runs, setting, notes)
     if not source:
         raise EnvironmentLacks(notes[0], where=str(folder), hint="it holds no goldens: verify it where it was made")
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        setting.say("recording goldens")
         golden, outputs = Path(place) / GOLDEN, [one["name"] for one in content["outputs"]]
-        content["cases"] = record(spec, way.checkpoint, outputs, golden, setting.limits, setting.on_event)
-        return _judge(content, folder, golden, runs, way, notes)
-
-
-@dataclass(frozen=True)
-class _Way:
-    spec: Spec
-    checkpoint: Path | None
-    device: str
-    setting: Setting
-
-
-def _judge(
-    content: Mapping[str, Any], folder: Path, golden: Path, runs: Sequence[Run], way: _Way, notes: Sequence[str] = ()
-) -> Report:
-    """Gather the evidence for a manifest's content and report on it."""
-    spec, setting = way.spec, way.setting
-    artifacts = {name: artifact_from_json(one) for name, one in content["variants"].items()}
-    bench = Bench(
-        folder=folder,
-        golden=golden,
-        cases=read_goldens(golden, content["cases"]),
-        artifacts=artifacts,
-        outputs=tuple(one["name"] for one in content["outputs"]),
-        inputs=tuple(spec.inputs),
-        source=_source(content, spec, way.checkpoint),
-        device=way.device,
-        budget=spec.budget,
-        limits=setting.limits,
-    )
-    verdict = gather(bench, runs, setting.say, setting.on_event)
-    today = datetime.now(timezone.utc).date()
-    methods = sorted({case["outputs"][name]["method"] for case in content["cases"] for name in case["outputs"]})
-    return Report(
-        name=content["name"],
-        version=content["version"],
-        verdict=waived(verdict, spec.waivers, today),
-        budget=spec.budget,
-        notes=tuple(notes),
-        waivers=tuple(one.model_dump(mode="json") for one in spec.waivers),
-        digest=content.get("digest", ""),
-        methods=tuple(methods),
-    )
-
-
-def _source(content: Mapping[str, Any], spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
-    """What the engines of the format `source` open."""
-    return {
-        "model": spec.model,
-        "checkpoint": str(checkpoint) if checkpoint else None,
-        "seed": spec.seed,
-        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
-        "outputs": [one["name"] for one in content["outputs"]],
-        "fixed": fixed_dims(spec),
-    }
+        content["cases"] = record(spec, checkpoint, outputs, golden, setting)
+        return judge(replace(subject, golden=golden), runs, setting, notes)

@@ -60,6 +60,14 @@ def digest(array: Array) -> str:
     return sha256_bytes(header + np.ascontiguousarray(little).tobytes())
 
 
+def content_digest(array: Array) -> str:
+    """Hex sha256 over dtype and little-endian bytes, whatever the shape: converters reshape biases at will."""
+    import numpy as np
+
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return sha256_bytes(array.dtype.name.encode() + np.ascontiguousarray(little).tobytes())
+
+
 def save(path: Path, tensors: TensorMap, metadata: Mapping[str, str] | None = None) -> None:
     """Write tensors as safetensors, atomically; the same tensors give the same bytes.
 

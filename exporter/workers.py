@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -56,6 +56,18 @@ class Limits:
         import psutil
 
         return int(psutil.virtual_memory().available * 0.9)
+
+
+def _silent(_step: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a command runs its children, whatever it does: their limits, and who hears of steps and of progress."""
+
+    limits: Limits = field(default_factory=Limits)
+    on_event: OnEvent | None = None
+    say: Callable[[str], None] = _silent
 
 
 @dataclass

@@ -34,7 +34,10 @@ class Tensor(_Frozen):
 
 
 class Variant(_Frozen):
-    """One artifact: its files, and its own names for the inputs and outputs (`native_outputs` in the file's order)."""
+    """One artifact: its files, and its own names for the inputs and outputs (`native_outputs` in the file's order).
+
+    `weights` holds the content digest of every tensor that the files store, by the file's name for it.
+    """
 
     format: str
     precision: str
@@ -43,6 +46,7 @@ class Variant(_Frozen):
     outputs: tuple[str, ...]
     native_outputs: tuple[str, ...]
     details: dict[str, Any]
+    weights: dict[str, Sha256]
 
 
 class GoldenFacts(_Frozen):

@@ -6,8 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from exporter.pipeline import Setting
-from exporter.workers import Json, Limits
+from exporter.workers import Json, Limits, Setting
 
 #: Seconds that one child may take, unless --timeout says otherwise.
 DEFAULT_TIMEOUT = 600.0

@@ -43,6 +43,7 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
         "artifact": asdict(artifact),
         "outputs": [asdict(one) for one in traced.outputs] if traced else None,
         "parameters": dict(traced.parameters) if traced else None,
+        "contents": sorted(traced.contents) if traced else None,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,28 +13,30 @@ from exporter.lower.base import Artifact, Format
 from exporter.registry import Registry
 from exporter.spec.model import Spec
 from exporter.tensors import TensorSpec
-from exporter.workers import Json, Limits, OnEvent, call
+from exporter.workers import Json, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """What came of one layer: its artifacts, its outputs (−1 where a size varies), the digests of its parameters."""
+    """What came of one layer: its artifacts, and its outputs (−1 where a size varies).
+
+    `parameters` are the digests of its tensors by name, `contents` those of their content alone.
+    """
 
     artifacts: tuple[Artifact, ...]
     outputs: tuple[TensorSpec, ...]
     parameters: Mapping[str, str]
+    contents: frozenset[str]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The outputs' names, in the order that `forward` returns them."""
+        return [one.name for one in self.outputs]
 
 
-def convert_all(
-    spec: Spec,
-    checkpoint: Path | None,
-    into: Path,
-    limits: Limits,
-    on_event: OnEvent | None,
-    say: Callable[[str], None],
-) -> Conversion:
+def convert_all(spec: Spec, checkpoint: Path | None, into: Path, setting: Setting) -> Conversion:
     """Write `into/<variant>/` for each format.
 
     Raises:
@@ -43,7 +45,7 @@ def convert_all(
     """
     answers: dict[str, Json] = {}
     for name in _in_order(spec.formats):
-        say(f"writing {name}")
+        setting.say(f"writing {name}")
         folder = into / name
         folder.mkdir()
         after = FORMATS[name].after
@@ -53,12 +55,12 @@ def convert_all(
             held = list(known["parameters"].values())
             names = [one["name"] for one in known["outputs"]]
             request = {**request, "source": str(into / str(after)), "outputs": names, "held": held}
-        answers[name] = _lower(name, request, limits, on_event)
+        answers[name] = _lower(name, request, setting)
     traced = [answer for answer in answers.values() if answer["parameters"] is not None]
     _same_parameters(traced, spec.model)
     outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced[0]["outputs"])
     artifacts = tuple(artifact_from_json(answers[name]["artifact"]) for name in spec.formats)
-    return Conversion(artifacts, outputs, traced[0]["parameters"])
+    return Conversion(artifacts, outputs, traced[0]["parameters"], frozenset(traced[0]["contents"]))
 
 
 def fixed_dims(spec: Spec) -> dict[str, int]:
@@ -100,10 +102,12 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
     }
 
 
-def _lower(name: str, request: Json, limits: Limits, on_event: OnEvent | None) -> Json:
+def _lower(name: str, request: Json, setting: Setting) -> Json:
     environment = {**SINGLE_THREAD, **FORMATS[name].environment}
     try:
-        return call("exporter.lower._child:export", request, limits, environment=environment, on_event=on_event)
+        return call(
+            "exporter.lower._child:export", request, setting.limits, environment=environment, on_event=setting.on_event
+        )
     except ChildFailed as error:
         raise type(error)(
             f"{name}: {error.what}", where=error.where, hint=error.hint or _LAST_WORDS, details=error.details

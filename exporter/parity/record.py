@@ -10,7 +10,7 @@ from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import ModelError
 from exporter.parity.cases import plan_cases
 from exporter.spec.model import Spec
-from exporter.workers import Limits, OnEvent, call
+from exporter.workers import Setting, call
 
 
 def record(
@@ -18,8 +18,7 @@ def record(
     checkpoint: Path | None,
     outputs: Sequence[str],
     into: Path,
-    limits: Limits,
-    on_event: OnEvent | None = None,
+    setting: Setting,
 ) -> list[dict[str, Any]]:
     """Write the goldens to the file `into`; return what the manifest says of each case.
 
@@ -27,6 +26,7 @@ def record(
         UsageError: samples or values do not fit the inputs.
         ModelError: the eager layer fails on a case that the spec promises, or two cases have one name.
     """
+    setting.say("recording goldens")
     cases = plan_cases(spec.dims, spec.seed)
     request = {
         "spec": spec.model_dump(mode="json"),
@@ -36,7 +36,7 @@ def record(
         "into": str(into),
     }
     described: list[dict[str, Any]] = call(
-        "exporter.parity._child:record", request, limits, environment=SINGLE_THREAD, on_event=on_event
+        "exporter.parity._child:record", request, setting.limits, environment=SINGLE_THREAD, on_event=setting.on_event
     )["cases"]
     if [one["name"] for one in described] != [case.name for case in cases]:
         raise ModelError(

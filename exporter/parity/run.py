@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMe
 from exporter.lower.base import Artifact
 from exporter.parity.compare import compare_case
 from exporter.parity.golden import GoldenCase, GoldenOutput
-from exporter.parity.plan import ENGINES, Run, claims
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.parity.plan import ENGINES, Run
+from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.tensors import load
-from exporter.workers import Limits, OnEvent, call
+from exporter.workers import Setting, call
 
 
 @dataclass(frozen=True)
@@ -32,26 +32,24 @@ class Bench:
     source: Mapping[str, Any] | None
     device: str
     budget: float
-    limits: Limits
 
 
-def gather(bench: Bench, runs: Sequence[Run], say: Callable[[str], None], on_event: OnEvent | None = None) -> Verdict:
+def gather(bench: Bench, runs: Sequence[Run], setting: Setting) -> dict[Claim, Evidence]:
     """Run every planned child and judge what it left; what did not come is evidence too."""
-    planned = claims(runs, [case.name for case in bench.cases], bench.outputs)
     evidence: dict[Claim, Evidence] = {}
     for run in runs:
-        say(f"verifying {run.variant} by {run.engine}")
-        evidence.update(_one_run(bench, run, on_event))
-    return Verdict(planned, evidence)
+        setting.say(f"verifying {run.variant} by {run.engine}")
+        evidence.update(_one_run(bench, run, setting))
+    return evidence
 
 
-def _one_run(bench: Bench, run: Run, on_event: OnEvent | None) -> dict[Claim, Evidence]:
+def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
     seen: dict[str, str] = {"stage": "load", "case": ""}
 
     def follow(event: dict[str, Any]) -> None:
         seen.update({key: event[key] for key in ("stage", "case") if key in event})
-        if on_event:
-            on_event(event)
+        if setting.on_event:
+            setting.on_event(event)
 
     with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         into = Path(folder)
@@ -61,7 +59,7 @@ def _one_run(bench: Bench, run: Run, on_event: OnEvent | None) -> dict[Claim, Ev
             answer = call(
                 "exporter.engines._child:run",
                 _request(bench, run, into),
-                bench.limits,
+                setting.limits,
                 environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
                 on_event=follow,
             )

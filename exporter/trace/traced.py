@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exporter.errors import ModelError, UsageError
-from exporter.tensors import TensorSpec
+from exporter.tensors import TensorSpec, content_digest
 from exporter.trace.blame import blamed
-from exporter.trace.layer import digests
+from exporter.trace.layer import digests, parameters
 from exporter.trace.structure import leaves, numbered, output_names
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Traced:
     """A traced layer. `inputs` and `outputs` are in the spec's order; `-1` in an output's shape is not known.
 
+    `parameters` and `contents` are the digests of the layer's tensors, by name and of the content alone.
     `native_outputs[i]` is the name of the i-th output of the program, whose order is Paddle's.
     """
 
@@ -28,6 +29,7 @@ class Traced:
     outputs: tuple[TensorSpec, ...]
     native_outputs: tuple[str, ...]
     parameters: Mapping[str, str]
+    contents: frozenset[str]
     layer: Any
 
 
@@ -95,7 +97,8 @@ def trace(
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         structure = structure[0]
     outputs, native = _outputs(structure, names, {one.name for one in bound})
-    return Traced(tuple(inputs), outputs, native, digests(layer), static)
+    contents = frozenset(content_digest(value) for value in parameters(layer).values())
+    return Traced(tuple(inputs), outputs, native, digests(layer), contents, static)
 
 
 def _outputs(

@@ -1,0 +1,91 @@
+"""Judge one bundle, or the draft of one: gather the evidence for every planned claim, and report on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from exporter.lower._convert import artifact_from_json, fixed_dims
+from exporter.lower.base import Artifact
+from exporter.parity import parameters
+from exporter.parity.golden import read_goldens
+from exporter.parity.plan import Run, claims
+from exporter.parity.report import Report
+from exporter.parity.run import Bench, gather
+from exporter.parity.verdict import Evidence, Verdict
+from exporter.parity.waivers import waived
+from exporter.spec.model import Spec
+from exporter.workers import Setting
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is judged: a manifest's content, the folder it speaks of, the goldens, and the checkpoint where it is here.
+
+    `trained` holds the content digests of the layer's own tensors at release; later None, since the manifest has them.
+    """
+
+    content: Mapping[str, Any]
+    spec: Spec
+    folder: Path
+    golden: Path
+    checkpoint: Path | None
+    device: str
+    trained: frozenset[str] | None
+
+
+def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequence[str] = ()) -> Report:
+    """Plan the claims, gather the evidence, waive what is waived today."""
+    content, spec = subject.content, subject.spec
+    artifacts = {name: artifact_from_json(one) for name, one in content["variants"].items()}
+    outputs = [one["name"] for one in content["outputs"]]
+    proven = [artifacts[run.variant] for run in runs if run.format != "source"] if content["parameters"] else []
+    planned = claims(runs, [case["name"] for case in content["cases"]], outputs)
+    planned |= {parameters.claim(artifact) for artifact in proven}
+    evidence = {parameters.claim(artifact): _stored(subject, artifact) for artifact in proven}
+    bench = Bench(
+        folder=subject.folder,
+        golden=subject.golden,
+        cases=read_goldens(subject.golden, content["cases"]),
+        artifacts=artifacts,
+        outputs=tuple(outputs),
+        inputs=tuple(spec.inputs),
+        source=_source(subject, outputs),
+        device=subject.device,
+        budget=spec.budget,
+    )
+    evidence.update(gather(bench, runs, setting))
+    methods = {output["method"] for case in content["cases"] for output in case["outputs"].values()}
+    return Report(
+        name=content["name"],
+        version=content["version"],
+        verdict=waived(Verdict(planned, evidence), spec.waivers, datetime.now(timezone.utc).date()),
+        budget=spec.budget,
+        notes=tuple(notes),
+        waivers=tuple(one.model_dump(mode="json") for one in spec.waivers),
+        digest=content.get("digest", ""),
+        methods=tuple(sorted(methods)),
+    )
+
+
+def _stored(subject: Subject, artifact: Artifact) -> Evidence:
+    if subject.trained is not None:
+        return parameters.prove_origin(artifact, subject.folder, subject.trained)
+    recorded = subject.content["variants"][artifact.variant]["weights"]
+    return parameters.prove_unchanged(artifact, subject.folder, recorded)
+
+
+def _source(subject: Subject, outputs: Sequence[str]) -> dict[str, Any]:
+    """What the engines of the format `source` open."""
+    spec = subject.spec
+    return {
+        "model": spec.model,
+        "checkpoint": str(subject.checkpoint) if subject.checkpoint else None,
+        "seed": spec.seed,
+        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
+        "outputs": list(outputs),
+        "fixed": fixed_dims(spec),
+    }
