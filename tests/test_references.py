@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import ModelError, UsageError
+from exporter.references import find_source, load_object, split, user_code
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder one works in, with a package `yard` that this process has not imported."""
+    (tmp_path / "yard" / "deep").mkdir(parents=True)
+    (tmp_path / "yard" / "__init__.py").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "yard"]:
+        monkeypatch.delitem(sys.modules, name)
+    return tmp_path
+
+
+def write(house: Path, text: str) -> None:
+    (house / "yard" / "tree.py").write_text(text)
+
+
+def test_an_object_is_found(house: Path) -> None:
+    write(house, "class Tree:\n    class Leaf:\n        colour = 'green'\n")
+    assert load_object("yard.tree:Tree.Leaf.colour") == "green"
+
+
+def test_find_source_imports_nothing(house: Path) -> None:
+    write(house, "raise RuntimeError('imported')")
+    (house / "yard" / "deep" / "root.py").touch()
+    assert find_source("yard.tree") == house / "yard" / "tree.py"
+    assert find_source("yard") == house / "yard" / "__init__.py"
+    assert find_source("yard.deep.root") == house / "yard" / "deep" / "root.py", "through a namespace package"
+    assert find_source("yard.deep") is None
+    assert find_source("yard.nothing") is None
+    assert find_source("json", house) is None
+    assert find_source("json") is not None
+    assert "yard" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "line"),
+    [
+        ("x = 1\ny = 2 +\n", "SyntaxError: invalid syntax", 2),
+        ("import no_such_thing", "ModuleNotFoundError: No module named 'no_such_thing'", 1),
+        ("from json import nothing", "ImportError: cannot import name 'nothing'", 1),
+        ("import json\n\njson.loads('{')", "JSONDecodeError: Expecting property name", 3),
+        ("def f():\n    return 1 / 0\nf()", "ZeroDivisionError: division by zero", 2),
+        ("import sys\nsys.exit('no')", "SystemExit: no", 2),
+        ("assert False", "AssertionError: (no message)", 1),
+    ],
+)
+def test_a_module_that_fails_is_blamed_by_its_line(text: str, what: str, line: int, house: Path) -> None:
+    write(house, text)
+    with pytest.raises(UsageError) as caught:
+        load_object("yard.tree:Tree")
+    assert caught.value.what.startswith(f"cannot import yard.tree: {what}")
+    assert caught.value.where == f"yard/tree.py:{line}"
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("reference", ["barn.tree:Tree", "yard.bush:Tree", "yard.tree.leaf:Tree"])
+def test_a_module_that_is_not_there(reference: str, house: Path) -> None:
+    write(house, "")
+    with pytest.raises(UsageError, match=r"no module named|not a package") as caught:
+        load_object(reference)
+    assert caught.value.where == reference
+
+
+def test_an_attribute_that_is_not_there_and_the_closest(house: Path) -> None:
+    write(house, "def build(): ...")
+    with pytest.raises(UsageError, match=r"yard\.tree has no 'biuld'") as caught:
+        load_object("yard.tree:biuld")
+    assert caught.value.hint == "did you mean 'build'?"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "a.b", "a:", ":b", "a:b:c", "a.:b", "1a:b", "a b:c", "a/b:c", "a:b.", "a:b()"]
+)
+def test_what_is_not_a_reference(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a reference"):
+        split(text)
+
+
+def test_our_own_errors_pass_through_user_code_as_they_are() -> None:
+    ours = ModelError("a reason", where="here")
+    with pytest.raises(ModelError) as caught, user_code("building", "there"):
+        raise ours
+    assert caught.value is ours
