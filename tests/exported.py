@@ -144,6 +144,7 @@ def write_bundle(artifacts: Path, bundle: Path) -> Path:
             "outputs": natives,
             "native_outputs": natives,
             "details": {},
+            "weights": {},
         }
     files = {
         path.relative_to(bundle).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}

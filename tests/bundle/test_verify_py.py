@@ -311,3 +311,25 @@ def test_it_is_plain_python_3_8_and_small() -> None:
     }
     assert imported - set(sys.stdlib_module_names) == {"numpy", "onnxruntime", "paddle"}
     assert sum(bool(line.strip()) for line in source.splitlines()) < 300
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("packages", "variants"),
+    [(["onnxruntime"], {"onnx"}), (["paddlepaddle==3.3.*", "setuptools"], {"pir", "pdmodel"})],
+    ids=["onnxruntime", "paddle"],
+)
+def test_in_a_new_environment_with_one_engine(
+    bundle: Path, tmp_path: Path, packages: list[str], variants: set[str]
+) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python = str(tmp_path / "venv/bin/python")
+    subprocess.run([python, "-m", "pip", "install", "-q", "numpy", *packages], check=True)
+    copy = faults.copied(bundle, tmp_path / "copy")
+    code, said = run(copy, python=python)
+    assert code == 0, said
+    assert {line.split()[1] for line in said.splitlines() if line.startswith("PASSED")} == variants
+    assert said.count("NOT RUN") == 3 - len(variants)
+    faults.scale_tensor(copy / ("onnx/model.onnx" if "onnx" in variants else "pir/model.pdiparams"))
+    faults.reseal(copy)
+    assert run(copy, python=python)[0] == 1

@@ -1,0 +1,126 @@
+"""Any bytes give facts or an error of ours, never another exception; real files, bent, come closest to a crash."""
+
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exporter.errors import BundleError, UsageError
+from exporter.readers import onnx, pdiparams, pdmodel, pir, read, safetensors
+from exporter.readers.base import ModelFacts, Reader
+
+READERS: dict[str, Reader] = {
+    "onnx/model.onnx": onnx.plugin,
+    "pdmodel/model.pdmodel": pdmodel.plugin,
+    "pir/model.json": pir.plugin,
+    "pir/model.pdiparams": pdiparams.plugin,
+    "checkpoint.safetensors": safetensors.plugin,
+}
+RELAXED = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(params=READERS)
+def real(request: pytest.FixtureRequest, artifacts: Path) -> tuple[Reader, bytes]:
+    return READERS[request.param], (artifacts / request.param).read_bytes()
+
+
+def survives(reader: Reader, content: bytes) -> ModelFacts | None:
+    """Read, and take every tensor that is offered."""
+    try:
+        facts = reader.facts(content, "here")
+    except (BundleError, UsageError) as error:
+        assert error.where == "here"
+        assert error.what
+        return None
+    for weight in facts.weights:
+        try:
+            assert weight.array(content).size == weight.elements
+        except UsageError:
+            assert weight.file or not weight.pieces or weight.dtype in ("int4", "uint4", "float4_e2m1", "string")
+    return facts
+
+
+@RELAXED
+@given(st.sampled_from(sorted(READERS)), st.binary(max_size=300))
+def test_random_bytes(name: str, content: bytes) -> None:
+    survives(READERS[name], content)
+
+
+@RELAXED
+@given(data=st.data())
+def test_flipped_bits(real: tuple[Reader, bytes], data: st.DataObject) -> None:
+    reader, content = real
+    bent = bytearray(content)
+    for bit in data.draw(st.lists(st.integers(0, len(content) * 8 - 1), min_size=1, max_size=8)):
+        bent[bit // 8] ^= 1 << bit % 8
+    survives(reader, bytes(bent))
+
+
+@RELAXED
+@given(data=st.data())
+def test_cut_and_spliced(real: tuple[Reader, bytes], data: st.DataObject) -> None:
+    """A piece is replaced by random bytes, by nothing, or by another piece of the file."""
+    reader, content = real
+    places = st.integers(0, len(content))
+    start, stop = sorted((data.draw(places), data.draw(places)))
+    other, end = sorted((data.draw(places), data.draw(places)))
+    filling = data.draw(st.one_of(st.binary(max_size=20), st.just(content[other:end])))
+    survives(reader, content[:start] + filling + content[stop:])
+
+
+def test_truncated_at_every_place(real: tuple[Reader, bytes]) -> None:
+    """No prefix of these files is a whole file, except that parameters may end after any tensor."""
+    reader, content = real
+    whole = survives(reader, content)
+    assert whole is not None
+    ends = {0, *(stop for weight in whole.weights for _, stop in weight.pieces)}
+    for stop in range(0, len(content), 41):
+        facts = survives(reader, content[:stop])
+        if reader is pdiparams.plugin:
+            assert (facts is not None) == (stop in ends)
+        elif reader is not pdmodel.plugin:  # a ProgramDesc may lack the list of operator versions at its end
+            assert facts is None
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=True), st.text(max_size=5)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from("#AIODN%TT"), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+
+
+@RELAXED
+@given(data=st.data())
+def test_programs_of_another_shape(artifacts: Path, data: st.DataObject) -> None:
+    """A real PIR program with one value somewhere inside replaced by any JSON."""
+    program = json.loads((artifacts / "pir/model.json").read_bytes())
+    place, key = program, data.draw(st.sampled_from(sorted(program)))
+    for _ in range(data.draw(st.integers(0, 12))):
+        if not isinstance(place[key], (dict, list)) or not place[key]:
+            break
+        place = place[key]
+        keys = sorted(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+    place[key] = data.draw(json_values)
+    survives(pir.plugin, json.dumps(program).encode())
+
+
+def test_a_large_file_of_nothing_is_read_in_little_memory(tmp_path: Path) -> None:
+    """16 GB that take no disk: the readers map, and stop at the first byte that is wrong."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for suffix in (".pdiparams", ".onnx", ".pdmodel", ".safetensors", ".json"):
+        path = tmp_path / f"m{suffix}"
+        with path.open("wb") as stream:
+            stream.truncate(16 << 30)
+        with pytest.raises(BundleError):
+            read(path)
+        path.unlink()
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10
+    assert grown < 100, f"{grown} MB"
