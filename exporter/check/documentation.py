@@ -1,0 +1,69 @@
+"""The pages of the rules: read from their docstrings, shown by `explain`, written to `docs/rules`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+
+from exporter.check.rules.base import Rule
+
+HEADINGS = ("What", "Why", "Example", "Use instead", "Source")
+MARK = "# <- here"
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a rule says of itself. `example` still holds the mark at the line where it fires."""
+
+    code: str
+    severity: str
+    title: str
+    what: str
+    why: str
+    example: str
+    instead: str
+    source: str
+
+    def markdown(self) -> str:
+        """The page, for `docs/rules`."""
+        parts = [
+            f"# {self.code}: {self.title}",
+            f"Severity: {self.severity}.",
+            "## What",
+            self.what,
+            "## Why",
+            self.why,
+        ]
+        parts += ["## Example", f"```python\n{self.example}\n```", "## Use instead", f"```python\n{self.instead}\n```"]
+        return "\n\n".join([*parts, "## Source", self.source]) + "\n"
+
+    def text(self) -> str:
+        """The page, for a terminal."""
+        parts = [f"{self.code} ({self.severity}): {self.title}"]
+        for heading, body in zip(HEADINGS, (self.what, self.why, self.example, self.instead, self.source), strict=True):
+            parts.append(f"{heading}:\n{_indented(body)}")
+        return "\n\n".join(parts) + "\n"
+
+
+def page(rule: Rule) -> Page:
+    """Read the page of a rule.
+
+    Raises:
+        ValueError: a heading is missing, double or out of order.
+    """
+    text = inspect.getdoc(type(rule)) or ""
+    pieces = re.split(r"^(What|Why|Example|Use instead|Source):\n", text, flags=re.MULTILINE)
+    if tuple(pieces[1::2]) != HEADINGS:
+        raise ValueError(f"the docstring of {type(rule).__name__} must have {', '.join(HEADINGS)}, in this order")
+    what, why, example, instead, source = (inspect.cleandoc("\n" + each) for each in pieces[2::2])
+    title = pieces[0].strip().rstrip(".")
+    return Page(rule.code, rule.severity.value, title, _flow(what), _flow(why), example, instead, _flow(source))
+
+
+def _flow(text: str) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else "" for line in text.splitlines())

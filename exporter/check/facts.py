@@ -1,0 +1,184 @@
+"""What happens when a model is run on paper: the facts that rules judge.
+
+The interpreter knows Python and what a tensor is; it holds no opinion. A rule picks the kinds of fact it is about.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from exporter.check.values import Broken, Instance, Tensor, Value
+
+if TYPE_CHECKING:
+    from exporter.check.module import ClassInfo, ParsedModule
+
+
+class Phase(Enum):
+    """When code runs: at import, while the model is built, or while it is called."""
+
+    MODULE = "module"
+    INIT = "init"
+    FORWARD = "forward"
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """Where something happens, and under what circumstances.
+
+    `converted`: dy2static has rewritten the code. `branches` and `loops` count the enclosing conditions and loops that
+    depend on a tensor; `python_loops` the others. `called_from` is the call (module, node) through which converted code
+    came to code that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right side
+    this is, if its left side is a tensor. `root` is the layer that is exported, if the code is run for one.
+    """
+
+    module: ParsedModule
+    node: ast.AST
+    phase: Phase
+    converted: bool
+    branches: int
+    loops: int
+    python_loops: int
+    called_from: tuple[ParsedModule, ast.AST] | None
+    quiet: bool
+    guard: ast.AST | None
+    root: Instance | None
+
+    @property
+    def forward(self) -> bool:
+        """Whether it happens while the model is called."""
+        return self.phase is Phase.FORWARD
+
+
+@dataclass(frozen=True, eq=False)
+class Fact:
+    """Something that happens at a place."""
+
+    site: Site
+
+
+@dataclass(frozen=True, eq=False)
+class Called(Fact):
+    """A call of something of a library or a builtin: `numpy.sqrt`, `builtins.max`, `Tensor.tolist`, `list.append`.
+
+    `dropped`: the value of the call is not used.
+    """
+
+    name: str
+    owner: Value | None
+    arguments: tuple[Value, ...]
+    keywords: dict[str, Value]
+    dropped: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Asked(Fact):
+    """An attribute of a tensor was read."""
+
+    tensor: Tensor
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Tested(Fact):
+    """A value was asked whether it is true; `form` is if, while, ifexp, assert, and, or, not, filter or chain."""
+
+    value: Value
+    form: str
+    right: ast.expr | None = None
+    value_used: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Iterated(Fact):
+    """A value was walked through; `form` is for, comprehension, star, unpack, or the name of a builtin."""
+
+    value: Value
+    form: str
+
+
+@dataclass(frozen=True, eq=False)
+class Operated(Fact):
+    """A binary operator or a comparison; `operator` is the name of its class in `ast`."""
+
+    operator: str
+    left: Value
+    right: Value
+
+
+@dataclass(frozen=True, eq=False)
+class Indexed(Fact):
+    """A container was indexed."""
+
+    container: Value
+    index: Value
+
+
+@dataclass(frozen=True, eq=False)
+class Changed(Fact):
+    """Something that outlives the call was changed: `what` is `self.step`, `global CALLS`, …
+
+    `stale`: its value from before the call is read in the same call, so the outputs depend on it. `kind` is attribute,
+    buffer, global or container.
+    """
+
+    what: str
+    kind: str
+    stale: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Left(Fact):
+    """A statement that leaves under a tensor condition: raise, break, continue or return; `loop` is python or tensor."""
+
+    form: str
+    loop: str
+
+
+@dataclass(frozen=True, eq=False)
+class Clashed(Fact):
+    """A name that a tensor branch or loop left in a state that no program can hold, and that was read."""
+
+    broken: Broken
+    form: str
+
+
+@dataclass(frozen=True, eq=False)
+class Captured(Fact):
+    """A tensor made outside the trace and registered nowhere was used; `by` is global, container, closure or cache."""
+
+    tensor: Tensor
+    by: str
+
+
+@dataclass(frozen=True, eq=False)
+class Recursed(Fact):
+    """A function called itself under a tensor condition."""
+
+    function: str
+
+
+@dataclass(frozen=True, eq=False)
+class Returned(Fact):
+    """`forward` of the exported layer gave this; not `certain` where an `if` of Python's may go another way."""
+
+    value: Value
+    certain: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Ignored(Fact):
+    """No output of the exported layer depends on this input."""
+
+    name: str
+    shape_only: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Defined(Fact):
+    """The exported layer's `forward`, and its class."""
+
+    cls: ClassInfo
+    function: ast.FunctionDef

@@ -1,0 +1,491 @@
+"""What calls of builtins, NumPy, the standard library and Paddle give, and what methods of plain values do."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from exporter.check.paddle_api import CONTAINERS, apply_operator, is_layer_class, is_plain
+from exporter.check.values import (
+    UNKNOWN,
+    Array,
+    Class,
+    Const,
+    Dim,
+    Extent,
+    External,
+    Function,
+    Instance,
+    Layer,
+    Mapping,
+    Partial,
+    Scalar,
+    Sequence,
+    Shape,
+    Super,
+    Tensor,
+    Value,
+    element,
+    inputs_of,
+    join,
+    only_tensor,
+)
+
+if TYPE_CHECKING:
+    from exporter.check.calls import Calls
+
+LAYER_METHODS = frozenset(
+    "register_buffer create_parameter create_tensor create_variable add_sublayer add_parameter train eval sublayers "
+    "named_sublayers children named_children parameters named_parameters buffers named_buffers apply state_dict "
+    "set_state_dict load_dict to full_name extra_repr register_forward_pre_hook register_forward_post_hook float half "
+    "clear_gradients set_dict bfloat16 astype".split()
+)
+_TYPES = {"int": int, "float": float, "bool": bool, "str": str}
+
+
+@lru_cache(maxsize=4096)
+def is_generator(node: ast.AST | None) -> bool:
+    """Whether a function yields, nested functions left out."""
+    waiting = list(getattr(node, "body", [])) if isinstance(node, ast.FunctionDef) else []
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(one, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(one)
+    return False
+
+
+def kind_of(value: Value) -> str:
+    """The name under which methods of a value are known to rules: `Tensor`, `Layer`, `list`, `dict`, …"""
+    if isinstance(value, Tensor):
+        return "Tensor"
+    if isinstance(value, (Instance, Layer)):
+        return "Layer"
+    if isinstance(value, Sequence):
+        return value.kind
+    if isinstance(value, Mapping):
+        return "dict"
+    return type(value).__name__
+
+
+# ------------------------------------------------------------------------------------------------------------ functions
+
+
+def call_external(
+    run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    """What a function or class of a library gives."""
+    top, _, last = name.partition(".")
+    if top == "builtins":
+        return _builtin(run, last, arguments, keywords, node)
+    if top == "paddle":
+        return _paddle(run, name, arguments, keywords, node)
+    if top == "numpy":
+        run.consumed(arguments, keywords)
+        return Array(scalar=last in ("float32", "float64", "int32", "int64", "float16"))
+    if name == "functools.partial" and arguments:
+        return Partial(arguments[0], arguments[1:], keywords)
+    if name == "functools.wraps":
+        return External("functools.update_wrapper")
+    if name == "collections.namedtuple":
+        return External("collections.namedtuple.made")
+    if name == "collections.namedtuple.made":
+        return Sequence("tuple", (*arguments, *keywords.values()))
+    if name == "collections.OrderedDict":
+        return _builtin(run, "dict", arguments, keywords, node)
+    if top == "math":
+        tensors = any(only_tensor(each) for each in arguments)
+        return Dim(Extent.DYNAMIC, inputs_of(arguments)) if tensors else Scalar("number")
+    if name in ("copy.copy", "copy.deepcopy") and arguments:
+        return _copied(arguments[0])
+    if top == "itertools":
+        return Sequence("generator", (), element_of_all(run, arguments, node))
+    run.consumed(arguments, keywords)
+    return UNKNOWN
+
+
+def element_of_all(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    """What walking through several things gives, taken together."""
+    found: Value = UNKNOWN
+    for number, each in enumerate(arguments):
+        one = run.iterate(each, node, "itertools") if isinstance(each, (Sequence, Tensor, Shape)) else UNKNOWN
+        found = one if number == 0 else join(found, one)
+    return found
+
+
+def _copied(value: Value) -> Value:
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, value.items, value.rest)
+    return value
+
+
+def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    last = name.rpartition(".")[2]
+    if name in CONTAINERS:
+        return _container(run, name, arguments, node)
+    if is_layer_class(name):
+        return Layer(name, arguments, keywords)
+    if last in ("spectral_norm", "weight_norm", "remove_weight_norm") and arguments:
+        return arguments[0]
+    if last == "is_tensor":
+        return Scalar("bool")
+    if last == "shape" and arguments and isinstance(arguments[0], Tensor):
+        return Tensor((len(arguments[0].sizes) if arguments[0].closed else Extent.UNKNOWN,), True, arguments[0].inputs)
+    if last == "assign" and len(arguments) > 1 and isinstance(arguments[1], Tensor):
+        run.tensor_written(arguments[1], node)
+    if is_plain(name):
+        return UNKNOWN
+    for each in (*arguments, *keywords.values()):
+        if isinstance(each, (Sequence, Mapping)):
+            run.capture(element(each), node, "container")
+    value = apply_operator(last, arguments, keywords)
+    if last.endswith("_") and not last.endswith("__") and arguments and isinstance(arguments[0], Tensor):
+        run.tensor_written(arguments[0], node)
+        return arguments[0]
+    if not run.forward and isinstance(value, Tensor):
+        value.origin, value.made = "eager", (run.frame.module, node)
+    return value
+
+
+def _container(run: Calls, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    kind = "paddle.nn.LayerList" if name.endswith("ParameterList") else name
+    if not arguments:
+        return Mapping() if kind.endswith("LayerDict") else Sequence(kind)
+    first = arguments[0]
+    if kind.endswith("LayerDict"):
+        return Mapping(dict(first.items), first.rest) if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
+    if len(arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
+        return Sequence(kind, first.items, first.rest)
+    if kind.endswith("Sequential"):
+        layers = [each.items[1] if _is_pair(each) else each for each in arguments]  # type: ignore[attr-defined]
+        return Sequence(kind, tuple(layers))
+    return Sequence(kind, (), run.iterate(first, node, "list"))
+
+
+def _is_pair(value: Value) -> bool:
+    return isinstance(value, Sequence) and value.kind == "tuple" and len(value.items) == 2
+
+
+def _builtin(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    special = _BUILTINS.get(name)
+    if special is not None:
+        return special(run, arguments, keywords, node)
+    first = arguments[0] if arguments else UNKNOWN
+    if name in ("int", "float", "bool", "abs", "round"):
+        return _number(name, first)
+    if name in ("max", "min"):
+        return _extreme(run, name, arguments, node)
+    if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
+        return _collected(run, name, first, node, bool(arguments))
+    if name in ("sum", "any", "all"):
+        inner = run.iterate(first, node, name) if isinstance(first, (Sequence, Tensor)) else UNKNOWN
+        if name == "sum" and isinstance(inner, Tensor):
+            return Tensor(inner.sizes, inner.closed, inputs_of((first,)))
+        return Scalar("number") if name != "sum" or isinstance(inner, (Const, Scalar)) else UNKNOWN
+    if name in ("print", "str", "repr", "format", "isinstance", "hasattr", "callable", "issubclass"):
+        return _judged(name, arguments)
+    run.consumed(arguments, keywords)
+    return UNKNOWN
+
+
+def _judged(name: str, arguments: tuple[Value, ...]) -> Value:
+    if name == "isinstance" and len(arguments) == 2:
+        return _isinstance(arguments[0], arguments[1])
+    if name == "str" and len(arguments) == 1 and isinstance(arguments[0], Const):
+        return Const(str(arguments[0].value))
+    return Scalar("bool" if name in ("isinstance", "hasattr", "callable", "issubclass") else "str")
+
+
+def _isinstance(value: Value, kinds: Value) -> Value:
+    names = {
+        each.name for each in (kinds.items if isinstance(kinds, Sequence) else (kinds,)) if isinstance(each, External)
+    }
+    containers = {"builtins.list", "builtins.tuple", "builtins.dict", "builtins.set"}
+    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set") and names and names <= containers:
+        return Const(f"builtins.{value.kind}" in names)
+    if isinstance(value, Mapping) and names and names <= containers:
+        return Const("builtins.dict" in names)
+    if isinstance(value, Tensor) and not value.guessed and names and names <= containers:
+        return Const(False)
+    if isinstance(value, Const) and names and names <= {"builtins.int", "builtins.float", "builtins.str", *containers}:
+        return Const(f"builtins.{type(value.value).__name__}" in names)
+    return Scalar("bool")
+
+
+def _number(name: str, value: Value) -> Value:
+    if isinstance(value, Const) and isinstance(value.value, (int, float, str)) and name in _TYPES:
+        try:
+            return Const(_TYPES[name](value.value))
+        except (ValueError, OverflowError):
+            return UNKNOWN
+    if isinstance(value, Tensor):
+        return Tensor((), True, value.inputs, boolean=name == "bool")
+    return value if isinstance(value, Dim) else Scalar(name)
+
+
+def _extreme(run: Calls, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    if len(arguments) == 1:
+        return run.iterate(arguments[0], node, name)
+    if all(isinstance(each, Const) and isinstance(each.value, (int, float)) for each in arguments):
+        values = [each.value for each in arguments if isinstance(each, Const)]
+        return Const(max(values) if name == "max" else min(values))  # type: ignore[type-var]
+    if any(isinstance(each, (Tensor, Dim)) for each in arguments):
+        return Tensor((), True, inputs_of(arguments)) if any(map(only_tensor, arguments)) else Dim(Extent.UNKNOWN)
+    return Scalar("number")
+
+
+def _collected(run: Calls, name: str, first: Value, node: ast.AST, given: bool) -> Value:
+    kind = name if name in ("list", "tuple", "set") else "list"
+    if not given:
+        return Sequence(kind)
+    if isinstance(first, Shape) and name != "sorted":
+        return first
+    if isinstance(first, Sequence) and first.rest is None and name in ("list", "tuple"):
+        return Sequence(kind, first.items)
+    return Sequence(kind, (), run.iterate(first, node, name))
+
+
+def _len(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    value = arguments[0] if arguments else UNKNOWN
+    if isinstance(value, Tensor):
+        size = value.size(0)
+        return Const(size) if isinstance(size, int) else Dim(Extent.UNKNOWN if value.guessed else size)
+    if isinstance(value, Shape):
+        return Const(len(value.tensor.sizes)) if value.tensor.closed else Scalar("int")
+    if isinstance(value, (Sequence, Mapping)) and value.rest is None and not value.home:
+        return Const(len(value.items))
+    return Scalar("int")
+
+
+def _range(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    item: Value = Scalar("int")
+    bounds = tuple(each for each in arguments if only_tensor(each))
+    if bounds:
+        item = Tensor((), True)
+    if all(isinstance(each, Const) and isinstance(each.value, int) for each in arguments) and arguments:
+        numbers = [each.value for each in arguments if isinstance(each, Const) and isinstance(each.value, int)]
+        if len(arguments) < 3 or numbers[2] != 0:
+            count = range(*numbers[:3])
+            if 0 < len(count) <= 8:
+                return Sequence("range", tuple(Const(each) for each in count))
+    return Sequence("range", bounds, item)
+
+
+def _enumerate(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    source = arguments[0] if arguments else UNKNOWN
+    item = run.iterate(source, node, "enumerate")
+    return Sequence("generator", (), Sequence("tuple", (Scalar("int"), item)))
+
+
+def _zip(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    items = tuple(run.iterate(each, node, "zip") for each in arguments)
+    return Sequence("generator", (), Sequence("tuple", items))
+
+
+def _map(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    items = tuple(run.iterate(each, node, "map") for each in arguments[1:])
+    return Sequence("generator", (), run.call(arguments[0], items, {}, node) if arguments else UNKNOWN)
+
+
+def _filter(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    if len(arguments) != 2:
+        return UNKNOWN
+    item = run.iterate(arguments[1], node, "filter")
+    run.test(run.call(arguments[0], (item,), {}, node), "filter", node)
+    return Sequence("generator", (), item)
+
+
+def _super(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    frame = run.frame
+    first = next(iter(frame.names.values()), UNKNOWN)
+    owner = arguments[1] if len(arguments) == 2 else first
+    cls = arguments[0].info if arguments and isinstance(arguments[0], Class) else frame.cls
+    return Super(owner, cls) if cls is not None else UNKNOWN
+
+
+def _getattr(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    if len(arguments) >= 2 and isinstance(arguments[1], Const) and isinstance(arguments[1].value, str):
+        found = run.attribute(arguments[0], arguments[1].value, node)
+        return join(found, arguments[2]) if len(arguments) > 2 and type(found) is Value else found
+    return UNKNOWN
+
+
+def _setattr(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    if len(arguments) == 3 and isinstance(arguments[1], Const):
+        run.set_attribute(arguments[0], str(arguments[1].value), arguments[2], node)
+    return Const(None)
+
+
+def _dict(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    made = Mapping({**keywords})
+    if arguments and isinstance(arguments[0], Mapping):
+        made.items = {**arguments[0].items, **made.items}
+        made.rest = arguments[0].rest
+    elif arguments:
+        pairs = arguments[0]
+        if isinstance(pairs, Sequence) and pairs.rest is None and all(_is_pair(each) for each in pairs.items):
+            named = [each.items for each in pairs.items if isinstance(each, Sequence)]
+            made.items = {key.value: value for key, value in named if isinstance(key, Const)} | made.items
+        else:
+            made.rest = UNKNOWN
+    return made
+
+
+def _type(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    value = arguments[0] if arguments else UNKNOWN
+    return Class(value.cls) if isinstance(value, Instance) else UNKNOWN
+
+
+def _next(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    return run.iterate(arguments[0], node, "next") if arguments else UNKNOWN
+
+
+def _iter(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    return arguments[0] if arguments else UNKNOWN
+
+
+_BUILTINS = {
+    "len": _len,
+    "range": _range,
+    "enumerate": _enumerate,
+    "zip": _zip,
+    "map": _map,
+    "filter": _filter,
+    "super": _super,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "dict": _dict,
+    "type": _type,
+    "next": _next,
+    "iter": _iter,
+}
+
+
+# -------------------------------------------------------------------------------------------------------------- methods
+
+
+def call_method(
+    run: Calls, owner: Value, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    """What a method of something that is not the user's gives."""
+    if isinstance(owner, Tensor):
+        return _tensor_method(run, owner, name, arguments, keywords, node)
+    if isinstance(owner, Sequence):
+        return _list_method(run, owner, name, arguments, node)
+    if isinstance(owner, Mapping):
+        return _dict_method(run, owner, name, arguments, node)
+    if isinstance(owner, Instance):
+        return _layer_method(run, owner, name, arguments, keywords, node)
+    if isinstance(owner, Layer):
+        if name in ("train", "eval"):
+            run.store.write(vars(owner), "training", name == "train")
+        return run.call(owner, arguments, keywords, node) if name == "forward" else UNKNOWN
+    if isinstance(owner, (Const, Scalar)):
+        return Scalar("str")
+    run.consumed(arguments, keywords)
+    return Array() if isinstance(owner, Array) else UNKNOWN
+
+
+def _tensor_method(
+    run: Calls, owner: Tensor, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    if name in ("dim", "ndimension", "rank", "element_size", "is_floating_point", "is_contiguous"):
+        return Scalar("int")
+    if name == "size" or name == "numel":
+        return Tensor((), True, owner.inputs)
+    if name == "tolist":
+        return Sequence("list", (), Scalar("number"))
+    if name in ("backward", "register_hook", "clear_grad"):
+        return Const(None)
+    value = apply_operator(name, (owner, *arguments), keywords)
+    in_place = name.endswith("_") and not name.endswith("__")
+    if in_place or name in ("set_value", "copy_", "fill_"):
+        run.tensor_written(owner, node)
+        return owner
+    if not run.forward and isinstance(value, Tensor):
+        value.origin, value.made = "eager", (run.frame.module, node)
+    return value
+
+
+def _list_method(run: Calls, owner: Sequence, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    first = arguments[0] if arguments else UNKNOWN
+    if name == "append" and arguments:
+        run.grow(owner, (first,), node)
+    elif name == "extend" and arguments:
+        if isinstance(first, Sequence) and first.rest is None:
+            run.grow(owner, first.items, node)
+        else:
+            run.grow(owner, (run.iterate(first, node, "extend"),), node)
+    elif name == "insert" and len(arguments) == 2:
+        if owner.rest is None and isinstance(first, Const) and first.value == 0 and not run.now.python_loops:
+            run.note_container(owner, node)
+            run.store.write(vars(owner), "items", (arguments[1], *owner.items))
+        else:
+            run.grow(owner, (arguments[1],), node)
+    elif name in ("pop", "remove", "clear", "reverse", "sort", "popleft"):
+        run.note_container(owner, node)
+        value = element(owner)
+        run.store.write(vars(owner), "rest", value if owner.items or owner.rest is not None else None)
+        run.store.write(vars(owner), "items", ())
+        return value if name.startswith("pop") else Const(None)
+    elif name in ("index", "count"):
+        return Scalar("int")
+    elif name == "copy":
+        return Sequence(owner.kind, owner.items, owner.rest)
+    elif name == "sublayers" or name == "children":
+        return Sequence("list", owner.items, owner.rest)
+    else:
+        run.consumed(arguments, {})
+        return UNKNOWN
+    return Const(None)
+
+
+def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    first = arguments[0] if arguments else UNKNOWN
+    if name == "values":
+        return Sequence("list", tuple(owner.items.values()), owner.rest)
+    if name == "keys":
+        return Sequence("list", tuple(Const(key) for key in owner.items), Scalar("str") if owner.rest else None)
+    if name == "items":
+        pairs = tuple(Sequence("tuple", (Const(key), value)) for key, value in owner.items.items())
+        return Sequence("list", pairs, Sequence("tuple", (Scalar("str"), owner.rest)) if owner.rest else None)
+    if name in ("get", "pop", "setdefault"):
+        if name != "get":
+            run.note_container(owner, node)
+        default = arguments[1] if len(arguments) > 1 else Const(None)
+        if isinstance(first, Const) and owner.rest is None:
+            return owner.items.get(first.value, default)
+        return join(element(owner), default)
+    if name in ("update", "clear", "popitem"):
+        run.note_container(owner, node)
+        if isinstance(first, Mapping):
+            run.store.write(vars(owner), "items", {**owner.items, **first.items})
+    return UNKNOWN
+
+
+def _layer_method(
+    run: Calls, owner: Instance, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    if name in ("create_parameter", "create_tensor", "create_variable"):
+        made = apply_operator("create_parameter", arguments, keywords)
+        if isinstance(made, Tensor):
+            made.origin = "parameter" if name == "create_parameter" else "buffer"
+        return made
+    if name in ("register_buffer", "add_sublayer", "add_parameter") and len(arguments) + len(keywords) >= 2:
+        value = arguments[1] if len(arguments) > 1 else next(iter(keywords.values()))
+        if isinstance(arguments[0], Const):
+            run.set_attribute(owner, str(arguments[0].value), value, node)
+        return value
+    if name in ("train", "eval"):
+        run.store.write(owner.attributes, "training", Const(name == "train"))
+        return owner
+    if name in ("sublayers", "children", "parameters", "buffers"):
+        return Sequence("list", (), UNKNOWN)
+    if name in ("to", "apply", "float", "astype"):
+        return owner
+    return UNKNOWN
+
+
+__all__ = ["Function", "call_external", "call_method", "is_generator", "kind_of"]

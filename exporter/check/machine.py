@@ -1,0 +1,209 @@
+"""The state of a run on paper: frames, circumstances, the facts found so far, and a bound on the work."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from exporter.check.facts import Captured, Changed, Clashed, Fact, Phase, Site
+from exporter.check.module import ClassInfo, ParsedModule
+from exporter.check.store import Store
+from exporter.check.values import UNKNOWN, Broken, Instance, Tensor, Value
+
+#: Nodes evaluated for one model before the rest is taken as unknown; ResNet-50 with all its blocks needs some 20,000.
+BUDGET = 120_000
+DEEPEST = 24
+
+
+class OutOfBudget(Exception):  # caught where the model was begun; what was found so far stands
+    """The model is too large to be run on paper to its end."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call gave at one `return`; `by_tensor`: a tensor chose this way, `certain`: Python surely goes it."""
+
+    node: ast.AST
+    value: Value
+    by_tensor: bool
+    certain: bool
+
+
+@dataclass
+class Frame:
+    """A call in progress: its names, the scopes around it, and what it has returned so far."""
+
+    module: ParsedModule
+    names: dict[str, Value]
+    scopes: tuple[dict[str, Value], ...] = ()
+    cls: ClassInfo | None = None
+    node: ast.AST | None = None
+    returns: list[Result] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    outer: set[str] = field(default_factory=set)
+    globals: set[str] = field(default_factory=set)
+    branches: int = 0
+    loops: int = 0
+    undecided: int = 0
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """See :class:`exporter.check.facts.Site`; `undecided` counts the enclosing conditions that Python decides later."""
+
+    phase: Phase = Phase.MODULE
+    converted: bool = True
+    branches: int = 0
+    loops: int = 0
+    python_loops: int = 0
+    undecided: int = 0
+    loop_kind: str = ""
+    loop_branches: int = 0
+    called_from: tuple[ParsedModule, ast.AST] | None = None
+    quiet: bool = False
+    guard: ast.AST | None = None
+
+
+@dataclass
+class Change:
+    """A lasting thing that `forward` writes, kept until it is known whether it was read first."""
+
+    site: Site
+    what: str
+    kind: str
+
+
+class Machine:
+    """State and bookkeeping; the evaluation of expressions, calls and statements builds on it."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self.now = Circumstances()
+        self.frame: Frame
+        self.stack: list[Frame] = []
+        self.root: Instance | None = None
+        self.facts: list[Fact] = []
+        self.steps = 0
+        self.spent: dict[Any, int] = {}
+        self.visited: set[ast.AST] = set()
+        self._read: dict[tuple[int, str], bool] = {}
+        self._written: dict[tuple[int, str], Change] = {}
+        self._weak = False
+
+    # ------------------------------------------------------------------------------------------------- circumstances
+
+    @contextmanager
+    def circumstances(self, **changed: Any) -> Iterator[None]:
+        """Inside the block, some circumstances are others."""
+        before = self.now
+        self.now = replace(before, **changed)
+        try:
+            yield
+        finally:
+            self.now = before
+
+    def site(self, node: ast.AST) -> Site:
+        """The present circumstances at a node."""
+        now = self.now
+        return Site(
+            self.frame.module,
+            node,
+            now.phase,
+            now.converted,
+            now.branches,
+            now.loops,
+            now.python_loops,
+            now.called_from,
+            now.quiet,
+            now.guard,
+            self.root,
+        )
+
+    @property
+    def forward(self) -> bool:
+        """Whether the model is being called, not built."""
+        return self.now.phase is Phase.FORWARD
+
+    def tick(self) -> None:
+        """Count one step.
+
+        Raises:
+            OutOfBudget: it was one too many.
+        """
+        self.steps += 1
+        if self.steps > BUDGET:
+            raise OutOfBudget
+
+    # ------------------------------------------------------------------------------------------- names and attributes
+
+    @contextmanager
+    def weakly(self) -> Iterator[None]:
+        """Inside the block, reading a lasting value is not yet a use of it (`self.cache is None`, `self.seen.append`)."""
+        before, self._weak = self._weak, True
+        try:
+            yield
+        finally:
+            self._weak = before
+
+    def note_read(self, place: tuple[int, str]) -> None:
+        """A lasting place was read; what this call wrote itself is its own."""
+        if self.forward and place not in self._written:
+            self._read[place] = self._read.get(place, False) or not self._weak
+
+    def note_change(self, place: tuple[int, str], node: ast.AST, what: str, kind: str) -> None:
+        """A lasting place was written while the model is called."""
+        if self.forward and place not in self._written:
+            self._written[place] = Change(self.site(node), what, kind)
+
+    def finish(self) -> None:
+        """The call has ended: say what it changed for the next one."""
+        for place, change in self._written.items():
+            read = self._read.get(place)
+            kind = change.kind if read is not False else "lazy"
+            self.facts.append(Changed(change.site, change.what, kind, bool(read) or read is False))
+        self._read.clear()
+        self._written.clear()
+
+    def bind(self, name: str, value: Value, node: ast.AST) -> None:
+        """Assign to a name of the frame, or of the scope that `global` or `nonlocal` points to."""
+        frame = self.frame
+        if name in frame.globals:
+            place = (id(frame.module.globals), name)
+            self.note_change(place, node, f"global {name}", "global")
+            self.store.write(frame.module.globals, name, value)
+        elif name in frame.outer:
+            where = next((scope for scope in frame.scopes if name in scope), frame.names)
+            self.store.write(where, name, value)
+        else:
+            self.store.write(frame.names, name, value)
+
+    def settle(self, value: Value, node: ast.AST) -> Value:
+        """Reading a broken name is a fact; go on with what it most likely is."""
+        if isinstance(value, Broken):
+            if self.forward and self.now.converted:
+                self.facts.append(Clashed(self.site(node), value, "branch"))
+            return value.value
+        return value
+
+    def capture(self, value: Value, node: ast.AST, by: str) -> Value:
+        """A tensor made outside the trace and registered nowhere, used in it, is a fact."""
+        if self.forward and isinstance(value, Tensor) and value.origin == "eager":
+            self.facts.append(Captured(self.site(node), value, by))
+        return value
+
+    # ------------------------------------------------------------------ what the classes built on this one must provide
+
+    def evaluate(self, node: ast.expr) -> Value:
+        """What an expression gives."""
+        return UNKNOWN
+
+    def call(self, function: Value, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+        """What a call gives."""
+        return UNKNOWN
+
+    def execute(self, body: list[ast.stmt]) -> bool:
+        """Run statements; false if they never reach their end."""
+        return True

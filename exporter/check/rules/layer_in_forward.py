@@ -1,0 +1,73 @@
+"""EX102: a layer or parameter is created in `forward`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.facts import Called
+from exporter.check.module import ParsedModule
+from exporter.check.paddle_api import is_layer_class
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+#: Layers without parameters or state may be made anywhere.
+_STATELESS = frozenset(
+    "Identity ReLU ReLU6 GELU Sigmoid Tanh Softmax LogSoftmax LeakyReLU ELU SELU CELU Silu Swish Mish Hardswish "
+    "Hardsigmoid Hardtanh Softplus Softsign Flatten Unflatten MaxPool1D MaxPool2D MaxPool3D AvgPool1D AvgPool2D AvgPool3D "
+    "AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D AdaptiveMaxPool2D AdaptiveMaxPool3D "
+    "Upsample UpsamplingBilinear2D UpsamplingNearest2D Pad1D Pad2D Pad3D ZeroPad2D PixelShuffle PixelUnshuffle "
+    "ChannelShuffle CosineSimilarity PairwiseDistance Dropout Dropout2D Dropout3D AlphaDropout Fold Unfold "
+    "LayerList Sequential LayerDict ParameterList LogSigmoid Tanhshrink Hardshrink Softshrink ThresholdedReLU".split()
+)
+
+
+class LayerInForward(Rule):
+    """A layer with parameters is created in `forward`.
+
+    What:
+        `forward`, or something it calls, makes a layer that has weights, or calls `create_parameter`.
+
+    Why:
+        Each call gets new weights in eager mode, and none of them belongs to the exported layer: export fails, or the
+        program holds weights that were never trained.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                head = paddle.nn.Linear(8, 2)  # <- here
+                return head(x)
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def __init__(self):
+                super().__init__()
+                self.head = paddle.nn.Linear(8, 2)
+
+            def forward(self, x):
+                return self.head(x)
+
+    Source:
+        Measured on Paddle 3.3.1: 'paddle.jit.save' fails on parameters that the saved layer does not own.
+    """
+
+    code = "EX102"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Called) or not fact.site.forward:
+                continue
+            name = fact.name.rpartition(".")[2]
+            made = is_layer_class(fact.name) and name not in _STATELESS and "Loss" not in name
+            if made or fact.name == "new layer" or name == "create_parameter":
+                what = f"`{name}`" if made else "a parameter" if name == "create_parameter" else "a layer"
+                cure = "create it in __init__ and keep it on self"
+                yield self.at(
+                    fact.site, f"{what} is created in forward: its weights are not the exported layer's", cure
+                )
+
+
+plugin: Rule = LayerInForward()

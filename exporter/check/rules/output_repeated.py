@@ -1,0 +1,74 @@
+"""EX104: one tensor is returned twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.facts import Returned
+from exporter.check.module import ParsedModule
+from exporter.check.rules.base import Rule
+from exporter.check.values import Broken, Mapping, Sequence, Tensor, Value
+from exporter.diagnostics import Diagnostic, Severity
+
+
+def leaves(value: Value) -> Iterator[Value]:
+    """The values in a result, containers opened, in the order of the code."""
+    if isinstance(value, Broken):
+        value = value.value
+    if isinstance(value, Sequence):
+        for each in value.items:
+            yield from leaves(each)
+    elif isinstance(value, Mapping):
+        for each in value.items.values():
+            yield from leaves(each)
+    else:
+        yield value
+
+
+def doubt(fact: Returned) -> Severity | None:
+    """The severity where the code may also go another way; None for that of the rule."""
+    return None if fact.certain else Severity.WARNING
+
+
+class OutputRepeated(Rule):
+    """The same tensor is returned twice.
+
+    What:
+        `forward` of the exported layer returns one tensor in two places.
+
+    Why:
+        The two are saved as one output: a consumer that counts outputs by position gets the wrong ones. Nothing warns.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                return y, y  # <- here
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                return y, y.clone()
+
+    Source:
+        Measured on Paddle 3.3.1 ('paddle.jit.save' merges equal outputs).
+    """
+
+    code = "EX104"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Returned):
+                continue
+            tensors = [each for each in leaves(fact.value) if isinstance(each, Tensor)]
+            if len({id(each) for each in tensors}) < len(tensors):
+                message = "one tensor is returned twice; the program will have it as one output"
+                yield self.at(fact.site, message, "return it once, or a copy: `y.clone()`", doubt(fact))
+
+
+plugin: Rule = OutputRepeated()

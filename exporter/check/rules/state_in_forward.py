@@ -1,0 +1,80 @@
+"""EX103: `forward` changes something that outlives the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.facts import Called, Changed
+from exporter.check.module import ParsedModule
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic, Severity
+
+_WHAT = {
+    "attribute": "an attribute",
+    "buffer": "a buffer",
+    "global": "a global",
+    "container": "a container",
+}
+
+
+class StateInForward(Rule):
+    """State is carried from one call of `forward` to the next.
+
+    What:
+        `forward` changes an attribute, a buffer, a global or a container, and its outputs depend on what an earlier
+        call left there. Writing first and reading afterwards in the same call is not meant.
+
+    Why:
+        A program has no memory between two runs: Python state keeps the value it had at export, and an update of a buffer
+        is dropped. Nothing warns.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def __init__(self):
+                super().__init__()
+                self.step = 0
+
+            def forward(self, x):
+                self.step += 1  # <- here
+                return x / self.step
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x, step):
+                return x / (step + 1), step + 1
+
+    Source:
+        Measured on Paddle 3.3.1: attributes, globals and buffers that 'forward' writes are not written back between runs.
+    """
+
+    code = "EX103"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        cure = "pass the state in and return it, or change it outside forward (guarded by self.training if only for training)"
+        for fact in module.facts:
+            if isinstance(fact, Changed):
+                yield from self._changed(fact, cure)
+            elif isinstance(fact, Called) and fact.name == "builtins.next" and fact.site.forward:
+                if any(type(each).__name__ == "Value" for each in fact.arguments):
+                    message = (
+                        "`next` advances an iterator that outlives the call; the program keeps what it gave at export"
+                    )
+                    yield self.at(fact.site, message, cure, Severity.WARNING)
+
+    def _changed(self, fact: Changed, cure: str) -> Iterator[Diagnostic]:
+        if fact.kind == "lazy":
+            message = f"`{fact.what}` is made by the first call and kept: the program holds what the export made of it"
+            yield self.at(fact.site, message, "make it in __init__, or anew in each call", Severity.WARNING)
+        elif fact.stale:
+            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward and read by the next call; a program has no memory"
+            yield self.at(fact.site, message, cure)
+        elif fact.kind in ("buffer", "container", "global"):
+            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward; a program will not change it"
+            yield self.at(fact.site, message, cure, Severity.WARNING)
+
+
+plugin: Rule = StateInForward()

@@ -1,0 +1,287 @@
+"""Begin a run on paper: which layers of a module are exported, with which inputs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from exporter.check.facts import Defined, Fact, Ignored, Phase
+from exporter.check.machine import Circumstances, Frame, OutOfBudget
+from exporter.check.module import ClassInfo, ParsedModule
+from exporter.check.statements import Interpreter
+from exporter.check.values import (
+    UNKNOWN,
+    Const,
+    Either,
+    Extent,
+    Function,
+    Instance,
+    Scalar,
+    Sequence,
+    Size,
+    Tensor,
+    Value,
+    inputs_of,
+    options,
+)
+
+Build: TypeAlias = Callable[[], Instance | None]
+#: An input's name and sizes, in the order of `forward`.
+Inputs: TypeAlias = tuple[tuple[str, tuple[Size, ...]], ...]
+
+_MOST_FACTORIES = 2  # of one class: their arguments choose other branches
+_PLAIN_TYPES = ("int", "float", "bool", "str")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A list of input specs found in the code: names, sizes and nodes."""
+
+    inputs: Inputs
+    nodes: tuple[ast.AST, ...]
+
+
+@dataclass
+class Findings:
+    """What running the models of one module gave."""
+
+    facts: list[Fact]
+    layers: int
+    unfinished: int
+
+
+def run_module(module: ParsedModule, target: str = "", inputs: Inputs = ()) -> Findings:
+    """Run every model of a module on paper, or only `target` (a class or a factory)."""
+    declared = declared_specs(module)
+    found = Findings([], 0, 0)
+    if not inputs and len({one.inputs for one in declared}) == 1:
+        inputs = declared[0].inputs
+    seen: set[ast.AST] = set()
+    runs: dict[str, int] = {}
+    for factory in _factories(module, target):
+        _run_factory(module, factory, inputs, found, seen, runs)
+    layers = [info for info in module.classes.values() if info.is_layer and target in ("", info.name)]
+    layers.sort(key=lambda info: info.name in _used(module))
+    for info in layers:
+        method = info.methods.get("forward") or info.methods.get("__init__")
+        if method is None or method in seen or ("forward" not in info.methods and info.name not in (target,)):
+            continue
+        exported = bool(target) or info.name not in _used(module)
+        run = Interpreter()
+        _run(run, module, lambda info=info, run=run: _blank(run, info), inputs, found, exported)
+        seen |= run.visited
+    found.layers = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
+    return found
+
+
+def _used(module: ParsedModule) -> frozenset[str]:
+    """Classes that other classes of the module build on or contain: nobody exports them by themselves."""
+    cached = module.__dict__.get("_used_names")
+    if cached is None:
+        names: set[str] = set()
+        for info in module.classes.values():
+            names |= {each.id for each in ast.walk(info.node) if isinstance(each, ast.Name) and each.id != info.name}
+        cached = module.__dict__["_used_names"] = frozenset(names)
+    return cached
+
+
+def _factories(module: ParsedModule, target: str) -> Iterator[ast.FunctionDef]:
+    layers = {name for name, info in module.classes.items() if info.is_layer}
+    for name, bindings in module.names.items():
+        node = bindings[-1]
+        if not isinstance(node, ast.FunctionDef) or (target and name != target):
+            continue
+        required = len(node.args.args) - len(node.args.defaults)
+        if required and not target:
+            continue
+        mentioned = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        if target or (mentioned & layers):
+            yield node
+
+
+def _run_factory(
+    module: ParsedModule,
+    factory: ast.FunctionDef,
+    inputs: Inputs,
+    found: Findings,
+    seen: set[ast.AST],
+    runs: dict[str, int],
+) -> None:
+    run = Interpreter()
+
+    def build() -> Instance | None:
+        made = run.call(Function(factory, module), (), {}, factory)
+        chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
+        if not chosen:
+            return None
+        runs[chosen[0].cls.name] = runs.get(chosen[0].cls.name, 0) + 1
+        return chosen[0] if runs[chosen[0].cls.name] <= _MOST_FACTORIES else None
+
+    _run(run, module, build, inputs, found, True)
+    seen |= run.visited
+
+
+def _blank(run: Interpreter, info: ClassInfo) -> Instance:
+    """An instance whose constructor got arguments that nothing is known of."""
+    made = Instance(info, lasting=True)
+    constructor = info.method("__init__")
+    if constructor is not None:
+        owner, method = constructor
+        spec = method.args
+        count = len(spec.posonlyargs) + len(spec.args) - 1
+        unknown = (UNKNOWN,) * max(count, 0)
+        named: dict[str, Value] = {each.arg: UNKNOWN for each in spec.kwonlyargs}
+        run.call(Function(method, owner.module, (), made, owner), unknown, named, method)
+    return made
+
+
+def _run(run: Interpreter, module: ParsedModule, build: Build, inputs: Inputs, found: Findings, exported: bool) -> None:
+    run.frame = Frame(module, {})
+    run.store.begin()
+    try:
+        run.now = Circumstances(Phase.INIT)
+        layer = build()
+        if layer is not None:
+            _call(run, layer, inputs, exported)
+    except (OutOfBudget, RecursionError):
+        found.unfinished += 1
+    finally:
+        run.store.undo()
+    found.facts += run.facts
+
+
+def _call(run: Interpreter, layer: Instance, inputs: Inputs, exported: bool) -> None:
+    method = layer.cls.method("forward")
+    if method is None:
+        return
+    owner, forward = method
+    run.now = Circumstances(Phase.FORWARD)
+    run.frame = Frame(owner.module, {})
+    run.root = layer if exported else None
+    plain_identity = exported and not layer.complete and _is_identity(forward)
+    run.exported = forward if exported and not plain_identity else None
+    run.facts.append(Defined(run.site(forward), layer.cls, forward))
+    arguments, required = _arguments(run, forward, inputs)
+    bound = run.instance_attribute(layer, "forward", forward)
+    run.call(bound, arguments, {}, forward)
+    run.finish()
+    if run.exported is not None and run.outputs:
+        used = run.sunk | inputs_of(run.outputs)
+        if not any(_unknown(each) for each in run.outputs):
+            run.frame = Frame(owner.module, {})
+            for name in required:
+                if name not in used:
+                    run.facts.append(Ignored(replace(run.site(forward), root=layer), name, False))
+
+
+def _unknown(value: Value) -> bool:
+    if isinstance(value, Sequence):
+        return any(_unknown(each) for each in (*value.items, *((value.rest,) if value.rest is not None else ())))
+    return type(value) is Value or isinstance(value, (Scalar, Either, Instance))
+
+
+def _is_identity(forward: ast.FunctionDef) -> bool:
+    """A placeholder layer that returns what it is given, as `nn.Identity` does, is only ever a part of others."""
+    body = [each for each in forward.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    return len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Name)
+
+
+def _arguments(run: Interpreter, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tuple[Value, ...], list[str]]:
+    """Values for the parameters of `forward`, and which of them an exported program must be fed."""
+    spec = forward.args
+    parameters = [*spec.posonlyargs, *spec.args][1:]
+    first_default = len(parameters) - len(spec.defaults)
+    values: list[Value] = []
+    required: list[str] = []
+    given = inputs if len(inputs) <= len(parameters) or spec.vararg is not None else ()
+    for at, parameter in enumerate(parameters):
+        name = parameter.arg
+        if at < len(given):
+            values.append(Tensor(given[at][1], True, frozenset((name,)), "input", name))
+            required.append(name)
+        elif at < first_default or first_default < 0:
+            values.append(_assumed(parameter))
+            if isinstance(values[-1], Tensor):
+                required.append(name)
+        else:
+            default = run.evaluate(spec.defaults[at - first_default])
+            values.append(default if given else _maybe(default, name))
+    if spec.vararg is not None:
+        rest = [Tensor(sizes, True, frozenset((name,)), "input", name) for name, sizes in given[len(parameters) :]]
+        values += rest or [Tensor((Extent.DYNAMIC,), False, frozenset(("*",)), "input", spec.vararg.arg, guessed=True)]
+    return tuple(values), required
+
+
+def _assumed(parameter: ast.arg) -> Value:
+    """A parameter that nothing says the shape of: a tensor with a batch first, unless its annotation says otherwise."""
+    kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
+    if kind in _PLAIN_TYPES:
+        return Scalar(kind)
+    if kind and not kind.endswith("Tensor"):
+        return UNKNOWN
+    name = parameter.arg
+    return Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=not kind)
+
+
+def _maybe(default: Value, name: str) -> Value:
+    if isinstance(default, Const) and default.value is None:
+        return Either((default, Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=True)))
+    return Scalar(type(default.value).__name__) if isinstance(default, Const) else UNKNOWN
+
+
+def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
+    """Lists of input specs that the module itself declares, as `InputSpec` calls or as dicts with name, shape, dtype."""
+    text = "".join(line for line in module.lines if "InputSpec" in line or "shape" in line)
+    if "InputSpec" not in text and "dtype" not in text:
+        return ()
+    found = []
+    for node in _lists(module):
+        entries = [_entry(each) for each in node.elts]
+        if entries and all(each is not None for each in entries):
+            inputs = tuple(each for each in entries if each is not None)
+            found.append(Declared(inputs, tuple(node.elts)))
+    return tuple(found)
+
+
+def _lists(module: ParsedModule) -> Iterator[ast.List]:
+    if any("InputSpec" in line for line in module.lines):
+        yield from (node for node in ast.walk(module.tree) if isinstance(node, ast.List))
+        return
+    for statement in module.tree.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
+            yield statement.value
+
+
+def _entry(node: ast.expr) -> tuple[str, tuple[Size, ...]] | None:
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("InputSpec"):
+        parts = {each.arg: each.value for each in node.keywords}
+        shape = parts.get("shape", node.args[0] if node.args else None)
+        name = parts.get("name", node.args[2] if len(node.args) > 2 else None)
+    elif isinstance(node, ast.Dict):
+        keys = [each.value if isinstance(each, ast.Constant) else None for each in node.keys]
+        if not {"name", "shape", "dtype"} <= set(keys):
+            return None
+        parts_by_key = dict(zip(keys, node.values, strict=True))
+        shape, name = parts_by_key["shape"], parts_by_key["name"]
+    else:
+        return None
+    sizes = _sizes(shape)
+    if sizes is None:
+        return None
+    return (str(name.value) if isinstance(name, ast.Constant) else "", sizes)
+
+
+def _sizes(shape: ast.expr | None) -> tuple[Size, ...] | None:
+    if not isinstance(shape, (ast.List, ast.Tuple)):
+        return None
+    sizes: list[Size] = []
+    for each in shape.elts:
+        try:
+            value = ast.literal_eval(each)
+        except (ValueError, TypeError):
+            value = False
+        fixed = isinstance(value, int) and not isinstance(value, bool) and value > 0
+        sizes.append(value if fixed else Extent.UNKNOWN if value is False else Extent.DYNAMIC)
+    return tuple(sizes)

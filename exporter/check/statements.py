@@ -1,0 +1,401 @@
+"""Statements on paper: assignments, and both sides of every branch that is not decided."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from exporter.check.calls import Calls
+from exporter.check.facts import Clashed, Left
+from exporter.check.machine import Result
+from exporter.check.store import Changes
+from exporter.check.values import (
+    UNBOUND,
+    UNKNOWN,
+    Broken,
+    Class,
+    Const,
+    Dim,
+    Either,
+    Extent,
+    Instance,
+    Layer,
+    Mapping,
+    Scalar,
+    Sequence,
+    Shape,
+    Tensor,
+    Value,
+    element,
+    join,
+    only_tensor,
+    options,
+    select,
+)
+
+_TURNS = 2  # the second turn of a loop sees what the first left behind
+_DEEP_LOOPS = 3
+
+
+class Interpreter(Calls):
+    """Runs a model on paper. See :mod:`exporter.check.run_model` for how one begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._executors: dict[type, Callable[[Any], bool | None]] = {}
+
+    def execute(self, body: list[ast.stmt]) -> bool:
+        for statement in body:
+            self.tick()
+            kind = type(statement)
+            method = self._executors.get(kind)
+            if method is None:
+                method = self._executors[kind] = getattr(self, f"do_{kind.__name__.lower()}", _nothing)
+            if method(statement) is False:
+                return False
+        return True
+
+    # ---------------------------------------------------------------------------------------------- simple statements
+
+    def do_expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant):
+            return
+        self.dropped_values.add(node.value)
+        self.evaluate(node.value)
+
+    def do_assign(self, node: ast.Assign) -> None:
+        if isinstance(node.value, ast.BoolOp):
+            self.used_values.add(node.value)
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.assign(target, value)
+
+    def do_annassign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value))
+
+    def do_augassign(self, node: ast.AugAssign) -> None:
+        target = node.target
+        current = ast.copy_location(_loaded(target), target)
+        left, right = self.evaluate(current), self.evaluate(node.value)
+        if isinstance(left, Sequence) and isinstance(target, ast.Name) and left.kind == "list":
+            self.grow(left, (right.items if isinstance(right, Sequence) and right.rest is None else (UNKNOWN,)), node)
+            return
+        value = self.binary(left, type(node.op), right, node)
+        self.assign(target, value)
+
+    def do_global(self, node: ast.Global) -> None:
+        self.frame.globals.update(node.names)
+
+    def do_nonlocal(self, node: ast.Nonlocal) -> None:
+        self.frame.outer.update(node.names)
+
+    def do_functiondef(self, node: ast.FunctionDef) -> None:
+        self.bind(node.name, self.function(node), node)
+
+    def do_classdef(self, node: ast.ClassDef) -> None:
+        self.bind(node.name, UNKNOWN, node)
+
+    def do_import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            self.bind(name, self.imported_value(node, name), node)
+
+    def do_importfrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            name = alias.asname or alias.name
+            self.bind(name, self.imported_value(node, name), node)
+
+    def do_assert(self, node: ast.Assert) -> None:
+        condition = self.evaluate(node.test)
+        self.test(condition, "assert", node)
+        if node.msg is not None:
+            with self.circumstances(quiet=True):
+                self.evaluate(node.msg)
+
+    def do_delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) or isinstance(target, ast.Subscript):
+                self.evaluate(target.value)
+
+    def do_return(self, node: ast.Return) -> bool:
+        if isinstance(node.value, ast.BoolOp):
+            self.used_values.add(node.value)
+        value = self.evaluate(node.value) if node.value is not None else Const(None)
+        self._leave(node, "return")
+        now, frame = self.now, self.frame
+        frame.returns.append(Result(node, value, now.branches > frame.branches, now.undecided == frame.undecided))
+        return False
+
+    def do_raise(self, node: ast.Raise) -> bool:
+        with self.circumstances(quiet=True):
+            if node.exc is not None:
+                self.evaluate(node.exc)
+        self._leave(node, "raise")
+        return False
+
+    def do_break(self, node: ast.Break) -> None:
+        self._leave(node, "break")
+
+    def do_continue(self, node: ast.Continue) -> None:
+        self._leave(node, "continue")
+
+    def _leave(self, node: ast.stmt, form: str) -> None:
+        now = self.now
+        inside = now.branches > (now.loop_branches if form in ("break", "continue") else 0)
+        if self.forward and now.converted and inside and not now.undecided:
+            loops = now.python_loops + now.loops - self.frame.loops if form == "return" else 1
+            self.facts.append(Left(self.site(node), form, now.loop_kind if loops else ""))
+
+    # ----------------------------------------------------------------------------------------------------- assignment
+
+    def assign(self, target: ast.expr, value: Value) -> None:
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value, target)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, Sequence("list", (), value))
+        elif isinstance(target, ast.Attribute):
+            with self.weakly():
+                owner = self.evaluate(target.value)
+            self.set_attribute(owner, target.attr, value, target)
+        elif isinstance(target, ast.Subscript):
+            with self.weakly():
+                container = self.evaluate(target.value)
+            self._set_item(container, self.evaluate(target.slice), value, target)
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
+        parts = target.elts
+        starred = any(isinstance(part, ast.Starred) for part in parts)
+        if isinstance(value, Sequence) and value.rest is None and len(value.items) == len(parts) and not starred:
+            for part, item in zip(parts, value.items, strict=True):
+                self.assign(part, item)
+            return
+        if isinstance(value, Shape) and not starred:
+            for at, part in enumerate(parts):
+                size = value.tensor.size(at)
+                self.assign(part, Const(size) if isinstance(size, int) else Dim(size))
+            return
+        one = self.iterate(value, target, "star" if starred else "unpack")
+        for part in parts:
+            self.assign(
+                part, Tensor(one.sizes, one.closed, one.inputs, guessed=one.guessed) if isinstance(one, Tensor) else one
+            )
+
+    def _set_item(self, container: Value, index: Value, value: Value, node: ast.Subscript) -> None:
+        if isinstance(container, Mapping):
+            self.note_container(container, node)
+            items = dict(container.items)
+            if isinstance(index, Const):
+                items[index.value] = value
+                self.store.write(vars(container), "items", items)
+            else:
+                rest = value if container.rest is None else join(container.rest, value)
+                self.store.write(vars(container), "rest", rest)
+        elif isinstance(container, Sequence):
+            self.note_container(container, node)
+            self.store.write(vars(container), "rest", join(element(container), value))
+            self.store.write(vars(container), "items", ())
+        elif isinstance(container, Tensor):
+            self.tensor_written(container, node)
+            written = Tensor(container.sizes, container.closed, container.inputs)
+            written.inputs |= value.inputs if isinstance(value, Tensor) else frozenset()
+            if isinstance(node.value, ast.Name) and node.value.id in self.frame.names:
+                self.bind(node.value.id, written, node)
+
+    # ------------------------------------------------------------------------------------------------------- branches
+
+    def do_if(self, node: ast.If) -> bool:
+        condition = self.evaluate(node.test)
+        self.test(condition, "if", node)
+        known = self.truth(condition)
+        if known is not None:
+            return self.execute(node.body if known else node.orelse)
+        tensor = only_tensor(condition) and self.now.converted
+        one, alive_one = self._side(node.test, node.body, True, tensor)
+        other, alive_other = self._side(node.test, node.orelse, False, tensor)
+        if alive_one and alive_other:
+            self._meet(one, other, tensor)
+        else:
+            self.store.apply(one if alive_one else other)
+        return alive_one or alive_other
+
+    def _side(self, test: ast.expr, body: list[ast.stmt], positive: bool, tensor: bool) -> tuple[Changes, bool]:
+        now = self.now
+        deeper = {"branches": now.branches + 1} if tensor else {"undecided": now.undecided + 1}
+        self.store.begin()
+        try:
+            with self.circumstances(**deeper), self.narrowed(test, positive):
+                alive = self.execute(body)
+        finally:
+            changes = self.store.undo()
+        return changes, alive
+
+    def _meet(self, one: Changes, other: Changes, tensor: bool) -> None:
+        module = self.frame.module
+
+        def how(key: str, before: Any, left: Any, right: Any) -> Any:
+            if not isinstance(left, Value) or not isinstance(right, Value):  # content of a container
+                return self.meet_content(key, before, left, right, tensor)
+            if not tensor:
+                return join(left, right)
+            value, reason = select(left, right)
+            changed = right if left is before else left
+            node = self.assigned_at(changed)
+            if reason and node is not None and not isinstance(value, Broken):
+                return Broken(reason, key, module, node, value)
+            return value
+
+        self.store.merge(one, other, how)
+
+    @contextmanager
+    def narrowed(self, test: ast.expr, positive: bool) -> Iterator[None]:
+        """Inside the block, `x is None` and `x is not None` in the test are what they must be on this side."""
+        name, none = _none_test(test)
+        value = self.frame.names.get(name) if name else None
+        if value is None or not isinstance(value, (Either, Tensor)):
+            yield
+            return
+        kept = [
+            each for each in options(value) if (isinstance(each, Const) and each.value is None) is (none is positive)
+        ]
+        if len(kept) != 1 or kept[0] is value:
+            yield
+            return
+        self.frame.names[name] = kept[0]
+        try:
+            yield
+        finally:
+            if self.frame.names.get(name) is kept[0]:
+                self.frame.names[name] = value
+
+    def do_match(self, node: ast.Match) -> bool:
+        self.evaluate(node.subject)
+        alive = True
+        for case in node.cases:
+            changes, _ = self._side(node.subject, case.body, True, False)
+            self._meet(changes, {}, False)
+        return alive
+
+    def do_try(self, node: ast.Try) -> bool:
+        alive = self.execute(node.body)
+        for handler in node.handlers:
+            changes, alive_here = self._side(ast.Constant(True), handler.body, True, False)
+            if alive_here:
+                self._meet(changes, {}, False)
+                alive = True
+        if alive:
+            alive = self.execute(node.orelse)
+        return self.execute(node.finalbody) and alive
+
+    def do_with(self, node: ast.With) -> bool:
+        for item in node.items:
+            value = self.evaluate(item.context_expr)
+            if item.optional_vars is not None:
+                self.assign(item.optional_vars, value)
+        return self.execute(node.body)
+
+    # ---------------------------------------------------------------------------------------------------------- loops
+
+    def do_for(self, node: ast.For) -> bool:
+        source = self.evaluate(node.iter)
+        if isinstance(source, Sequence) and not source.items and source.rest is None and not source.home:
+            return self.execute(node.orelse)
+        tensor = self.now.converted and _walks_a_tensor(source)
+
+        def turn() -> None:
+            self.assign(node.target, self.iterate(source, node.iter, "for"))
+            self.execute(node.body)
+
+        self._loop(turn, tensor, node)
+        return self.execute(node.orelse)
+
+    def do_while(self, node: ast.While) -> bool:
+        condition = self.evaluate(node.test)
+        self.test(condition, "while", node)
+        if self.truth(condition) is False:
+            return self.execute(node.orelse)
+        tensor = only_tensor(condition) and self.now.converted
+        forever = self.truth(condition) is True and not any(isinstance(each, ast.Break) for each in ast.walk(node))
+
+        def turn() -> None:
+            self.execute(node.body)
+            self.evaluate(node.test)
+
+        self._loop(turn, tensor, node)
+        return not forever and self.execute(node.orelse)
+
+    def _loop(self, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While) -> None:
+        now = self.now
+        deeper = {"loops": now.loops + 1} if tensor else {"python_loops": now.python_loops + 1}
+        turns = 1 if now.loops + now.python_loops >= _DEEP_LOOPS else _TURNS
+        kind = "tensor" if tensor else "python"
+        for number in range(turns):
+            self.store.begin()
+            try:
+                with self.circumstances(**deeper, loop_kind=kind, loop_branches=now.branches):
+                    turn()
+            finally:
+                before = self.store.keep()
+            for (_, key), (where, old) in before.items():
+                new = where.get(key)
+                if not isinstance(new, Value) or not isinstance(old, Value) or old is UNBOUND:
+                    continue
+                if tensor and number == 0 and self.forward:
+                    self._carried(key, old, new, node)
+                self.store.write(where, key, self._after_turn(old, new, tensor))
+
+    @staticmethod
+    def _after_turn(old: Value, new: Value, tensor: bool) -> Value:
+        if tensor and isinstance(old, Const) and isinstance(new, (Const, Scalar)):
+            return Tensor((), True) if isinstance(old.value, (int, float)) else join(old, new)
+        if isinstance(old, Const) and isinstance(old.value, (int, float)) and isinstance(new, (Const, Scalar)):
+            return Scalar("number")
+        return join(old, new)
+
+    def _carried(self, key: str, old: Value, new: Value, node: ast.For | ast.While) -> None:
+        """A name that a tensor loop carries from turn to turn must be a tensor from the start."""
+        if isinstance(old, Const) and old.value is None and any(only_tensor(each) for each in options(new)):
+            start, end = self.assigned_at(old), self.assigned_at(new)
+            broken = Broken("none", key, self.frame.module, start or node, new)
+            at = end or node
+            self.facts.append(Clashed(self.site(at), broken, "while" if isinstance(node, ast.While) else "for"))
+
+
+def _nothing(node: ast.AST) -> None:
+    """A statement without an effect on paper, such as `pass`."""
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.Name(target.id, ast.Load())
+    if isinstance(target, ast.Attribute):
+        return ast.Attribute(target.value, target.attr, ast.Load())
+    if isinstance(target, ast.Subscript):
+        return ast.Subscript(target.value, target.slice, ast.Load())
+    return target
+
+
+def _none_test(test: ast.expr) -> tuple[str, bool]:
+    """The name that a test compares with None, and whether it asks for None."""
+    if (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value is None
+    ):
+        return test.left.id, isinstance(test.ops[0], ast.Is)
+    return "", False
+
+
+def _walks_a_tensor(source: Value) -> bool:
+    if isinstance(source, Tensor):
+        return source.size(0) is Extent.DYNAMIC and not source.guessed
+    return isinstance(source, Sequence) and source.kind == "range" and any(only_tensor(each) for each in source.items)
+
+
+__all__ = ["Class", "Instance", "Interpreter", "Layer"]

@@ -1,0 +1,96 @@
+"""What `check` was asked to look at: files, folders, `module:Class` and specs. No code of the user's is run."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.check.run_model import Inputs
+from exporter.check.values import Extent
+from exporter.errors import UsageError
+
+_NOT_OURS = frozenset("__pycache__ node_modules site-packages build dist venv".split())
+
+
+@dataclass(frozen=True)
+class Target:
+    """One file, and in it one class or factory (`name`), or all; `inputs` of it where a spec gives them."""
+
+    path: Path
+    name: str = ""
+    inputs: Inputs = ()
+
+
+def resolve(targets: Sequence[str]) -> tuple[Target, ...]:
+    """The files that the targets mean, each once, in the order of the targets; folders in alphabetical order.
+
+    Raises:
+        UsageError: a target does not exist, or is of no kind that can be checked.
+    """
+    if not targets:
+        raise UsageError("nothing to check", hint="name files, folders, module:Class or specs")
+    found: dict[Target, None] = {}
+    for target in targets:
+        found.update(dict.fromkeys(_resolve(target)))
+    return tuple(found)
+
+
+def _resolve(target: str) -> Iterator[Target]:
+    path = Path(target)
+    try:
+        folder, file = path.is_dir(), path.is_file()
+    except OSError as error:  # a loop of links, or a name that is too long
+        raise UsageError(f"cannot be read: {error.strerror}", where=target, hint="name a file or a folder") from error
+    if folder:
+        yield from (Target(each) for each in _python_files(path))
+    elif file and path.suffix in (".yaml", ".yml"):
+        yield _from_spec(path)
+    elif file and path.suffix == ".py":
+        yield Target(path)
+    elif file:
+        raise UsageError(f"not Python and not a spec: '{path.suffix}'", where=target, hint="name .py or .yaml files")
+    elif ":" in target:
+        yield _from_reference(target)
+    elif path.is_symlink():
+        raise UsageError("a symbolic link to nothing, or to itself", where=target, hint="mend or remove the link")
+    else:
+        near = [each.name for each in path.parent.glob("*")] if path.parent.is_dir() else []
+        close = difflib.get_close_matches(path.name, near, n=1)
+        hint = f"did you mean {path.parent / close[0]}?" if close else "name a file, a folder, module:Class or a spec"
+        raise UsageError("no such file or folder", where=target, hint=hint)
+
+
+def _python_files(folder: Path) -> list[Path]:
+    """Every Python file below; links to folders are not followed, so that a loop of them ends."""
+    found: list[Path] = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if each not in _NOT_OURS and not each.startswith("."))
+        found += [Path(parent, each) for each in sorted(files) if each.endswith(".py")]
+    return found
+
+
+def _from_reference(reference: str) -> Target:
+    from exporter.references import find_source, split
+
+    module, name = split(reference)
+    source = find_source(module)
+    if source is None:
+        top = module.partition(".")[0]
+        hint = f"run from the folder that holds {top}, or correct the name"
+        raise UsageError(f"no module '{module}' with Python source", where=reference, hint=hint)
+    return Target(source, name)
+
+
+def _from_spec(path: Path) -> Target:
+    from exporter.spec.read import read_spec
+
+    spec = read_spec(path)
+    target = _from_reference(spec.model)
+    sizes = {
+        name: tuple(each if isinstance(each, int) else Extent.DYNAMIC for each in one.shape)
+        for name, one in spec.inputs.items()
+    }
+    return Target(target.path, target.name, tuple(sizes.items()))

@@ -1,0 +1,41 @@
+"""`exporter check`: what in the code of a model will not survive export."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from exporter.cli import _options
+from exporter.errors import ExitCode
+
+
+def check(
+    targets: Annotated[list[str], typer.Argument(help="Files, folders, module:Class, specs.", metavar="TARGET...")],
+    select: Annotated[list[str] | None, typer.Option("--select", help="Only these codes (EX101, or EX1).")] = None,
+    ignore: Annotated[list[str] | None, typer.Option("--ignore", help="Not these codes.")] = None,
+    form: Annotated[str, typer.Option("--format", help="text, json, …", metavar="FORM")] = "text",
+    as_json: _options.Json = False,
+    debug: _options.Debug = False,
+) -> ExitCode:
+    """Find what cannot be exported, or would be exported wrong. The code is read, never run."""
+    del debug  # the funnel looks for it
+    from exporter.check.run import examine
+    from exporter.diagnostics import Severity
+    from exporter.registry import Registry
+    from exporter.report.findings.base import Form
+
+    forms: Registry[Form] = Registry("exporter.report.findings", "format")
+    render = forms["json" if as_json else form]
+    examination = examine(targets, select=_codes(select), ignore=_codes(ignore))
+    sys.stdout.write(render(examination, sys.stdout.isatty()))
+    wrong = any(each.severity is Severity.ERROR for each in examination.findings)
+    return ExitCode.REFUSED if wrong else ExitCode.PASSED
+
+
+def _codes(given: list[str] | None) -> list[str]:
+    return [code.strip() for each in given or () for code in each.split(",") if code.strip()]
+
+
+plugin = check

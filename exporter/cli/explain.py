@@ -1,0 +1,43 @@
+"""`exporter explain`: the page of a rule."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from exporter.cli import _options
+from exporter.errors import ExitCode, UsageError
+
+
+def explain(
+    code: Annotated[str, typer.Argument(help="A code that `check` printed.", metavar="CODE")],
+    as_json: _options.Json = False,
+    debug: _options.Debug = False,
+) -> ExitCode:
+    """Say what a finding means, why it matters, and what to write instead."""
+    del debug
+    import difflib
+
+    from exporter.check.documentation import page
+    from exporter.check.run import OWN_CODES, rules
+
+    code, every = code.upper(), rules()
+    if code in OWN_CODES:
+        content = {"code": code, "title": OWN_CODES[code]}
+        sys.stdout.write(json.dumps(content) + "\n" if as_json else f"{code}: {OWN_CODES[code]}\n")
+        return ExitCode.PASSED
+    if code not in every:
+        known = (*OWN_CODES, *every)
+        close = difflib.get_close_matches(code, known, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+        raise UsageError(f"no finding has the code '{code}'", hint=hint)
+    found = page(every[code])
+    sys.stdout.write(json.dumps(dataclasses.asdict(found)) + "\n" if as_json else found.text())
+    return ExitCode.PASSED
+
+
+plugin = explain

@@ -1,0 +1,1 @@
+"""Forms in which findings are shown: one file a form."""

@@ -1,0 +1,156 @@
+"""What the static check says of targets, of bad input, and of helpers that forward calls."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from exporter.check.run import check, examine
+from exporter.errors import UsageError
+
+HEADER = "import random\nimport paddle\nimport paddle.nn as nn\n"
+
+
+def write(folder: Path, text: str, name: str = "net.py") -> str:
+    file = folder / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return str(file)
+
+
+def lines(target: str) -> list[tuple[str, int]]:
+    return [(each.code, each.location.line) for each in check([target])]
+
+
+def test_a_helper_function_of_the_file_is_followed(tmp_path: Path) -> None:
+    text = HEADER + "def draw():\n    return random.random()\nclass Net(nn.Layer):\n    def forward(self, x):\n"
+    assert lines(write(tmp_path, text + "        return x * draw()\n")) == [("EX101", 5)]
+
+
+def test_a_method_is_followed_and_other_methods_are_not(tmp_path: Path) -> None:
+    text = HEADER + (
+        "class Net(nn.Layer):\n"
+        "    def used(self):\n"
+        "        return random.random()\n"
+        "    def unused(self):\n"
+        "        return random.random()\n"
+        "    def forward(self, x):\n"
+        "        return x * self.used()\n"
+    )
+    assert lines(write(tmp_path, text)) == [("EX101", 6)]
+
+
+def test_a_module_of_the_same_package_is_followed_to_its_own_line(tmp_path: Path) -> None:
+    write(tmp_path, "", "pack/__init__.py")
+    write(tmp_path, "import random\n\ndef draw():\n    return random.random()\n", "pack/tools.py")
+    net = HEADER + "from .tools import draw\nclass Net(nn.Layer):\n    def forward(self, x):\n        return x * draw()\n"
+    found = check([write(tmp_path, net, "pack/net.py")])
+    assert [(Path(each.location.path).name, each.location.line) for each in found] == [("tools.py", 4)]
+
+
+def test_what_only_training_does_is_not_exported(tmp_path: Path) -> None:
+    text = HEADER + (
+        "class Net(nn.Layer):\n"
+        "    def forward(self, x):\n"
+        "        if self.training and random.random() < 0.5:\n"
+        "            x = x * random.random()\n"
+        "        return x * 2\n"
+    )
+    assert lines(write(tmp_path, text)) == []
+
+
+def test_a_base_class_under_another_name_is_a_layer(tmp_path: Path) -> None:
+    text = "import random\nfrom paddle.nn import Layer as Base\nclass Mid(Base):\n    pass\nclass Net(Mid):\n"
+    assert lines(write(tmp_path, text + "    def forward(self, x):\n        return x * random.random()\n")) == [
+        ("EX101", 7)
+    ]
+
+
+def test_state_written_before_it_is_read_is_no_state(tmp_path: Path) -> None:
+    text = HEADER + (
+        "class Net(nn.Layer):\n"
+        "    def half(self):\n"
+        "        return self.n / 2\n"
+        "    def forward(self, x):\n"
+        "        self.n = x.shape[0]\n"
+        "        return x * self.half()\n"
+    )
+    assert lines(write(tmp_path, text)) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"def f(:\n", "not valid Python"),
+        (b"x = '\xff'\n", "not UTF-8"),
+        (b"x = " + b"(" * 5000 + b")" * 5000, "nested"),
+        (b"x = " + b"1+" * 200_000 + b"1", "nested"),
+        (b"x = 1\0", "not valid Python"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, content: bytes, says: str) -> None:
+    file = tmp_path / "bad.py"
+    file.write_bytes(content)
+    (found,) = check([str(file)])
+    assert found.code == "EX001"
+    assert says in found.message
+
+
+def test_a_check_of_nothing_says_so(tmp_path: Path) -> None:
+    found = examine([write(tmp_path, "x = 1\n")])
+    assert [each.code for each in found.findings] == ["EX002"]
+    assert found.layers == 0
+
+
+def test_a_loop_of_links_ends(tmp_path: Path) -> None:
+    write(tmp_path, HEADER + "class Net(nn.Layer):\n    def forward(self, x):\n        return x * 2\n")
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    assert examine([str(tmp_path)]).files == 1
+    (tmp_path / "self").symlink_to(tmp_path / "self")
+    with pytest.raises(UsageError):
+        check([str(tmp_path / "self")])
+
+
+@pytest.mark.parametrize("target", ["nowhere.py", "no.such.module:Net", "a:b:c", "data.bin", "."])
+def test_targets_that_are_wrong_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.bin").write_bytes(b"\0")
+    if target == ".":
+        assert [each.code for each in check([target])] == ["EX002"]
+        return
+    with pytest.raises(UsageError) as error:
+        check([target])
+    assert error.value.hint
+
+
+def test_a_reference_checks_only_that_class_and_a_wrong_name_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = HEADER + (
+        "class A(nn.Layer):\n    def forward(self, x):\n        return x * random.random()\n"
+        "class B(nn.Layer):\n    def forward(self, x):\n        return x * random.random()\n"
+    )
+    write(tmp_path, text, "two.py")
+    monkeypatch.chdir(tmp_path)
+    assert [each.location.line for each in check(["two:B"])] == [9]
+    with pytest.raises(UsageError, match="no 'C'"):
+        check(["two:C"])
+
+
+def test_no_code_of_the_target_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "import os\nos.environ['RAN'] = 'yes'\nraise SystemExit(3)\n" + HEADER
+    write(tmp_path, text + "class Net(nn.Layer):\n    def forward(self, x):\n        return x * 2\n", "loud.py")
+    monkeypatch.chdir(tmp_path)
+    assert check(["loud:Net"]) == ()
+    assert "RAN" not in os.environ
+
+
+def test_codes_are_selected_and_ignored(tmp_path: Path) -> None:
+    file = write(tmp_path, HEADER + "class Net(nn.Layer):\n    def forward(this, x):\n        return random.random(), x\n")
+    assert {each.code for each in check([file])} >= {"EX101", "EX105", "EX106"}
+    assert {each.code for each in check([file], select=["EX105"])} == {"EX105"}
+    assert "EX106" not in {each.code for each in check([file], ignore=["EX106"])}
+    with pytest.raises(UsageError, match="EX999"):
+        check([file], select=["EX999"])

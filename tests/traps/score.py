@@ -1,0 +1,76 @@
+"""How much of the labelled corpus `check` finds: `python -m tests.traps.score [--misses] [FOLDER]`.
+
+A case is found if a finding of level error or warning stands within one line of the label. A clean case fails if it has
+a finding of level error. Cases whose outcome changed between runs (`flaky`) count in no figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.check.run import examine
+from exporter.diagnostics import Diagnostic, Severity
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    kind: str
+    truth: str
+    line: int | None
+    findings: tuple[Diagnostic, ...]
+
+    @property
+    def found(self) -> bool:
+        """At the right line, give or take one."""
+        serious = [each for each in self.findings if each.severity is not Severity.INFO]
+        return self.line is not None and any(abs(each.location.line - self.line) <= 1 for each in serious)
+
+    @property
+    def alarmed(self) -> bool:
+        return any(each.severity is Severity.ERROR for each in self.findings)
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    labels = json.loads((folder / "labels.json").read_text())
+    for name, label in sorted(labels.items()):
+        if label.get("flaky"):
+            continue
+        file = folder / "cases" / f"{name}.py"
+        findings = examine([str(file if file.is_file() else folder / f"{name}.py")]).findings
+        yield Case(name, label["kind"], label["truth"], label["line"], findings)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=HERE)
+    parser.add_argument("--misses", action="store_true", help="name what is missed and what is a false alarm")
+    options = parser.parse_args()
+    every = list(cases(options.folder))
+    traps = [each for each in every if each.truth != "clean"]
+    clean = [each for each in every if each.truth == "clean"]
+    found = sum(each.found for each in traps)
+    anywhere = sum(bool(each.findings) for each in traps)
+    alarms = [each for each in clean if each.alarmed]
+    print(
+        f"static: {found}/{len(traps)} found at the right line ({100 * found / len(traps):.1f} %), {anywhere} somewhere"
+    )
+    print(
+        f"clean:  {len(alarms)}/{len(clean)} with an error, {sum(bool(each.findings) for each in clean)} with any finding"
+    )
+    if options.misses:
+        for each in every:
+            wrong = not each.found if each.truth != "clean" else bool(each.findings)
+            if wrong:
+                places = [f"{one.code}@{one.location.line}:{one.severity.value}" for one in each.findings]
+                print(f"  {each.name} {each.truth} ({each.kind}) line {each.line}: {places}")
+
+
+if __name__ == "__main__":
+    main()
