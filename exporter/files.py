@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -21,6 +22,8 @@ from exporter.errors import BundleError, EnvironmentLacks, UsageError
 
 #: Prefix of temporary siblings; what bears it was left by a writer that died and may be deleted.
 TEMPORARY = ".tmp-"
+#: Prefix of a last good folder that had to step aside; nobody deletes it but the writer that moved it.
+ASIDE = ".old-"
 
 
 @contextmanager
@@ -71,7 +74,7 @@ def sibling(path: Path) -> Iterator[Path]:
     """
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f"{TEMPORARY}{path.name}-*"):
+        for left in path.parent.glob(f"{TEMPORARY}{glob.escape(path.name)}-*"):
             if not _alive(left.name.rsplit("-", 2)[-2]):
                 remove(left)
     temporary = path.with_name(f"{TEMPORARY}{path.name}-{os.getpid()}-{secrets.token_hex(4)}")
@@ -163,13 +166,14 @@ def replace_folder(temporary: Path, final: Path) -> None:
     """Put a finished folder in the place of an earlier one, which a reader or a kill never finds missing.
 
     POSIX cannot rename a folder onto a full one, so the two are exchanged in one step (`renameat2`, Linux 3.15).
-    Where the file system cannot, the earlier one moves aside for the moment between two renames.
+    Where the file system cannot, the earlier one moves aside for the moment between two renames; a kill in just that
+    moment leaves it there under its other name.
     """
     fsync_tree(temporary)
     if not final.exists():
         temporary.rename(final)
     elif not _exchange(temporary, final):
-        aside = final.with_name(f"{TEMPORARY}{final.name}-{os.getpid()}-{secrets.token_hex(4)}")
+        aside = final.with_name(f"{ASIDE}{final.name}-{os.getpid()}-{secrets.token_hex(4)}")
         final.rename(aside)
         temporary.rename(final)
         remove(aside)
