@@ -1,0 +1,74 @@
+"""The command line as a user types it: in a process of its own, in a folder of the test's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+#: The console script's own two lines, so that the tests need no installed script.
+COMMAND = [sys.executable, "-c", "from exporter.cli import main; main()"]
+#: Not a limit under test: a hang shall end the test and not the whole run.
+PATIENCE = 300
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of one command."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """The one object on stdout."""
+        return json.loads(self.out)
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, with this repository importable and nothing that colours or wraps the output."""
+    path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH", ""), str(ROOT)]))
+    return {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1", **more}
+
+
+def exporter(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Done:
+    """Run `exporter …`; whatever happens, no traceback may reach the user and no file may be left half written."""
+    done = subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        env=env or environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        **options,
+    )
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+    assert not leftovers(cwd), "something half written was left"
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def refused(done: Done, code: int, *said: str) -> None:
+    """A refusal says what, where and what to do, in as many words as `said`, and leaves with `code`."""
+    assert done.code == code, (done.code, done.out, done.err)
+    message = [line for line in done.err.splitlines() if not line.startswith("·")]
+    assert message and message[0].startswith("error: "), done.err
+    assert any(line.startswith("  hint: ") for line in message), f"no hint: {done.err}"
+    for text in said:
+        assert text in "\n".join(message), f"{text!r} is not said: {done.err}"
+    assert done.out == "", "an error is no result"
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Temporary siblings that a writer left behind."""
+    return [path for path in folder.rglob(".tmp-*") if not path.is_symlink()]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its bytes, to see that nothing was lost or added."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
