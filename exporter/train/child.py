@@ -48,7 +48,7 @@ def train(request: Json) -> Json:
         randomness.seed_all(request["seed"])
         state = State(*_assemble(recipe, reference))
         if request["resume"]:
-            _check_device(folder, request["saved_device"], device)
+            _check_same(folder, request["began_with"], description)
             load_state(folder / loop.LAST, state)
         else:
             for name in (loop.BEST, loop.LAST, loop.METRICS, PLOT):
@@ -139,13 +139,14 @@ def _finish(job: loop.Job, state: State, description: Json) -> Json:
     return description
 
 
-def _check_device(folder: Path, saved: str, device: str) -> None:
-    if saved != device.partition(":")[0]:
-        raise UsageError(
-            f"the run began on {saved}, and {device} gives other bits",
-            where=str(folder),
-            hint=f"go on with --device {saved}, or remove the folder and train again",
-        )
+def _check_same(folder: Path, before: Json, now: Json) -> None:
+    for name in ("device", "paddle"):
+        if before[name] != now[name]:
+            raise UsageError(
+                f"the run began with {name} {before[name]}; {now[name]} would go on with other bits",
+                where=str(folder),
+                hint=f"go on with {name} {before[name]}, or remove the folder and train again",
+            )
 
 
 def _stop(asked: list[bool]) -> Callable[[], bool]:

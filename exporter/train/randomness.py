@@ -29,33 +29,31 @@ def capture() -> Json:
     return {
         "python": random.getstate(),
         "numpy": [name, keys.tolist(), position, has_gauss, gauss],
-        "paddle": {kind: [_to_json(one) for one in _states(kind)] for kind in _kinds()},
+        "paddle": [_to_json(generator.get_state()) for generator in _generators()],
     }
 
 
 def restore(state: Json) -> None:
-    """Put back what :func:`capture` gave; the devices must be of the same kinds and as many."""
+    """Put back what :func:`capture` gave on the same kind of device, and as many of them."""
     import numpy as np
-    import paddle
 
     version, keys, gauss = state["python"]
     random.setstate((version, tuple(keys), gauss))
     np.random.set_state(tuple(state["numpy"]))
-    for kind, saved in state["paddle"].items():
-        generators = [_from_json(one, like) for one, like in zip(saved, _states(kind), strict=True)]
-        paddle.set_rng_state(generators, kind)
+    for generator, saved in zip(_generators(), state["paddle"], strict=True):
+        generator.set_state(_from_json(saved, generator.get_state()))
 
 
-def _kinds() -> list[str]:
+def _generators() -> list[Any]:
+    """Paddle's generators: the CPU's, and on a GPU each GPU's.
+
+    Not by `set_rng_state(states, device)`: Paddle 3.0-3.2 fails in it wherever a device is named (random.py).
+    """
     import paddle
+    from paddle.base import core
 
-    return ["cpu", "gpu"] if paddle.get_device().startswith("gpu") else ["cpu"]
-
-
-def _states(kind: str) -> list[Any]:
-    import paddle
-
-    return list(paddle.get_rng_state(kind))
+    gpus = range(core.get_cuda_device_count()) if paddle.get_device().startswith("gpu") else ()
+    return [core.default_cpu_generator(), *(core.default_cuda_generator(one) for one in gpus)]
 
 
 def _to_json(state: Any) -> list[Any]:

@@ -10,7 +10,7 @@ import json
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from exporter.workers import Json, Limits, OnEvent
 
 RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
 _OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png"}
-_BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "finished"}
+_BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "paddle", "finished"}
 _FINISHED = _BEGUN | {"metric", "checkpoint"}
 
 #: One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
@@ -84,18 +84,12 @@ def finished(request: TrainRequest) -> TrainResult | None:
 def ensure(request: TrainRequest, *, timeout: float | None = None, on_event: OnEvent | None = None) -> TrainResult:
     """Return the finished run; or continue the one that was interrupted; or train.
 
-    An unfinished run of another recipe source, seed or number of epochs is begun again.
-
     Raises:
         ExporterError, KeyboardInterrupt: as :func:`train`.
     """
     if found := finished(request):
         return found
-    place, saved = _unfinished(request)
-    if saved is not None and _difference(saved, request):
-        remove(place)
-        saved = None
-    return train(request, resume=saved is not None, timeout=timeout, on_event=on_event)
+    return train(request, resume=resumable(request), timeout=timeout, on_event=on_event)
 
 
 def train(
@@ -127,11 +121,16 @@ def train(
         "epochs": request.epochs,
         "device": request.device,
         "resume": resume,
-        "saved_device": saved["device"] if saved else "",
+        "began_with": saved,
     }
     limits = Limits(seconds=timeout or float("inf"))
-    with _saving_interrupts():
-        answer = workers.call("exporter.train.child:train", job, limits, environment=_ENVIRONMENT, on_event=on_event)
+    try:
+        with _saving_interrupts():
+            call = "exporter.train.child:train"
+            answer = workers.call(call, job, limits, environment=_ENVIRONMENT, on_event=on_event)
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # only if it is empty: a run that never began leaves nothing
     if folder != request.into:
         with translated(request.into):
             replace_folder(folder, request.into)
@@ -147,22 +146,20 @@ def resumable(request: TrainRequest) -> bool:
 
 def _place(request: TrainRequest, resume: bool) -> tuple[Path, Json | None]:
     """Return the folder to write to and, to resume, the `run.json` in it."""
-    _refuse_strangers(request.into)
     folder, saved = _unfinished(request)
+    _refuse_strangers(request.into)
+    _refuse_strangers(folder)
     if resume and saved is None:
         raise UsageError("there is no unfinished run to resume", where=str(request.into), hint="train without --resume")
-    if resume and saved and (difference := _difference(saved, request)):
-        raise UsageError(
-            f"cannot resume: {difference}",
-            where=str(folder),
-            hint="undo the change, or remove the folder to train again",
-        )
-    if not resume and saved is not None:
-        raise UsageError(
-            "an unfinished run is here",
-            where=str(folder),
-            hint="go on with --resume, or remove the folder to begin again",
-        )
+    if saved is not None:
+        difference = _difference(saved, request)
+        if resume and difference:
+            hint = "undo the change, or remove the folder to train again"
+            raise UsageError(f"cannot resume: {difference}", where=str(folder), hint=hint)
+        if not resume:
+            what = "an unfinished run is here" + (f", and {difference}" if difference else "")
+            hint = "remove the folder to begin again" + ("" if difference else ", or go on with --resume")
+            raise UsageError(what, where=str(folder), hint=hint)
     return folder, saved
 
 
@@ -181,13 +178,13 @@ def _read(folder: Path) -> Json | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except ValueError:
-        found = None
-    keys = found.keys() if isinstance(found, dict) else set()
-    if not keys >= (_FINISHED if "metric" in keys else _BEGUN):
+        content = None
+    found: Json = content if isinstance(content, dict) else {}
+    if not found.keys() >= (_FINISHED if found.get("finished") else _BEGUN):
         raise UsageError("not the description of a run", where=str(path), hint="remove the folder and train again")
-    return dict(found)
+    return found
 
 
 def _difference(found: Json, request: TrainRequest) -> str:

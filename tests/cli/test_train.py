@@ -60,6 +60,7 @@ def test_a_mistake_is_said_without_a_traceback(arguments: list[str], status: int
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_mistake_is_json_too_when_asked() -> None:

@@ -106,7 +106,7 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
             "epochs": None,
             "device": "cpu",
             "resume": False,
-            "saved_device": "",
+            "began_with": None,
         }
         return child.train({**request, **changes})
 
@@ -178,7 +178,8 @@ def test_a_lock_keeps_a_second_process_out(train: Train, tmp_path: Path, monkeyp
         process.communicate()
 
 
-def test_a_run_that_began_on_another_device_is_not_mixed(train: Train) -> None:
-    train(SOUND)
-    with pytest.raises(UsageError, match="the run began on gpu, and cpu gives other bits"):
-        train(SOUND, resume=True, saved_device="gpu")
+def test_a_run_that_began_elsewhere_is_not_mixed(train: Train) -> None:
+    found = train(SOUND)
+    for name, before in (("device", "gpu"), ("paddle", "2.6.2")):
+        with pytest.raises(UsageError, match=f"the run began with {name} {before}; .* would go on with other bits"):
+            train(SOUND, resume=True, began_with={**found, name: before})

@@ -151,6 +151,8 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed(stopped: Path, monkeypatch:
     with pytest.raises(UsageError, match="an unfinished run is here") as caught:
         run.train(TrainRequest(RECIPE, stopped))
     assert "--resume" in caught.value.hint
+    with pytest.raises(UsageError, match="an unfinished run is here, and the run has seed 0, not 1"):
+        run.ensure(TrainRequest(RECIPE, stopped, seed=1))
     with pytest.raises(UsageError, match="the run has seed 0, not 1"):
         run.train(TrainRequest(RECIPE, stopped, seed=1), resume=True)
     with pytest.raises(UsageError, match="the run has 3 epochs, not 4"):
