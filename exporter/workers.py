@@ -269,8 +269,10 @@ def _run_child(function: str, place: Path) -> Json:
     except (Exception, SystemExit) as error:  # user code may raise anything, and may call sys.exit
         import traceback
 
-        what = f"{type(error).__name__}: {error}"
-        return {"error": {"kind": "", "what": what, "where": "", "hint": "", "details": traceback.format_exc()}}
+        from exporter.references import blamed_line
+
+        what, where = f"{type(error).__name__}: {error}", blamed_line(error)
+        return {"error": {"kind": "", "what": what, "where": where, "hint": "", "details": traceback.format_exc()}}
 
 
 def _exit_now(status: int) -> None:

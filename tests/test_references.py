@@ -5,8 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import ModelError, UsageError
+from exporter import workers
+from exporter.errors import ChildFailed, ModelError, UsageError
 from exporter.references import find_source, load_object, split, user_code
+
+
+class OwnError(Exception):
+    """Of no family of the standard library's."""
+
+
+def raise_own_error(_request: workers.Json) -> workers.Json:
+    raise OwnError("why not")
 
 
 @pytest.fixture
@@ -92,3 +101,9 @@ def test_our_own_errors_pass_through_user_code_as_they_are() -> None:
     with pytest.raises(ModelError) as caught, user_code("building", "there"):
         raise ours
     assert caught.value is ours
+
+
+def test_a_child_blames_the_line_that_raised_what_nobody_knows() -> None:
+    with pytest.raises(ChildFailed, match="OwnError: why not") as caught:
+        workers.call("tests.test_references:raise_own_error", {})
+    assert caught.value.where == f"tests/test_references.py:{raise_own_error.__code__.co_firstlineno + 1}"
