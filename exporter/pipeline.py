@@ -23,7 +23,7 @@ from exporter.errors import EnvironmentLacks
 from exporter.files import write_bytes
 from exporter.lower._convert import convert_all
 from exporter.parity.judge import Subject, judge
-from exporter.parity.plan import plan_runs
+from exporter.parity.plan import Run, plan_runs
 from exporter.parity.record import record
 from exporter.parity.report import Report
 from exporter.registry import Registry
@@ -72,6 +72,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         ModelError: a format cannot hold the model.
     """
     refuse_overwrite(into)
+    _plan(spec, setting)
     checkpoint = find_checkpoint(spec)
     if forbids(findings := find(spec, setting)):
         return Product(findings)
@@ -87,8 +88,9 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
     Raises:
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
-    device = require_device(spec.device, spec.engines, setting.limits)
-    runs = plan_runs(spec.engines, [(name, one) for name in spec.formats for one in spec.precisions], with_source=True)
+    device, runs = _plan(spec, setting)
+    with drafting(root / spec.name / "release"):  # fails now, and not after the training, if the place is not writable
+        pass
     if forbids(findings := find(spec, setting)):
         return Product(findings)
     trained = train(spec, setting)
@@ -97,7 +99,9 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
         conversion = convert_all(spec, checkpoint, draft, setting)
         content = contents(spec, conversion, draft, checkpoint, trained)
         content["cases"] = record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting)
-        subject = Subject(content, spec, draft, draft / GOLDEN, checkpoint, device, conversion.contents)
+        subject = Subject(
+            content, spec, draft, draft / GOLDEN, checkpoint, device, frozenset(conversion.parameters.values())
+        )
         report = judge(subject, runs, setting)
         for name, form in (("parity.json", "json"), ("report.html", "html")):
             write_bytes(draft / name, RENDERERS[form](report).encode())
@@ -105,6 +109,13 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
         place = root / spec.name / (content["version"] if report.verdict.passed else "failed")
         bundle = seal(draft, place, content, runnable=True)
     return Product(findings, bundle, replace(report, digest=bundle.manifest.digest), trained)
+
+
+def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
+    """The device, and what will run: so that a mistake in the spec is found before any work."""
+    variants = [(name, one) for name in spec.formats for one in spec.precisions]
+    runs = plan_runs(spec.engines, variants, with_source=True)
+    return require_device(spec.device, spec.engines, setting.limits), runs
 
 
 def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: str | None = None) -> Report:

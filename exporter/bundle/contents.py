@@ -10,7 +10,6 @@ from exporter.bundle.manifest import MANIFEST_VERSION
 from exporter.bundle.provenance import NOT_REPRODUCIBLE, provenance
 from exporter.bundle.write import content_version
 from exporter.lower._convert import Conversion
-from exporter.parity.parameters import stored_digests
 from exporter.spec.model import Spec
 from exporter.tensors import TensorSpec
 from exporter.train.run import TrainResult
@@ -32,9 +31,7 @@ def contents(
         "outputs": [_tensor(one) for one in conversion.outputs],
         "dims": {name: dim.model_dump() for name, dim in spec.dims.items()},
         "budget": spec.budget,
-        "variants": {
-            one.variant: {**asdict(one), "weights": stored_digests(one, draft)} for one in conversion.artifacts
-        },
+        "variants": {one.variant: asdict(one) for one in conversion.artifacts},
         "cases": [],
         "parameters": dict(conversion.parameters),
         "spec": described,

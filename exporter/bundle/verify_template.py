@@ -78,15 +78,21 @@ def damaged_files(manifest: Any) -> list[str]:
     used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
     faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
     for name, entry in sorted(listed.items()):
-        if name not in found:
-            faults.append(f"{name}: missing")
-        elif found[name].is_symlink() or not found[name].is_file():
-            faults.append(f"{name}: not a plain file")
-        elif found[name].stat().st_size != entry["size"]:
-            faults.append(f"{name}: has {found[name].stat().st_size} bytes, not {entry['size']}")
-        elif sha256(found[name]) != entry["sha256"]:
-            faults.append(f"{name}: changed: its sha256 is not the one in manifest.json")
+        fault = fault_of(found[name], entry) if name in found else "missing"
+        faults += [f"{name}: {fault}"] if fault else []
     return faults
+
+
+def fault_of(path: Path, entry: Any) -> str:
+    """Say what is wrong with a listed file; an empty text if nothing is."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return "not a plain file"
+        if path.stat().st_size != entry["size"]:
+            return f"has {path.stat().st_size} bytes, not {entry['size']}"
+        return "" if sha256(path) == entry["sha256"] else "changed: its sha256 is not the one in manifest.json"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
 
 
 def sha256(path: Path) -> str:
@@ -126,14 +132,23 @@ def norms(values: Any) -> tuple[float, float]:
     return largest, largest * float(np.sqrt(np.mean(np.square(values / largest))))
 
 
+def worse(error: Any, size: Any, expected: Any) -> float:
+    """How many times larger than the original model's error; both are (largest, rms), the worse of the two decides."""
+    if size[0] == 0.0:
+        return 0.0 if error[0] == 0.0 else float("inf")
+    e_ref = max(float(expected["e_ref_max"]), FLOOR), max(float(expected["e_ref_l2"]), FLOOR)
+    return max(float(error[place] / size[place] / e_ref[place]) for place in (0, 1))
+
+
 def error_ratio(truth: Any, output: Any, expected: Any) -> float:
-    """How many times farther from the truth than the original model, in the worse of the two norms."""
-    (largest, rms), (scale, truth_rms) = norms(output.astype("float64") - truth), norms(truth)
-    if scale == 0.0:
-        return 0.0 if largest == 0.0 else float("inf")
-    by_largest = largest / scale / max(float(expected["e_ref_max"]), FLOOR)
-    by_rms = rms / truth_rms / max(float(expected["e_ref_l2"]), FLOOR)
-    return max(by_largest, by_rms)
+    """How many times farther from the truth than the original model."""
+    return worse(norms(output.astype("float64") - truth), norms(truth), expected)
+
+
+def drift(output: Any, expected: Any) -> float:
+    """The same for the norms of a whole output, of which only a sample was recorded."""
+    found, size = norms(output.astype("float64")), (expected["scale_max"], expected["scale_l2"])
+    return worse([abs(found[place] - size[place]) for place in (0, 1)], size, expected)
 
 
 def judge_float(truth: Any, output: Any, others: list[Any], expected: Any, budget: float) -> tuple[str, str]:
@@ -190,6 +205,8 @@ def judge(manifest: Any, golden: Any, number: int, name: str, output: Any) -> tu
         return "mismatch", "nothing recorded that could be compared"
     if expected["exact"]:
         return judge_exact(truth, seen, others)
+    if index is not None and not drift(output, expected) <= float(manifest["budget"]):
+        return "mismatch", "its norms as a whole are not those of the truth"
     return judge_float(truth, seen, others, expected, float(manifest["budget"]))
 
 

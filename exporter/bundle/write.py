@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exporter.bundle.manifest import NAME, sealed
+from exporter.bundle.manifest import NAME, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.errors import UsageError
 from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_bytes
@@ -45,7 +45,7 @@ def drafting(final: Path) -> Iterator[Path]:
 
 
 def seal(draft: Path, final: Path, content: Mapping[str, Any], *, runnable: bool) -> Bundle:
-    """Hash every file of the draft into the manifest, put it in the place of `final`, and open it again.
+    """Hash every file of the draft into the manifest, and put it in the place of `final`.
 
     `runnable` adds the script that checks the bundle without us; it needs goldens.
 
@@ -62,9 +62,10 @@ def seal(draft: Path, final: Path, content: Mapping[str, Any], *, runnable: bool
             for path in sorted(draft.rglob("*"))
             if path.is_file()
         }
-        write_bytes(draft / NAME, sealed({**content, "files": files}))
+        manifest = sealed({**content, "files": files})
+        write_bytes(draft / NAME, manifest)
         replace_folder(draft, final)
-    return open_bundle(final)
+    return Bundle(final, parse(manifest, str(final / NAME)))
 
 
 def content_version(spec: Mapping[str, Any], parameters: Mapping[str, str], folder: Path) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from exporter.workers import Json, Limits, Setting
 
 #: Seconds that one child may take, unless --timeout says otherwise.
-DEFAULT_TIMEOUT = 600.0
+DEFAULT_TIMEOUT = 300.0
 
 
 @contextmanager

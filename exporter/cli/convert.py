@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from exporter.cli._options import Debug, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._options import Debug, Device, Json, Out, Quiet, Settings, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, UsageError
 
@@ -32,6 +32,7 @@ def convert(  # noqa: PLR0913 - an option is a parameter
     opset: _Opset = None,
     out: Out = None,
     settings: Settings = None,
+    device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -48,6 +49,7 @@ def convert(  # noqa: PLR0913 - an option is a parameter
         "checkpoint": str(weights) if weights else None,
         "formats": formats.split(",") if formats else None,
         "opset": opset,
+        "device": device,
     }
     given = {key: value for key, value in given.items() if value is not None}
     if target.endswith((".yaml", ".yml")) or ":" not in target:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact, Format
 from exporter.registry import Registry
 from exporter.trace.layer import load_layer
@@ -34,16 +35,15 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     inputs = specs_from_json(request["inputs"])
     held = set(traced.parameters.values()) if traced else set(request["held"])
     doing(f"reading {name} again")
-    plugin.ensure(into, inputs, outputs, held)
     files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
-    artifact = Artifact(
-        name, "fp32", files, tuple(one.name for one in inputs), outputs, plugin.interface(into)[1], details
-    )
+    weights = stored_digests(files, into.parent)
+    plugin.ensure(into, inputs, outputs, set(weights.values()) - held)
+    native = plugin.interface(into)[1]
+    artifact = Artifact(name, "fp32", files, tuple(one.name for one in inputs), outputs, native, details, weights)
     return {
         "artifact": asdict(artifact),
         "outputs": [asdict(one) for one in traced.outputs] if traced else None,
         "parameters": dict(traced.parameters) if traced else None,
-        "contents": sorted(traced.contents) if traced else None,
     }
 
 

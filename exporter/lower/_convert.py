@@ -20,15 +20,11 @@ FORMATS: Registry[Format] = Registry("exporter.lower", "format")
 
 @dataclass(frozen=True)
 class Conversion:
-    """What came of one layer: its artifacts, and its outputs (−1 where a size varies).
-
-    `parameters` are the digests of its tensors by name, `contents` those of their content alone.
-    """
+    """What came of one layer: its artifacts, its outputs (−1 where a size varies), the digests of its tensors."""
 
     artifacts: tuple[Artifact, ...]
     outputs: tuple[TensorSpec, ...]
     parameters: Mapping[str, str]
-    contents: frozenset[str]
 
     @property
     def output_names(self) -> list[str]:
@@ -60,7 +56,7 @@ def convert_all(spec: Spec, checkpoint: Path | None, into: Path, setting: Settin
     _same_parameters(traced, spec.model)
     outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced[0]["outputs"])
     artifacts = tuple(artifact_from_json(answers[name]["artifact"]) for name in spec.formats)
-    return Conversion(artifacts, outputs, traced[0]["parameters"], frozenset(traced[0]["contents"]))
+    return Conversion(artifacts, outputs, traced[0]["parameters"])
 
 
 def fixed_dims(spec: Spec) -> dict[str, int]:
@@ -78,6 +74,7 @@ def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
         tuple(value["outputs"]),
         tuple(value["native_outputs"]),
         value["details"],
+        value["weights"],
     )
 
 

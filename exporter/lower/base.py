@@ -19,7 +19,7 @@ class Artifact:
 
     `inputs` and `outputs` are in the order of the spec, `native_outputs` in the order of the file; the names are the
     same, since the writer gives the program ours. `details` holds what was asked and what became of it
-    (opset, writer's version); it goes into the manifest.
+    (opset, writer's version), `weights` the digest of each tensor that the files store, by the file's name for it.
     """
 
     format: str
@@ -29,6 +29,7 @@ class Artifact:
     outputs: tuple[str, ...]
     native_outputs: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
+    weights: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def variant(self) -> str:
@@ -40,10 +41,12 @@ class Format(ABC):
     """How a traced layer is written. `write` makes the files, `ensure` reads them again and compares.
 
     `environment` is set before the child starts, since Paddle reads its flags when it is imported. `after` names the
-    format whose files this one is made from, if any: `write` then finds them in `source`.
+    format whose files this one is made from, if any: `write` then finds them in `source`. `folds` says that the writer
+    adds constants and folds parameters, so that not every stored tensor is one of the layer's.
     """
 
     environment: ClassVar[Mapping[str, str]] = {}
+    folds: ClassVar[bool] = False
     after: ClassVar[str | None] = None
     model: ClassVar[str]
 
@@ -59,12 +62,8 @@ class Format(ABC):
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names of the inputs and of the outputs, read from the files, in the file's order."""
 
-    @abstractmethod
-    def parameter_digests(self, folder: Path) -> frozenset[str] | None:
-        """The digests of the tensors in the files; None where the format folds and transposes them."""
-
-    def ensure(self, folder: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[str, ...], held: set[str]) -> None:
-        """Read the files again: same inputs, same outputs, and no tensor that the layer does not hold.
+    def ensure(self, folder: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[str, ...], foreign: set[str]) -> None:
+        """Read the files again: same inputs, same outputs, and no tensor that the layer does not hold (`foreign`).
 
         Raises:
             ModelError: the program lost an input or an output, or a parameter changed on the way.
@@ -84,8 +83,7 @@ class Format(ABC):
                 where=where,
                 hint="an output was dropped, merged or renamed on the way",
             )
-        digests = self.parameter_digests(folder)
-        if digests is not None and (foreign := digests - held):
+        if foreign and not self.folds:
             raise ModelError(
                 f"{len(foreign)} tensors in the written file are not the layer's",
                 where=where,

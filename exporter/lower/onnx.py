@@ -25,6 +25,7 @@ class Onnx(Format):
     #: Without it paddle2onnx's optimizer pip-installs packages while it converts (polygraphy, paddle2onnx 2.1.0).
     environment: ClassVar = {"POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
     after = "pir"
+    folds = True
     model = "model.onnx"
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
@@ -38,9 +39,6 @@ class Onnx(Format):
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         facts = read_onnx(folder / self.model)
         return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
-
-    def parameter_digests(self, folder: Path) -> frozenset[str] | None:
-        return None
 
 
 def _convert(source: Path, opset: int) -> bytes:

@@ -10,7 +10,6 @@ from exporter.errors import ModelError
 from exporter.files import write_bytes
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format
-from exporter.readers.pdiparams import parameter_digests
 from exporter.readers.pdmodel import read_pdmodel
 from exporter.trace.traced import Traced
 
@@ -31,9 +30,6 @@ class Pdmodel(Format):
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         facts = read_pdmodel(folder / self.model)
         return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
-
-    def parameter_digests(self, folder: Path) -> frozenset[str] | None:
-        return parameter_digests(folder / "model.pdiparams")
 
 
 def _name_outputs(path: Path, names: tuple[str, ...]) -> None:

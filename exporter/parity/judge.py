@@ -25,7 +25,7 @@ from exporter.workers import Setting
 class Subject:
     """What is judged: a manifest's content, the folder it speaks of, the goldens, and the checkpoint where it is here.
 
-    `trained` holds the content digests of the layer's own tensors at release; later None, since the manifest has them.
+    `trained` holds the digests of the layer's own tensors at release; later None, since the manifest has them.
     """
 
     content: Mapping[str, Any]
@@ -74,8 +74,7 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
 def _stored(subject: Subject, artifact: Artifact) -> Evidence:
     if subject.trained is not None:
         return parameters.prove_origin(artifact, subject.folder, subject.trained)
-    recorded = subject.content["variants"][artifact.variant]["weights"]
-    return parameters.prove_unchanged(artifact, subject.folder, recorded)
+    return parameters.prove_unchanged(artifact, subject.folder)
 
 
 def _source(subject: Subject, outputs: Sequence[str]) -> dict[str, Any]:

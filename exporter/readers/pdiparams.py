@@ -14,7 +14,6 @@ from pathlib import Path
 from exporter.readers._framework import tensor_desc
 from exporter.readers._wire import Message
 from exporter.readers.base import Content, ModelFacts, Reader, Weight, damaged, map_file
-from exporter.tensors import digest
 
 
 def facts(content: Content, where: str) -> ModelFacts:
@@ -53,15 +52,6 @@ def named(content: Content, where: str, declared: Sequence[Weight]) -> dict[str,
             found, asked = f"{have.dtype}{list(have.shape)}", f"{want.dtype}{list(want.shape)}"
             raise damaged(f"tensor {have.name} is {found}, but the program's {want.name!r} is {asked}", where)
     return {want.name: replace(have, name=want.name) for have, want in zip(stored, wanted, strict=True)}
-
-
-def parameter_digests(path: Path) -> frozenset[str]:
-    """What :func:`exporter.tensors.digest` says of each tensor; raises as :func:`read_pdiparams`.
-
-    bfloat16 counts as its uint16 bit patterns, which is also what Paddle's `numpy()` gives.
-    """
-    content = map_file(path)
-    return frozenset(digest(weight.array(content)) for weight in weights(content, str(path)))
 
 
 def _weight(content: Content, where: str, begin: int) -> tuple[Weight, int]:

@@ -108,6 +108,8 @@ class Spec(_Frozen):
             listed = getattr(self, field) or ()
             if len(set(listed)) != len(listed):
                 raise ValueError(f"{field} names something twice: {', '.join(listed)}")
+        if self.version in ("failed", "unverified"):
+            raise ValueError(f"version '{self.version}' is the name of a folder that means something else")
         if any(spec.values == "dataset" for spec in self.inputs.values()) and self.recipe is None:
             raise ValueError("'values: dataset' needs a recipe to take the held-out data from")
         return self

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exporter.errors import ModelError, UsageError
-from exporter.tensors import TensorSpec, content_digest
+from exporter.tensors import TensorSpec
 from exporter.trace.blame import blamed
-from exporter.trace.layer import digests, parameters
+from exporter.trace.layer import digests
 from exporter.trace.structure import leaves, numbered, output_names
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Traced:
     """A traced layer. `inputs` and `outputs` are in the spec's order; `-1` in an output's shape is not known.
 
-    `parameters` and `contents` are the digests of the layer's tensors, by name and of the content alone.
+    `parameters` holds the digest of each of the layer's tensors.
     `native_outputs[i]` is the name of the i-th output of the program, whose order is Paddle's.
     """
 
@@ -29,7 +29,6 @@ class Traced:
     outputs: tuple[TensorSpec, ...]
     native_outputs: tuple[str, ...]
     parameters: Mapping[str, str]
-    contents: frozenset[str]
     layer: Any
 
 
@@ -97,8 +96,7 @@ def trace(
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         structure = structure[0]
     outputs, native = _outputs(structure, names, {one.name for one in bound})
-    contents = frozenset(content_digest(value) for value in parameters(layer).values())
-    return Traced(tuple(inputs), outputs, native, digests(layer), contents, static)
+    return Traced(tuple(inputs), outputs, native, digests(layer), static)
 
 
 def _outputs(

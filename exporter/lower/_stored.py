@@ -1,0 +1,36 @@
+"""The tensors that an artifact's files store, read without any engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from exporter.readers import pdiparams, read
+from exporter.readers.base import Content, Weight, map_file
+from exporter.tensors import digest
+
+
+def stored_weights(files: Sequence[str], folder: Path) -> tuple[dict[str, Weight], Content]:
+    """Every stored tensor by the file's name for it, and the bytes that hold them.
+
+    Raises:
+        BundleError: a file is damaged, or the two of a Paddle format do not belong together.
+    """
+    main = folder / next(name for name in files if not name.endswith(".pdiparams"))
+    beside = next((folder / name for name in files if name.endswith(".pdiparams")), None)
+    declared = read(main).weights
+    if beside is not None:
+        content = map_file(beside)
+        return pdiparams.named(content, str(beside), declared), content
+    weights = [one for one in declared if one.dtype != "string" and one.nbytes]
+    times = Counter(one.name for one in weights)
+    # Subgraphs may use a name again; then its place tells them apart.
+    named = {one.name if times[one.name] == 1 else f"{one.name}@{at}": one for at, one in enumerate(weights)}
+    return named, map_file(main)
+
+
+def stored_digests(files: Sequence[str], folder: Path) -> dict[str, str]:
+    """The digest of every stored tensor; raises as :func:`stored_weights`."""
+    weights, content = stored_weights(files, folder)
+    return {name: digest(weight.array(content)) for name, weight in weights.items()}
