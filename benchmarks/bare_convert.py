@@ -1,0 +1,58 @@
+"""What a script without us does: to_static and jit.save for PIR, the same for `.pdmodel`, paddle2onnx; a process each.
+
+    python benchmarks/bare_convert.py WEIGHTS INTO
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SAVE = """
+import sys
+sys.path.insert(0, {root!r})
+import paddle
+from safetensors.numpy import load_file
+from {module} import {factory}
+layer = {factory}()
+weights = {weights!r}
+if weights:
+    layer.set_state_dict({{name: paddle.to_tensor(value) for name, value in load_file(weights).items()}})
+layer.eval()
+spec = [paddle.static.InputSpec({shape!r}, "float32", {name!r})]
+static = paddle.jit.to_static(layer, input_spec=spec, backend=None, full_graph=True)
+paddle.jit.save(static, {prefix!r})
+"""
+
+ONNX = """
+import paddle2onnx
+content = paddle2onnx.export({prefix!r} + ".json", {prefix!r} + ".pdiparams", opset_version=17, optimize_tool="None")
+open({into!r}, "wb").write(content)
+"""
+
+
+def main() -> None:
+    """Run the three processes one after the other."""
+    model, weights, name, shape, into = sys.argv[1:6]
+    module, _, factory = model.partition(":")
+    dims = [None if dim == "None" else int(dim) for dim in shape.split(",")]
+    place = Path(into)
+    for flag, folder in (("1", "pir"), ("0", "pdmodel")):
+        code = SAVE.format(
+            root=str(Path.cwd()),
+            module=module,
+            factory=factory,
+            weights="" if weights == "-" else weights,
+            shape=dims,
+            name=name,
+            prefix=str(place / folder / "model"),
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "FLAGS_enable_pir_api": flag})
+    code = ONNX.format(prefix=str(place / "pir" / "model"), into=str(place / "model.onnx"))
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+if __name__ == "__main__":
+    main()
