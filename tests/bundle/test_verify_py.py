@@ -271,7 +271,7 @@ def test_dtype_and_shape_are_part_of_the_promise(
 
 
 def test_of_a_large_output_a_sample_is_enough(bundle: Path, tmp_path: Path) -> None:
-    """The sample alone is compared; a wrong number in it is found."""
+    """A wrong number in the sample is found, and outside of it, by the norms of the whole."""
 
     def sample(tensors: dict[str, Any]) -> None:
         index = np.array([3, 7, 11])
@@ -283,6 +283,13 @@ def test_of_a_large_output_a_sample_is_enough(bundle: Path, tmp_path: Path) -> N
         sample(tensors)
         tensors["batch=2/truth/logits"][1] *= 1.001
 
+    def drift(bundle: Path) -> None:
+        reseal_golden(bundle, sample)
+        edit_manifest(bundle, lambda m: m["cases"][0]["outputs"]["logits"].update(scale_l2=1.0))
+
+    drifted = damaged(bundle, tmp_path / "drifted", drift)
+    code, said = run(drifted, "--engine", "onnxruntime")
+    assert (code, "norms as a whole" in said) == (1, True), said
     for change, expected in ((sample, 0), (spoil, 1)):
         copy = damaged(bundle, tmp_path / change.__name__, lambda to, change=change: reseal_golden(to, change))
         code, said = run(copy, "--engine", "onnxruntime")
