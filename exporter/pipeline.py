@@ -61,7 +61,7 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     if spec.recipe is None or spec.checkpoint is not None:
         return None
     setting.say(f"training {spec.recipe}")
-    return training.ensure(training_of(spec.recipe, spec.seed), on_event=setting.on_event)
+    return training.ensure(training_of(spec.recipe, spec.seed, spec.device), on_event=setting.on_event)
 
 
 def convert(spec: Spec, into: Path, setting: Setting) -> Product:

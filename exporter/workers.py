@@ -11,6 +11,7 @@ The function named must take one dict and return one; in it, :func:`doing` says 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import json
 import os
@@ -282,7 +283,14 @@ def _exit_now(status: int) -> None:
     os._exit(status)
 
 
+def _die_with_parent() -> None:
+    """Ask Linux for SIGTERM when the parent is killed, so that no child goes on alone (`prctl`, PR_SET_PDEATHSIG)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
 def _main() -> None:
+    _die_with_parent()
     place = Path(sys.argv[2])
     answer = _run_child(sys.argv[1], place)
     (place / "answer.json").write_text(json.dumps(answer, allow_nan=False))

@@ -43,9 +43,9 @@ def find_checkpoint(spec: Spec) -> Path | None:
     return found.checkpoint
 
 
-def training_of(recipe: str, seed: int) -> TrainRequest:
-    """The run that a spec's recipe asks for."""
-    return TrainRequest(recipe, default_folder(recipe), seed)
+def training_of(recipe: str, seed: int, device: str = "auto") -> TrainRequest:
+    """The run that a spec's recipe asks for; its device does not count where a finished one is looked for."""
+    return TrainRequest(recipe, default_folder(recipe), seed, device=device)
 
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
