@@ -340,3 +340,19 @@ def test_in_a_new_environment_with_one_engine(
     faults.scale_tensor(copy / ("onnx/model.onnx" if "onnx" in variants else "pir/model.pdiparams"))
     faults.reseal(copy)
     assert run(copy, python=python)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("natives", "word"),
+    [
+        (["fetch_name_0", "other"], "its outputs are ['fetch_name_0', 'fetch_name_1'], not ['fetch_name_0', 'other']"),
+        (["fetch_name_0"], "its outputs are"),
+        (["fetch_name_1", "fetch_name_0"], "int64[2, 10] instead of float32[2, 10]"),
+    ],
+)
+def test_outputs_are_known_by_name(bundle: Path, tmp_path: Path, natives: list[str], word: str) -> None:
+    copy = damaged(
+        bundle, tmp_path / "copy", lambda to: edit_manifest(to, lambda m: m["variants"]["onnx"].update(outputs=natives))
+    )
+    code, said = run(copy, "--engine", "onnxruntime")
+    assert (code, word in said) == (1, True), said
