@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
@@ -44,3 +45,20 @@ class Report:
             return ""
         claim, evidence = self.rows()[0]
         return f"{claim}: {evidence.outcome.value} ({evidence.reason})"
+
+
+def unlike_bits(verdict: Verdict, paddle_kernels: Collection[str]) -> list[str]:
+    """A note for each run of an engine with Paddle's own kernels whose results were compared and differ in bits.
+
+    They should not: another kind of CPU or another version explains it, or the program is not the one that was traced.
+    """
+    differ: Counter[str] = Counter()
+    for claim in verdict.plan:
+        found = verdict.of(claim)
+        if claim.engine in paddle_kernels and found.metrics and not found.bit_equal:
+            differ[f"{claim.variant}/{claim.engine}"] += 1
+    return [
+        f"{run} runs Paddle's own kernels, yet {count} of its results differ from eager in bits: "
+        "the error ratio judged them"
+        for run, count in sorted(differ.items())
+    ]

@@ -1,0 +1,205 @@
+"""What every readable form says, worked out once: the runs, the groups of claims that are no match, the waivers."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context
+from itertools import groupby
+from typing import TypeAlias
+
+from exporter.parity.parameters import ENGINE as BY_CONTENT
+from exporter.parity.report import GRAVITY, Report
+from exporter.parity.verdict import Claim, Evidence, Outcome
+
+Row: TypeAlias = tuple[Claim, Evidence]
+
+_UPWARDS = Context(prec=3, rounding=ROUND_CEILING)
+#: A number that stands alone; the 32 of `float32` is part of a word.
+_NUMBER = re.compile(r"(?<!\w)\d[\d.]*(?:e[+-]?\d+)?")
+
+
+_METHODS = {
+    "float64": "float64: the same layer, run in float64",
+    "exact": "exact: whole numbers and booleans, equal or wrong",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One engine on one variant, with all its claims in their order; or the proof of a variant by its parameters."""
+
+    variant: str
+    engine: str
+    rows: tuple[Row, ...]
+
+    @property
+    def name(self) -> str:
+        """`onnx/onnxruntime`."""
+        return plain(f"{self.variant}/{self.engine}")
+
+    @property
+    def computed(self) -> bool:
+        """An engine computed here; False for the proof by parameters, where bits and error ratios say nothing."""
+        return self.engine != BY_CONTENT
+
+    @property
+    def place(self) -> str:
+        """Where it ran: the provider, and the device unless the provider names it; empty where nothing ran."""
+        if not self.computed:
+            return "by content"
+        seen = sorted({_place(evidence) for _, evidence in self.rows} - {""})
+        return plain("; ".join(seen))
+
+    @property
+    def worst(self) -> Row | None:
+        """The claim with the largest error ratio; None where no float values were compared."""
+        return worst(self.rows)
+
+    @property
+    def gravest(self) -> Outcome:
+        """The worst outcome of its claims."""
+        return min((evidence.outcome for _, evidence in self.rows), key=GRAVITY.index)
+
+    @property
+    def matches(self) -> int:
+        """How many claims hold."""
+        return sum(evidence.outcome is Outcome.MATCH for _, evidence in self.rows)
+
+    @property
+    def bits(self) -> str:
+        """How many claims equal eager bit for bit, as `5/5`."""
+        equal = sum(evidence.bit_equal for _, evidence in self.rows)
+        return f"{equal}/{len(self.rows)}" if self.computed else "-"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Claims that are no match for one reason; where numbers in it vary, the reason is that of the worst claim."""
+
+    outcome: Outcome
+    reason: str
+    claims: tuple[Claim, ...]
+
+    def by_run(self) -> dict[str, list[str]]:
+        """The `case/output` of each claim, under `variant/engine`."""
+        found: dict[str, list[str]] = {}
+        for claim in self.claims:
+            found.setdefault(plain(f"{claim.variant}/{claim.engine}"), []).append(plain(f"{claim.case}/{claim.output}"))
+        return found
+
+
+def runs(report: Report) -> list[Run]:
+    """Every run of the plan: the source first, since all else is measured by it, then by variant and engine."""
+    order = sorted(report.verdict.plan, key=lambda claim: (claim.format != "source", claim))
+    return [
+        Run(variant, engine, tuple((claim, report.verdict.of(claim)) for claim in claims))
+        for (variant, engine), claims in groupby(order, key=lambda claim: (claim.variant, claim.engine))
+    ]
+
+
+def groups(report: Report) -> list[Group]:
+    """Every claim that is no match, the worst outcomes first, one group for each kind of reason."""
+    found: dict[tuple[Outcome, str], list[Row]] = {}
+    for claim, evidence in report.rows():
+        if evidence.outcome is not Outcome.MATCH:
+            found.setdefault((evidence.outcome, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
+    return [
+        Group(outcome, plain((worst(rows) or rows[0])[1].reason), tuple(claim for claim, _ in rows))
+        for (outcome, _), rows in found.items()
+    ]
+
+
+def waivers(report: Report) -> list[str]:
+    """One sentence for each waiver: what it exempts, until when, why, and how many claims needed it."""
+    sentences = []
+    for one in report.waivers:
+        mark = f"waived until {one['until']}: {one['reason']}"
+        used = sum(
+            evidence.outcome is Outcome.WAIVED and evidence.reason.endswith(mark) for _, evidence in report.rows()
+        )
+        effect = f"waives {count(used, 'claim')}" if used else "waives nothing"
+        sentences.append(plain(f"{one['claim']} until {one['until']}, {effect}: {one['reason']}"))
+    return sentences
+
+
+def truths(report: Report) -> list[str]:
+    """One line for each method by which the truth was found."""
+    return [_METHODS.get(method, plain(method)) for method in report.methods]
+
+
+def notes(report: Report) -> list[str]:
+    """The notes, each on one line."""
+    return [plain(note) for note in report.notes]
+
+
+def headline(report: Report) -> str:
+    """The verdict as one clause that counts."""
+    counts, planned = report.verdict.counts, len(report.verdict.plan)
+    waived = counts["waived"]
+    unproven = planned - counts["match"] - waived
+    if not unproven and not counts["match"]:
+        return f"nothing was proven: every claim of {planned} is waived"
+    if unproven:
+        kind = "could not be judged" if report.verdict.word == "inconclusive" else "failed or could not be judged"
+        head = f"{unproven} of {count(planned, 'claim')} {kind}"
+    else:
+        head = f"{counts['match']} of {count(planned, 'claim')} hold"
+    return f"{head}, {waived} waived" if waived else head
+
+
+def extent(report: Report) -> str:
+    """How much was planned: `7 runs, 5 cases x 1 output, 3 proofs by content`."""
+    found = runs(report)
+    plan = [claim for run in found if run.computed for claim, _ in run.rows]
+    cases, outputs = len({claim.case for claim in plan}), len({claim.output for claim in plan})
+    computing = sum(run.computed for run in found)
+    proofs = f", {count(len(found) - computing, 'proof')} by content" if computing < len(found) else ""
+    return f"{count(computing, 'run')}, {count(cases, 'case')} x {count(outputs, 'output')}{proofs}"
+
+
+def worst(rows: tuple[Row, ...] | list[Row]) -> Row | None:
+    """The row with the largest error ratio, the first of equals; what is not a number is larger than any."""
+    rated = [row for row in rows if error_ratio(row[1]) is not None]
+    return max(rated, key=lambda row: _rank(row[1])) if rated else None
+
+
+def error_ratio(evidence: Evidence) -> float | None:
+    """Its error ratio; None where no float values were compared."""
+    return evidence.metrics.get("error_ratio")
+
+
+def number(value: float | None) -> str:
+    """Three digits, rounded up: nothing over the budget may look as if it were within."""
+    if value is None:
+        return "-"
+    rounded = float(_UPWARDS.create_decimal(value))
+    return f"{rounded:,.0f}" if 1000 <= rounded < 1e6 else f"{rounded:.3g}"
+
+
+def count(amount: int, noun: str) -> str:
+    """`1 claim`, `3 claims`."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def plain(text: str) -> str:
+    """One line without control characters: reasons quote engines, and an engine may print anything."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in " ".join(text.split()))
+
+
+def some(names: list[str], limit: int) -> str:
+    """The first names, and how many more there are."""
+    rest = len(names) - limit
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:limit])} and {rest} more"
+
+
+def _rank(evidence: Evidence) -> float:
+    value = evidence.metrics["error_ratio"]
+    return math.inf if math.isnan(value) else value
+
+
+def _place(evidence: Evidence) -> str:
+    if not evidence.provider or evidence.device.lower() in evidence.provider.lower():
+        return evidence.provider
+    return f"{evidence.provider} on {evidence.device}"

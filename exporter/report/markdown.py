@@ -1,0 +1,76 @@
+"""The report in Markdown, for a pull request or a release page; tables as GitHub and GitLab read them."""
+
+from __future__ import annotations
+
+import re
+
+from exporter.parity.report import Report
+from exporter.report._summary import (
+    Group,
+    Run,
+    count,
+    error_ratio,
+    extent,
+    groups,
+    headline,
+    notes,
+    number,
+    plain,
+    runs,
+    some,
+    truths,
+    waivers,
+)
+from exporter.report.base import Renderer
+
+#: What could start markup in the midst of a line, or end a table's cell.
+_MARKUP = re.compile(r"[\\`*_{}\[\]<>|~$&]")
+
+
+def render(report: Report) -> str:
+    """The verdict, the runs, what is no match and why, waivers and notes."""
+    verdict = report.verdict
+    parts = [
+        f"## {verdict.word.upper()}: {_text(report.name)} {_text(report.version)}",
+        f"{_text(headline(report))}.",
+    ]
+    if reason := report.first_reason():
+        parts.append(f"First reason: {_text(reason)}.")
+    parts.append(f"Planned: {extent(report)}; an error ratio of {report.budget:g} is allowed.")
+    parts.append(_table(runs(report)))
+    if found := groups(report):
+        parts.append("### Not a match\n\n" + "\n".join(_group(group) for group in found))
+    for title, lines in (("Waivers", waivers(report)), ("Notes", notes(report)), ("Truth", truths(report))):
+        if lines:
+            parts.append(f"### {title}\n\n" + "\n".join(f"- {_text(line)}" for line in lines))
+    if report.digest:
+        parts.append(f"Digest: `{report.digest}`")
+    return "\n\n".join(parts) + "\n"
+
+
+def _table(found: list[Run]) -> str:
+    lines = ["| variant | engine | match | bits | error ratio | worst at | on |", "|:--|:--|--:|--:|--:|:--|:--|"]
+    for run in found:
+        ratio, place = "-", ""
+        if run.worst:
+            claim, evidence = run.worst
+            ratio, place = number(error_ratio(evidence)), f"{claim.case} {claim.output}"
+        counts = f"{run.matches}/{len(run.rows)} | {run.bits}"
+        where = f"{_text(place)} | {_text(run.place)}"
+        lines.append(f"| {_text(run.variant)} | {_text(run.engine)} | {counts} | {_text(ratio)} | {where} |")
+    return "\n".join(lines)
+
+
+def _group(group: Group) -> str:
+    name = group.outcome.value.replace("_", " ")
+    lines = [f"- **{name}**, {count(len(group.claims), 'claim')}: {_text(group.reason)}"]
+    lines += [f"  - {_text(run)}: {_text(some(places, 8))}" for run, places in group.by_run().items()]
+    return "\n".join(lines)
+
+
+def _text(text: str) -> str:
+    """As plain text, whatever it holds."""
+    return _MARKUP.sub(r"\\\g<0>", plain(text))
+
+
+plugin: Renderer = render

@@ -1,0 +1,171 @@
+"""The stored reports that every form is shown with; `python -m tests.report.stored_reports` writes their goldens anew.
+
+The numbers of `passed` are those of a real release of the digits; the others are what its artifacts gave, or would
+have given, with faults planted in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from exporter.parity.parameters import ENGINE as BY_CONTENT
+from exporter.parity.report import Report
+from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.parity.waivers import waived
+from exporter.registry import Registry
+from exporter.report.base import Renderer
+from exporter.spec.model import Waiver
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "report"
+FORMS: Registry[Renderer] = Registry("exporter.report", "report form")
+
+CASES = ("batch=1", "batch=33", "batch=64", "batch=8", "batch=8#2")
+EAGER = dict(zip(CASES, (0.6788162440612514, 1.0, 0.9932614812530132, 0.8104887149323712, 1.0), strict=True))
+ONNX = dict(
+    zip(
+        CASES,
+        (
+            (0.7862369255030232, 1.9073486328125e-06, 46.0),
+            (1.3015778338041744, 4.76837158203125e-06, 835.0),
+            (1.0468750874752468, 4.76837158203125e-06, 712.0),
+            (0.8079331162031473, 3.337860107421875e-06, 265.0),
+            (1.051433702139689, 4.76837158203125e-06, 425.0),
+        ),
+        strict=True,
+    )
+)
+RUNS = (
+    ("source", "eager", "paddle cpu"),
+    ("source", "static", "paddle cpu"),
+    ("pir", "jit_load", "paddle cpu"),
+    ("pir", "paddle_inference", "strict cpu"),
+    ("pdmodel", "jit_load", "paddle cpu"),
+    ("pdmodel", "paddle_inference", "strict cpu"),
+    ("onnx", "onnxruntime", "CPUExecutionProvider"),
+)
+DIGEST = "5f2a1c0b9d8e7f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8"
+
+
+def passed() -> Report:
+    return _report(dict(_clean()))
+
+
+def failed() -> Report:
+    """A weight scaled in the ONNX file, a program that ends in a signal, and one that never ends."""
+    evidence = dict(_clean())
+    for claim, found in list(evidence.items()):
+        if claim.engine == BY_CONTENT and claim.format == "onnx":
+            reason = "1 tensors are not the released ones, as 'conv2d_0.w_0'"
+            evidence[claim] = Evidence(Outcome.MISMATCH, reason)
+        elif claim.format == "onnx":
+            far = 41_000.0 * found.metrics["error_ratio"]
+            reason = f"error ratio {far:.3g} is over the budget of 4"
+            metrics = {**found.metrics, "error_ratio": far, "max_abs": 0.31, "max_rel": 0.74, "cosine": 0.9971}
+            evidence[claim] = replace(found, outcome=Outcome.MISMATCH, reason=reason, metrics=metrics)
+        if (claim.format, claim.engine) == ("pdmodel", "paddle_inference"):
+            reason = "the child died by signal SIGSEGV while it was loading model.pdmodel"
+            evidence[claim] = Evidence(Outcome.CRASHED, reason, stage="load", device="cpu")
+        if (claim.engine, claim.case) == ("jit_load", "batch=64") and claim.format == "pir":
+            evidence[claim] = Evidence(Outcome.TIMED_OUT, "no answer within 600 s", stage="run", device="cpu")
+    notes = ("the checkpoint runs/digits/best.safetensors is not here as it was, so eager itself was not run again",)
+    return replace(_report(evidence), notes=notes)
+
+
+def inconclusive() -> Report:
+    """A net of two outputs, one of them whole numbers, that amplifies rounding too much to be judged in one case."""
+    evidence: dict[Claim, Evidence] = {}
+    gate = "rounding alone moves it by 3.1e-03 of its size"
+    for claim, found in _clean():
+        evidence[claim] = found
+        if claim.engine == BY_CONTENT:
+            continue
+        if claim.case == "batch=64":
+            evidence[claim] = Evidence(
+                Outcome.INCONCLUSIVE, gate, elements=640, provider=found.provider, device=found.device
+            )
+        labels = replace(claim, output="labels")
+        evidence[labels] = replace(found, metrics={"max_abs": 0.0, "max_ulp": 0.0}, elements=1, bit_equal=True)
+    spread = "spread of float32 runs, since float64 is not true: float32 inside rms_norm"
+    return replace(_report(evidence), methods=("exact", "float64", spread))
+
+
+def waived_and_passed() -> Report:
+    """ONNX errs a little too much and is waived; another waiver is not needed."""
+    evidence = dict(_clean())
+    for claim, found in list(evidence.items()):
+        if claim.format == "onnx" and claim.case in ("batch=33", "batch=64"):
+            far = 4.2 * found.metrics["error_ratio"]
+            reason = f"error ratio {far:.3g} is over the budget of 4"
+            metrics = {**found.metrics, "error_ratio": far}
+            evidence[claim] = replace(found, outcome=Outcome.MISMATCH, reason=reason, metrics=metrics)
+    waivers = (
+        Waiver(claim="onnx/*", reason="the new kernel of matmul is under review", until=date(2027, 1, 31)),
+        Waiver(claim="pdmodel/*/batch=1/*", reason="was needed until 0.9", until=date(2027, 3, 31)),
+    )
+    plain = _report(evidence)
+    verdict = waived(plain.verdict, waivers, date(2027, 1, 1))
+    return replace(plain, verdict=verdict, waivers=tuple(one.model_dump(mode="json") for one in waivers))
+
+
+def missing() -> Report:
+    """An engine that the spec names and the machine lacks, a result that never came, an impostor that would pass."""
+    evidence = dict(_clean())
+    for claim, found in list(evidence.items()):
+        if claim.engine == "onnxruntime":
+            reason = "onnxruntime is not installed; pip install onnxruntime"
+            evidence[claim] = Evidence(Outcome.MISSING, reason, stage="environment", device="cpu")
+        if claim.format == "pir" and claim.case == "batch=8#2":
+            del evidence[claim]
+        if claim.format == "pdmodel" and claim.case == "batch=1":
+            reason = "the mean would have passed: its error ratio is 0.41"
+            evidence[claim] = replace(found, outcome=Outcome.VACUOUS, reason=reason)
+    return _report(evidence, tuple(claim for claim, _ in _clean()))
+
+
+REPORTS = {
+    "passed": passed,
+    "failed": failed,
+    "inconclusive": inconclusive,
+    "waived": waived_and_passed,
+    "missing": missing,
+}
+
+
+def _clean() -> Iterator[tuple[Claim, Evidence]]:
+    for format, engine, provider in RUNS:
+        for case in CASES:
+            bits = format != "onnx"
+            ratio, absolute, ulp = (EAGER[case], 0.0, 0.0) if bits else ONNX[case]
+            metrics = {
+                "error_ratio": ratio,
+                "max_abs": absolute,
+                "max_rel": absolute / 8,
+                "max_ulp": ulp,
+                "cosine": 1.0,
+            }
+            elements = 10 * int(case.removeprefix("batch=").partition("#")[0])
+            evidence = Evidence(Outcome.MATCH, "", "compare", elements, bits, metrics, provider, "cpu")
+            yield Claim(format, "fp32", engine, case, "logits"), evidence
+    for format in ("pir", "pdmodel", "onnx"):
+        elements, whole = (26_826, True) if format != "onnx" else (26_314, False)
+        stored = Evidence(Outcome.MATCH, elements=elements, bit_equal=whole, provider="by content")
+        yield Claim(format, "fp32", BY_CONTENT, "stored", "weights"), stored
+
+
+def _report(evidence: dict[Claim, Evidence], plan: tuple[Claim, ...] = ()) -> Report:
+    verdict = Verdict(frozenset(plan or evidence), evidence)
+    return Report("digits", "1.0.0", verdict, budget=4.0, digest=DIGEST, methods=("float64",))
+
+
+def golden_path(report: str, form: str) -> Path:
+    return GOLDEN / f"{report}.{form}"
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for name, make in REPORTS.items():
+        for form, render in FORMS.all():
+            golden_path(name, form).write_text(render(make()), encoding="utf-8")

@@ -1,0 +1,66 @@
+"""Where the report is printed: on a terminal, into a pipe, in a locale without UTF-8."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from exporter.report.console import show
+from tests.report.stored_reports import FORMS, REPORTS
+
+#: The real funnel around a verb that ends as `verify` does, on a report with letters that ASCII has not.
+PROGRAM = """
+import sys, typer
+from dataclasses import replace
+from tests.report.stored_reports import REPORTS
+from exporter.cli import _run
+from exporter.cli._outcome import conclude_report
+
+note, form = sys.argv[1].encode().decode("unicode_escape"), sys.argv[2]
+
+def verb():
+    return conclude_report(replace(REPORTS["failed"](), notes=(note,)), as_json=form == "json")
+
+app = typer.Typer()
+app.command()(verb)
+_run.run(app, [])
+"""
+NOTE = "Größe − café"
+
+
+def _print_in_ascii(form: str) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    command = [sys.executable, "-c", PROGRAM, NOTE.encode("unicode_escape").decode(), form]
+    return subprocess.run(command, env=environment, capture_output=True, timeout=120)
+
+
+def test_a_locale_without_utf8_loses_letters_but_not_the_report() -> None:
+    done = _print_in_ascii("text")
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert NOTE.encode("ascii", "backslashreplace") in done.stdout
+    assert b"FAILED" in done.stdout
+
+
+def test_a_locale_without_utf8_still_gets_json_that_can_be_read() -> None:
+    done = _print_in_ascii("json")
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert json.loads(done.stdout)["notes"] == [NOTE]
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_terminal_adds_colour_and_takes_nothing_away(name: str) -> None:
+    text = StringIO()
+    show(REPORTS[name](), Console(file=text, width=80, force_terminal=True, color_system="standard", _environ={}))
+    coloured = text.getvalue()
+    assert "\x1b[" in coloured
+    bare = "\n".join(line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", coloured).splitlines()) + "\n"
+    assert bare == FORMS["console"](REPORTS[name]())
