@@ -35,7 +35,8 @@ class Registry(Generic[T]):
         places: dict[str, str | EntryPoint] = {
             module.name: f"{self.package}.{module.name}"
             for module in pkgutil.iter_modules(spec.submodule_search_locations)
-            if not module.name.startswith("_") and module.name != "base"
+            # A folder inside is no plugin: it holds another kind, as the precisions beside the formats.
+            if not module.ispkg and not module.name.startswith("_") and module.name != "base"
         }
         for point in entry_points(group=self.package):
             if point.name in places:

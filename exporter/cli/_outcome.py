@@ -6,10 +6,13 @@ import json
 import sys
 from typing import Any
 
+from rich.console import Console
+
 from exporter.errors import ExitCode
 from exporter.parity.report import Report
 from exporter.parity.verdict import Outcome
 from exporter.pipeline import RENDERERS, Product, forbids
+from exporter.report.console import show
 from exporter.report.json import parity
 
 
@@ -21,7 +24,7 @@ def conclude(product: Product, *, as_json: bool) -> ExitCode:
     else:
         _print_findings(product)
         if product.report:
-            sys.stdout.write(RENDERERS["console"](product.report))
+            _print_report(product.report)
         if product.bundle:
             sys.stdout.write(f"{product.bundle.folder}\n")
     if refused:
@@ -34,7 +37,7 @@ def conclude_report(report: Report, *, as_json: bool) -> ExitCode:
     if as_json:
         _print_json(parity(report))
     else:
-        sys.stdout.write(RENDERERS["console"](report))
+        _print_report(report)
     return exit_code(report)
 
 
@@ -58,10 +61,18 @@ def _summary(product: Product) -> dict[str, Any]:
     }
 
 
+def _print_report(report: Report) -> None:
+    """In colour and as wide as the terminal where there is one; else plain."""
+    if sys.stdout.isatty():
+        show(report, Console())
+    else:
+        sys.stdout.write(RENDERERS["console"](report))
+
+
 def _print_findings(product: Product) -> None:
     for one in product.findings:
         sys.stdout.write(f"{one.location}: {one.severity.value} {one.code}: {one.message}\n  cure: {one.cure}\n")
 
 
 def _print_json(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")

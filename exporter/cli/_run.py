@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import Any, NoReturn, TypeAlias
 
 import typer
@@ -25,6 +26,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     """Run the command line and leave the process with its exit code."""
     command = typer.main.get_command(app)
     as_json, debug = "--json" in arguments, "--debug" in arguments
+    _survive_other_encodings()
     try:
         status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
         if status == ExitCode.INTERRUPTED:
@@ -51,6 +53,13 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         hint = "run it again with --debug and send us what it prints"
         code = _say({"what": what, "where": _last_frame(error), "hint": hint, "exit": ExitCode.BUG}, as_json)
     sys.exit(int(code))
+
+
+def _survive_other_encodings() -> None:
+    """A locale without UTF-8 must not turn a letter in a name or a reason into a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _say(error: dict[str, Any], as_json: bool) -> int:

@@ -12,8 +12,8 @@ from exporter.lower._convert import artifact_from_json, fixed_dims
 from exporter.lower.base import Artifact
 from exporter.parity import parameters
 from exporter.parity.golden import read_goldens
-from exporter.parity.plan import Run, claims
-from exporter.parity.report import Report
+from exporter.parity.plan import ENGINES, Run, claims
+from exporter.parity.report import Report, unlike_bits
 from exporter.parity.run import Bench, gather
 from exporter.parity.verdict import Evidence, Verdict
 from exporter.parity.waivers import waived
@@ -58,13 +58,15 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         budget=spec.budget,
     )
     evidence.update(gather(bench, runs, setting))
+    verdict = Verdict(planned, evidence)
+    paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     methods = {output["method"] for case in content["cases"] for output in case["outputs"].values()}
     return Report(
         name=content["name"],
         version=content["version"],
-        verdict=waived(Verdict(planned, evidence), spec.waivers, datetime.now(timezone.utc).date()),
+        verdict=waived(verdict, spec.waivers, datetime.now(timezone.utc).date()),
         budget=spec.budget,
-        notes=tuple(notes),
+        notes=(*notes, *unlike_bits(verdict, paddle_kernels)),
         waivers=tuple(one.model_dump(mode="json") for one in spec.waivers),
         digest=content.get("digest", ""),
         methods=tuple(sorted(methods)),
