@@ -12,11 +12,13 @@ exporting.
     patches      replacing references, and restoring them exactly
     promotion, mends/      what else of Paddle is broken in legacy mode
     session      the context manager around all of it
+    files        the written files, made fit for old runtimes
 """
 
 from __future__ import annotations
 
+from exporter.trace.legacy.files import finish
 from exporter.trace.legacy.refusal import CannotLower
 from exporter.trace.legacy.session import legacy_export
 
-__all__ = ["CannotLower", "legacy_export"]
+__all__ = ["CannotLower", "finish", "legacy_export"]

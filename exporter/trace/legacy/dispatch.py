@@ -22,7 +22,6 @@ from exporter.trace.legacy.values import is_variable
 
 #: What to do instead of a call that only C++ knows; for the rest the advice is `_USE_PIR`.
 NEAREST: Mapping[str, str] = {
-    "tensor_unfold": "use paddle.strided_slice or F.unfold",
     "view_dtype": "use Tensor.astype if a conversion of values is meant; there is no legacy operator for a bit cast",
 }
 _USE_PIR = "write it with operators that have a Python body, or export this model as `pir`"

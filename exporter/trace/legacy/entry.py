@@ -18,8 +18,8 @@ class Sunk:
     `signature` and `aliases` are what the C++ argument parser of eager mode accepts. `inputs` maps slots of the
     operator to parameters; `tensors` maps a parameter to the slot that takes it when it is a Tensor whose value is not
     known while tracing. `instead` may answer a call in another way where the operator would be wrong; it returns None
-    otherwise. `writes_x`: the user's `x` means the result from then on. `since` is the first Paddle in which the API is
-    sunk.
+    otherwise. `computed_in` names the dtype to compute in where the legacy operator has no kernel for that of x.
+    `writes_x`: the user's `x` means the result from then on. `since` is the first Paddle in which the API is sunk.
     """
 
     api: str
@@ -32,6 +32,7 @@ class Sunk:
     aliases: Mapping[str, str] = field(default_factory=dict)
     tensors: Mapping[str, str] = field(default_factory=dict)
     instead: Callable[[Call], Any] | None = None
+    computed_in: Mapping[str, str] = field(default_factory=dict)
     writes_x: bool = False
     since: str = "3.3"
 

@@ -8,6 +8,7 @@ from packaging.version import Version
 
 from exporter.trace.legacy.attributes import LEAVE_OUT
 from exporter.trace.legacy.call import Call
+from exporter.trace.legacy.dtypes import cast
 from exporter.trace.legacy.entry import Sunk
 from exporter.trace.legacy.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.values import constant_of, is_variable
@@ -38,14 +39,20 @@ def append(operator: str, inputs: dict[str, Any], attributes: dict[str, Any], dt
     helper = LayerHelper(operator)
     result = helper.create_variable_for_type_inference(dtype=dtype)
     helper.append_op(type=operator, inputs=inputs, outputs={output: [result]}, attrs=attributes)
+    if result.dtype != dtype:
+        # Type inference of some operators copies the input's dtype, whatever the kernel returns (reduce_all, isclose).
+        result.desc.set_dtype(dtype)
     return result
 
 
 def _append(entry: Sunk, call: Call) -> Any:
     dtype = entry.dtype.apply(call)
+    computed_in = entry.computed_in.get(dtype.name)
+    if computed_in is not None:
+        call["x"] = call["x"].astype(computed_in)
     inputs = {slot: _listed(call[name]) for slot, name in entry.inputs.items()}
     attributes = {}
-    unknown = {name: slot for slot, name in entry.tensors.items() if _unknown(call[name])}
+    unknown = {name: slot for name, slot in entry.tensors.items() if _unknown(call[name])}
     for name, attribute in entry.attributes.items():
         if attribute.source in unknown:
             continue
@@ -55,13 +62,14 @@ def _append(entry: Sunk, call: Call) -> Any:
     for name, slot in unknown.items():
         inputs[slot] = _listed(call[name])
     try:
-        return append(entry.operator, inputs, attributes, dtype, entry.output)
+        result = append(entry.operator, inputs, attributes, call["x"].dtype if computed_in else dtype, entry.output)
     except CannotLower:
         raise
     except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
         # Shape inference of the operator refused the inputs: eager would, too, with a message about its own function.
         reason = str(error).strip().splitlines()[-1]
         raise cannot_lower(f"paddle.{entry.api}", reason, "does the call work in eager mode?") from error
+    return cast(result, dtype)
 
 
 def _variable(value: Any) -> Any:

@@ -95,13 +95,15 @@ class Patches:
         if type(holder) is functools.partial:
             self._in_partial(holder, new_of)
             return
+        replaced = tuple(new_of.get(id(value), value) for value in holder)
         for function in gc.get_referrers(holder):
             if isinstance(function, types.FunctionType) and function.__defaults__ is holder:
-                function.__defaults__ = tuple(new_of.get(id(value), value) for value in holder)
+                function.__defaults__ = replaced
                 self._undo.append((setattr, (function, "__defaults__", holder)))
 
     def _in_partial(self, holder: Any, new_of: dict[int, Any]) -> None:
-        function, *rest = holder.__reduce__()[2]  # (func, args, keywords, attributes); typeshed knows neither method
+        reduced: Any = holder.__reduce__()
+        function, *rest = reduced[2]  # (func, args, keywords, attributes)
         if id(function) in new_of:
             holder.__setstate__((new_of[id(function)], *rest))
             self._undo.append((holder.__setstate__, ((function, *rest),)))

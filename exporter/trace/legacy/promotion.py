@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.trace.legacy.dtypes import promote
+from exporter.trace.legacy.dtypes import cast, is_integer, promote
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.values import is_variable
 
@@ -25,6 +25,9 @@ def install(patches: Patches) -> None:
         slots = SUPPORT_PROMOTION_OPS_AND_INPUTNAME.get(operator)
         if slots and isinstance(inputs, dict) and all(slot in inputs for slot in slots):
             left, right = (_only(inputs[slot]) for slot in slots)
+            if operator == "elementwise_div" and is_variable(left) and left.dtype == right.dtype and is_integer(left):
+                left, right = cast(left, core.VarDesc.VarType.FP32), cast(right, core.VarDesc.VarType.FP32)
+                kwargs["inputs"] = {"X": [left], "Y": [right]}  # eager divides integers as float32
             both_known = is_variable(left) and is_variable(right)
             if both_known and core.need_type_promotion_old_ir(operator, left.dtype, right.dtype):
                 both = promote(operator, left, right)

@@ -68,6 +68,7 @@ def _assigned(op: Any, variable: Any) -> np.ndarray[Any, Any]:
     """The literal of an assign_value operator; which attribute holds it depends on dtype and Paddle version."""
     names = ("values", "int32_values", "int64_values", "fp32_values", "fp64_values", "bool_values")
     data = next(op.attr(name) for name in names if name in op.attr_names and op.attr(name))
+    data = [one.value() if hasattr(one, "value") else one for one in data]  # libpaddle's Scalar
     return np.array(data, _numpy_dtype(variable)).reshape(op.attr("shape"))
 
 

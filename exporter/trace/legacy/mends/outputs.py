@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from exporter.trace.legacy.mends.median import nanmedian
 from exporter.trace.legacy.values import is_variable
 
 
@@ -14,7 +15,11 @@ def replacements() -> list[tuple[Any, Any]]:
     import paddle
     from paddle.tensor import manipulation
 
-    mended: dict[Any, Callable[..., Any]] = {paddle.shape: _shape, paddle.nn.functional.rrelu: _rrelu}
+    mended: dict[Any, Callable[..., Any]] = {
+        paddle.shape: _shape,
+        paddle.nn.functional.rrelu: _rrelu,
+        paddle.nanmedian: nanmedian,
+    }
     # Marked "dynamic graph only"; without the mark they call C++, and composed.py knows what is meant.
     for name in ("view", "view_as", "as_strided", "unfold", "fill_", "zero_"):
         mended[getattr(manipulation, name)] = _undecorated

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from exporter.trace.legacy.dtypes import is_integer
 from exporter.trace.legacy.patches import Patches
 
 #: Tensor.float() and its kin.
@@ -57,6 +59,18 @@ def install(patches: Patches) -> None:
     for name, member in missing.items():
         if not hasattr(Variable, name):
             patches.attribute(Variable, name, _paddles(member))
+    stock_divide = vars(Variable)["__truediv__"]
+
+    def divide(self: Any, other: Any) -> Any:
+        """Stock computes 1.0 / other in Python; eager divides by zero."""
+        if type(other) in (int, float) and other == 0:
+            return paddle.scale(self.astype("float32") if is_integer(self) else self, math.copysign(math.inf, other))
+        return stock_divide(self, other)
+
+    for name in ("__truediv__", "__div__"):
+        patches.attribute(Variable, name, _paddles(divide))
+    # Stock's reads a name that is never bound (base/layers/math_op_patch.py, 3.3.1).
+    patches.attribute(Variable, "__abs__", _paddles(lambda self: paddle.abs(self)))
     if hasattr(paddle, "Size"):
         stock = vars(Variable)["shape"]
         patches.attribute(Variable, "shape", property(lambda self: paddle.Size(stock.fget(self))))

@@ -84,6 +84,7 @@ ENTRIES = (
             "out_dtype": computed("the result's, for int32 and bool", _int32_stays),
         },
         instead=_sum_third_argument,
+        computed_in={"FP16": "float32"},  # on the CPU; a GPU adds up in float32, too
     ),
     _index("argmax", "arg_max"),
     _index("argmin", "arg_min"),

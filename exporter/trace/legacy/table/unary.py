@@ -90,5 +90,6 @@ ENTRIES = (
         inputs={"Input": "x"},
         attributes={"offset": integer("offset"), "axis1": integer("axis1"), "axis2": integer("axis2")},
         aliases={"dim1": "axis1", "dim2": "axis2"},
+        computed_in={"UINT8": "int32", "INT8": "int32", "INT16": "int32", "FP16": "float32", "BF16": "float32"},
     ),
 )

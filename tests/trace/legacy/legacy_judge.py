@@ -1,0 +1,217 @@
+"""One case from layer to verdict: eager, exported, loaded by the strict predictor, compared."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from legacy_cases import PRELUDE, Case, Input
+
+#: How a program is made: by us, by Paddle alone, or in Paddle's own new format.
+WAYS = ("ours", "stock", "pir")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`stage` is where it ended: eager (the call is wrong in Paddle itself), export, load, run, compare, done."""
+
+    name: str
+    stage: str
+    equal: bool = False
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.stage == "done"
+
+
+def run_cases(cases: list[Case], way: str, keep: Path | None = None, batch: int = 40) -> list[Outcome]:
+    """Judge all, a forked child for each batch. A child that dies costs one case; the rest of its batch goes on."""
+    import paddle  # noqa: F401 - before the forks, so that each has it
+
+    outcomes: list[Outcome] = []
+    left = list(enumerate(cases))
+    while left:
+        done = _fork(left[:batch], way, keep)
+        if len(done) < len(left[:batch]):
+            done.append(Outcome(left[len(done)][1].name, "crashed", detail="the process died, or had to be killed"))
+        outcomes += done
+        left = left[len(done) :]
+        if sys.stderr.isatty() or len(outcomes) % 400 < batch:
+            print(f"{len(outcomes)}/{len(cases)}", file=sys.stderr, flush=True)
+    return outcomes
+
+
+def _fork(batch: list[tuple[int, Case]], way: str, keep: Path | None) -> list[Outcome]:
+    with tempfile.TemporaryDirectory() as folder:
+        answers = Path(folder, "answers")
+        answers.touch()
+        child = os.fork()
+        if child == 0:
+            try:
+                _child(batch, way, keep, Path(folder), answers)
+            finally:
+                os._exit(0)
+        _wait(child, answers)
+        return [Outcome(**json.loads(line)) for line in answers.read_text().splitlines()]
+
+
+def _wait(child: int, answers: Path, patience: float = 60.0) -> None:
+    """Until the child ends; one that gives no answer for `patience` seconds is killed."""
+    size, since = -1, time.monotonic()
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if answers.stat().st_size != size:
+            size, since = answers.stat().st_size, time.monotonic()
+        if time.monotonic() - since > patience:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return
+        time.sleep(0.05)
+
+
+def _child(batch: list[tuple[int, Case]], way: str, keep: Path | None, folder: Path, answers: Path) -> None:
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    module = load_module([case for _, case in batch], folder)
+    with answers.open("a") as out:
+        for index, (number, case) in enumerate(batch):
+            outcome = judge(case, getattr(module, f"Case{index}"), way, folder / str(index))
+            if keep is not None and outcome.passed:
+                shutil.move(folder / str(index), keep / f"{number:04}")
+            else:
+                shutil.rmtree(folder / str(index), ignore_errors=True)
+            print(json.dumps(asdict(outcome)), file=out, flush=True)
+
+
+def load_module(cases: list[Case], folder: Path) -> Any:
+    """The layers as a module with a source file, because dy2static reads the source."""
+    path = folder / "cases_of_a_user.py"
+    path.write_text("\n\n\n".join([PRELUDE, *(case.source(f"Case{index}") for index, case in enumerate(cases))]))
+    spec = importlib.util.spec_from_file_location("cases_of_a_user", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["cases_of_a_user"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def judge(case: Case, make: Any, way: str, folder: Path) -> Outcome:
+    """The verdict on one case, and its files in `folder`: the model, inputs.npz and outputs.npz."""
+    import paddle
+
+    folder.mkdir()
+    stage = "eager"
+    try:
+        paddle.seed(0)
+        layer = make()
+        layer.eval()
+        values = [_draw(one, case, index) for index, one in enumerate(case.inputs)]
+        expected = [one.numpy() for one in _flat(layer(*map(paddle.to_tensor, values)))]
+        stage = "export"
+        export(layer, case, way, folder)
+        np.savez(folder / "inputs.npz", *values)
+        np.savez(folder / "outputs.npz", *expected)
+        stage = "load"
+        predictor = load(folder)
+        stage = "run"
+        found = run(predictor, values)
+        stage = "compare"
+        equal = compare(expected, found)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stage raises is its outcome
+        return Outcome(case.name, stage, detail=_reason(error))
+    return Outcome(case.name, "done", equal, "" if equal else "close")
+
+
+def export(layer: Any, case: Case, way: str, folder: Path) -> None:
+    """Write `m.pdmodel` or `m.json` and `m.pdiparams`."""
+    import paddle
+    from paddle.pir_utils import DygraphOldIrGuard
+
+    from exporter.trace.legacy import finish, legacy_export
+
+    shapes = [[None, *one.shape[1:]] if one.dynamic else list(one.shape) for one in case.inputs]
+    specs = [
+        paddle.static.InputSpec(shape, one.carrier, name)
+        for shape, one, name in zip(shapes, case.inputs, "xyzw", strict=False)
+    ]
+    context = {"ours": legacy_export, "stock": DygraphOldIrGuard, "pir": nullcontext}[way]()
+    with context:
+        traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
+        paddle.jit.save(traced, str(folder / "m"))
+    (folder / "m.pdiparams.info").unlink(missing_ok=True)
+    if way == "ours":
+        finish(folder / "m.pdmodel", folder / "m.pdiparams")
+
+
+def load(folder: Path) -> Any:
+    from paddle.inference import Config, create_predictor
+
+    model = next(path for path in (folder / "m.pdmodel", folder / "m.json") if path.exists())
+    parameters = folder / "m.pdiparams"
+    config = Config(str(model), str(parameters) if parameters.exists() else "")
+    config.switch_ir_optim(False)
+    config.disable_mkldnn()
+    config.disable_glog_info()
+    config.set_cpu_math_library_num_threads(1)
+    return create_predictor(config)
+
+
+def run(predictor: Any, values: list[Any]) -> list[Any]:
+    for name, value in zip("xyzw", values, strict=False):
+        handle = predictor.get_input_handle(name)
+        handle.reshape(value.shape)
+        handle.copy_from_cpu(value)
+    predictor.run()
+    return [predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()]
+
+
+def compare(expected: list[Any], found: list[Any]) -> bool:
+    """Whether all are equal bit for bit. Raises AssertionError where they are not even close."""
+    assert len(expected) == len(found), f"{len(found)} outputs, not {len(expected)}"
+    equal = True
+    for want, got in zip(expected, found, strict=True):
+        assert want.dtype == got.dtype, f"dtype {got.dtype}, not {want.dtype}"
+        assert want.shape == got.shape, f"shape {got.shape}, not {want.shape}"
+        same = np.array_equal(want, got, equal_nan=want.dtype.kind == "f")
+        equal = equal and same
+        if not same:
+            assert want.dtype.kind == "f", f"values differ: {got.ravel()[:4]}, not {want.ravel()[:4]}"
+            assert np.array_equal(np.isfinite(want), np.isfinite(got)), "finite elsewhere"
+            error = np.abs(want[np.isfinite(want)] - got[np.isfinite(got)]).max() / np.abs(want).max()
+            assert error <= 16 * np.finfo(want.dtype).eps, f"relative error {error:.1e}"
+    return equal
+
+
+def _draw(one: Input, case: Case, index: int) -> Any:
+    """The same values in every run and process."""
+    seed = int.from_bytes(hashlib.sha256(f"{case.body}{index}".encode()).digest()[:4], "big")
+    random = np.random.default_rng(seed)
+    kind, low, high = re.fullmatch(r"([nui])(?:\((-?[\d.]+),(-?[\d.]+)\))?", one.values).groups()
+    if kind == "i":
+        return np.asarray(random.integers(int(low), int(high), one.shape)).astype(one.carrier)
+    drawn = random.standard_normal(one.shape) if kind == "n" else random.uniform(float(low), float(high), one.shape)
+    return np.asarray(drawn).astype(one.carrier)
+
+
+def _flat(value: Any) -> list[Any]:
+    return [leaf for item in value for leaf in _flat(item)] if isinstance(value, (list, tuple)) else [value]
+
+
+def _reason(error: BaseException) -> str:
+    hint = getattr(error, "hint", "")
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1] if lines else ''}{' | ' + hint if hint else ''}"[:300]
