@@ -120,6 +120,7 @@ def test_the_rule_fails_what_is_not_a_number() -> None:
     for wrong in (np.nan, np.inf, 1.00001):
         assert rule(truth, truth * [1, 1, wrong], [truth[::-1]], expected, 4.0)[0] == "mismatch"
     assert rule(truth, truth, [truth], expected, 4.0) == ("vacuous", "another case's output would pass too")
+    assert rule(truth * np.nan, truth, [truth[::-1]], expected, 4.0)[0] == "mismatch", "a truth that is none"
     constant = np.ones(4)
     assert rule(constant, constant, [], expected, 4.0) == ("vacuous", "the mean would pass too")
     assert rule(truth * 1e300, truth * 1e300, [truth], expected, 4.0)[0] == "match"
