@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from exporter.bundle.contents import contents
@@ -98,7 +98,7 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
     with drafting(root / spec.name / "release") as draft:
         conversion = convert_all(spec, checkpoint, draft, setting)
         content = contents(spec, conversion, draft, checkpoint, trained)
-        content["cases"] = record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting)
+        content.update(asdict(record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting)))
         subject = Subject(
             content, spec, draft, draft / GOLDEN, checkpoint, device, frozenset(conversion.parameters.values())
         )
@@ -141,5 +141,5 @@ def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: 
         raise EnvironmentLacks(notes[0], where=str(folder), hint="it holds no goldens: verify it where it was made")
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
         golden, outputs = Path(place) / GOLDEN, [one["name"] for one in content["outputs"]]
-        content["cases"] = record(spec, checkpoint, outputs, golden, setting)
+        content.update(asdict(record(spec, checkpoint, outputs, golden, setting)))
         return judge(replace(subject, golden=golden), runs, setting, notes)

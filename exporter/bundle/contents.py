@@ -33,6 +33,8 @@ def contents(
         "budget": spec.budget,
         "variants": {one.variant: asdict(one) for one in conversion.artifacts},
         "cases": [],
+        "left_out": {},
+        "notes": [],
         "parameters": dict(conversion.parameters),
         "spec": described,
         "provenance": origin,

@@ -80,7 +80,10 @@ class FileFacts(_Frozen):
 
 
 class Manifest(_Frozen):
-    """Everything a bundle says of itself. `spec` is the whole spec that made it."""
+    """Everything a bundle says of itself. `spec` is the whole spec that made it.
+
+    `left_out` names the probing cases in which even eager tells nothing, with the reason; `notes` are on the model.
+    """
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
     name: str
@@ -91,6 +94,8 @@ class Manifest(_Frozen):
     budget: float
     variants: Annotated[dict[str, Variant], Field(min_length=1)]
     cases: tuple[CaseFacts, ...]
+    left_out: dict[str, str]
+    notes: tuple[str, ...]
     parameters: dict[str, Sha256]
     files: dict[str, FileFacts]
     spec: dict[str, Any]

@@ -47,10 +47,10 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     doing(f"{name}: loading {artifact.format}", stage="load")
     try:
         with engine.open(artifact, device) as session:
-            for index, case in enumerate(request["cases"]):
+            for index, (case, recorded) in enumerate(request["cases"]):
                 doing(f"{name}: running case {case}", stage="run", case=case)
                 try:
-                    outputs = session.run(_inputs(request["golden"], case, artifact.inputs))
+                    outputs = session.run(_inputs(request["golden"], recorded, artifact.inputs))
                 except EngineRefused as error:
                     refused[case] = str(error)
                     continue

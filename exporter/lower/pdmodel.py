@@ -24,7 +24,7 @@ class Pdmodel(Format):
     def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         save(traced, into, ".pdmodel")
-        _name_outputs(into / self.model, traced.native_outputs)
+        _mend(into / self.model, traced.native_outputs)
         return {"writer": read_pdmodel(into / self.model).writer}
 
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -32,16 +32,30 @@ class Pdmodel(Format):
         return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
 
 
-def _name_outputs(path: Path, names: tuple[str, ...]) -> None:
+#: Where in whose source each operator was made: paths of this machine, in every operator (3.3.1). Nothing reads it.
+_CALLSTACK = "op_callstack"
+
+
+def _mend(path: Path, names: tuple[str, ...]) -> None:
+    """Take this machine's paths out of the program, and give its outputs our names."""
+    from paddle.base import core
+
+    program = core.ProgramDesc(path.read_bytes())
+    for number in range(program.num_blocks()):
+        block = program.block(number)
+        for index in range(block.op_size()):
+            if block.op(index).has_attr(_CALLSTACK):
+                block.op(index).remove_attr(_CALLSTACK)
+    _name_outputs(program.block(0), names, path.name)
+    write_bytes(path, program.serialize_to_string())
+
+
+def _name_outputs(block: Any, names: tuple[str, ...], where: str) -> None:
     """Rename the variables that are fetched, so that the predictor shows our names.
 
     Raises:
         ModelError: the name is already that of another variable.
     """
-    from paddle.base import core
-
-    program = core.ProgramDesc(path.read_bytes())
-    block = program.block(0)
     fetches = [block.op(i) for i in range(block.op_size()) if block.op(i).type() == "fetch"]
     fetches.sort(key=lambda operation: int(operation.attr("col")))
     for operation, name in zip(fetches, names, strict=True):
@@ -51,11 +65,10 @@ def _name_outputs(path: Path, names: tuple[str, ...]) -> None:
         if block.has_var(name.encode()):
             raise ModelError(
                 f"output name '{name}' is already that of a variable in the program",
-                where=path.name,
+                where=where,
                 hint="give the output another name under outputs",
             )
         block._rename_var(old.encode(), name.encode())
-    write_bytes(path, program.serialize_to_string())
 
 
 plugin: Format = Pdmodel()

@@ -1,57 +1,85 @@
-"""Which cases a spec asks for, and what their inputs hold.
+"""Which cases a spec asks for: sizes combined pairwise, strange values, and inputs that must not matter.
 
-The list is known before anything runs (:func:`plan_cases`); the values are drawn in a child (:func:`draw`), since a
-recipe's data may need Paddle.
+The list is known before anything runs (:func:`plan_cases`); what the inputs hold is drawn in a child
+(:mod:`exporter.parity.values`), since a recipe's data may need Paddle.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import combinations
 from typing import TYPE_CHECKING
 
-from exporter.errors import UsageError
-from exporter.tensors import Array
-
 if TYPE_CHECKING:
-    from exporter.spec.model import Dim, Input, Spec
+    from exporter.spec.model import Dim, Spec
 
-#: Gives `count` rows of real inputs by name: `rows(names, count, seed)`.
-Rows = Callable[[tuple[str, ...], int, int], Mapping[str, Array]]
+#: What the typical case becomes, in order: strange values first, then changes that must leave each row as it was.
+STRANGE = ("zeros", "large", "tiny", "one_hot", "padded")
+INVARIANT = ("equal_rows", "reversed", "one_row")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One set of named inputs: the size of each named dim, and the seed of its values."""
+    """One set of named inputs: the size of each named dim, the seed of its values, and what was done to them.
+
+    A case with a `kind` probes: where even eager's answer tells nothing (all zero, overflowing), it is left out before
+    the claims are planned, and the bundle says so. One without is what the spec promises, and is never left out.
+    """
 
     name: str
     dims: Mapping[str, int]
     seed: int
+    kind: str = ""
 
 
-def plan_cases(dims: Mapping[str, Dim], seed: int) -> tuple[Case, ...]:
-    """Every named dim at min, typical, max and an odd size, together and one by one; the typical point twice.
+def plan_cases(spec: Spec) -> tuple[Case, ...]:
+    """Every named dim at its typical, min, max and an odd size, combined pairwise; then what probes.
 
-    The second draw at the typical point gives each output a stranger of its own shape: another case's output, which
-    must not pass for it.
+    The typical point is drawn twice: so each output has a stranger of its own shape, another case's output, which must
+    not pass for it.
     """
-    typical = {name: dim.typical for name, dim in dims.items()}
-    points = [typical, typical]
-    sizes = {name: (dim.min, dim.max, odd_size(dim)) for name, dim in dims.items()}
-    for choice in range(3):
-        points.append({name: sizes[name][choice] for name in dims})
-    for name in dims if len(dims) > 1 else ():
-        points.extend({**typical, name: size} for size in sizes[name])
-    cases: list[Case] = []
-    for point in points:
-        name = ",".join(f"{dim}={size}" for dim, size in point.items()) or "fixed"
-        drawn = sum(case.dims == point for case in cases)
-        if drawn and (point != typical or drawn > 1):
-            continue
-        cases.append(Case(f"{name}#{drawn + 1}" if drawn else name, point, seed + len(cases)))
+    typical = {name: dim.typical for name, dim in spec.dims.items()}
+    points = [typical, *(point for point in pairwise(spec.dims) if point != typical)]
+    cases = [Case(_name(point), point, spec.seed + index) for index, point in enumerate(points)]
+    cases.insert(1, Case(f"{_name(typical)}#2", typical, spec.seed + len(cases)))
+    batch = batch_dim(spec)
+    kinds = [kind for kind in STRANGE if kind != "padded" or set(spec.dims) - {batch}]
+    if batch and typical[batch] > 1:
+        kinds.extend(kind for kind in INVARIANT if kind != "one_row" or spec.dims[batch].min == 1)
+    for kind in kinds:
+        dims = {**typical, str(batch): 1} if kind == "one_row" else typical
+        cases.append(Case(f"{_name(typical)}:{kind}", dims, spec.seed, kind))
     return tuple(cases)
+
+
+def pairwise(dims: Mapping[str, Dim]) -> list[dict[str, int]]:
+    """Points in which every size of each dim meets every size of each other; one dim: each size once.
+
+    Greedy, in a fixed order: each point takes the first pair not yet met, then for every other dim the size that makes
+    the most new pairs.
+    """
+    levels = {name: list(dict.fromkeys((d.typical, d.min, d.max, odd_size(d)))) for name, d in dims.items()}
+    if len(levels) < 2:
+        return [{name: size} for name, sizes in levels.items() for size in sizes] or [{}]
+    open_pairs = {
+        (one, a, other, b): None for one, other in combinations(levels, 2) for a in levels[one] for b in levels[other]
+    }
+    points = []
+    while open_pairs:
+        one, a, other, b = next(iter(open_pairs))
+        point = {one: a, other: b}
+        for name in levels:
+            if name not in point:
+                point[name] = max(levels[name], key=lambda size: len(_met({**point, name: size}, open_pairs)))
+        for pair in _met(point, open_pairs):
+            del open_pairs[pair]
+        points.append({name: point[name] for name in dims})
+    return points
+
+
+def _met(point: Mapping[str, int], pairs: Mapping[tuple[str, int, str, int], None]) -> list[tuple[str, int, str, int]]:
+    return [pair for pair in pairs if point.get(pair[0]) == pair[1] and point.get(pair[2]) == pair[3]]
 
 
 def odd_size(dim: Dim) -> int:
@@ -64,74 +92,12 @@ def odd_size(dim: Dim) -> int:
     return dim.typical
 
 
-def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
-    """Fill the inputs of one case.
-
-    Raises:
-        UsageError: a `.npy` file or the recipe's data does not fit the input.
-    """
-    import numpy as np
-
-    inputs: dict[str, Array] = {}
-    shapes = {name: _shape(one, case.dims) for name, one in spec.inputs.items()}
-    real = tuple(name for name, one in spec.inputs.items() if one.values == "dataset")
-    if real and rows is not None:
-        counts = {shapes[name][0] for name in real if shapes[name]}
-        drawn = rows(real, max(counts, default=1), case.seed)
-        inputs.update({name: np.ascontiguousarray(drawn[name]) for name in real})
-    for index, (name, one) in enumerate(spec.inputs.items()):
-        if name not in inputs:
-            generator = np.random.default_rng([case.seed, index])
-            inputs[name] = _fill(one, shapes[name], case.dims, generator)
-        if inputs[name].shape != shapes[name] or inputs[name].dtype.name != one.dtype:
-            found = f"{inputs[name].dtype.name}{list(inputs[name].shape)}"
-            raise UsageError(
-                f"the values are {found}, the input is {one.dtype}{list(shapes[name])}",
-                where=f"inputs.{name}.values: {one.values}",
-                hint="make the values fit the input's dtype and shape",
-            )
-    return {name: inputs[name] for name in spec.inputs}
+def batch_dim(spec: Spec) -> str | None:
+    """The named dim that counts rows: the first of some input, and no other place of any. None where there is none."""
+    first = [one.shape[0] for one in spec.inputs.values() if one.shape and isinstance(one.shape[0], str)]
+    later = {dim for one in spec.inputs.values() for dim in one.shape[1:]}
+    return first[0] if first and len(set(first)) == 1 and first[0] not in later else None
 
 
-def _shape(one: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(dims[dim] if isinstance(dim, str) else dim for dim in one.shape)
-
-
-def _fill(one: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator: object) -> Array:
-    import numpy as np
-
-    assert isinstance(generator, np.random.Generator)  # noqa: S101  # typed loosely to keep numpy out of the import
-    if one.values.endswith(".npy"):
-        return _rows_of_file(Path(one.values), shape, generator)
-    word, numbers = one.values.partition("(")[0], re.findall(r"[^(),\s]+", one.values)[1:]
-    if word == "uniform":
-        return generator.uniform(float(numbers[0]), float(numbers[1]), shape).astype(one.dtype)
-    if word == "integers":
-        low, high = (dims[text] if text in dims else int(text) for text in numbers)
-        return generator.integers(low, high, shape).astype(one.dtype)
-    return generator.standard_normal(shape).astype(one.dtype)
-
-
-def _rows_of_file(path: Path, shape: tuple[int, ...], generator: object) -> Array:
-    """Rows of a `.npy` file, a random stretch of it; one that is too short is refused."""
-    import numpy as np
-    from numpy.lib import format as npy
-
-    assert isinstance(generator, np.random.Generator)  # noqa: S101
-    try:
-        with path.open("rb") as stream:
-            values = npy.read_array(stream, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError(
-            f"not a readable .npy file: {error}", where=str(path), hint="write it with numpy.save"
-        ) from error
-    if values.shape == shape:
-        return values
-    if values.ndim != len(shape) or values.shape[1:] != shape[1:] or values.shape[0] < shape[0]:
-        raise UsageError(
-            f"the file holds {list(values.shape)}, the case needs {list(shape)}",
-            where=str(path),
-            hint="store at least as many rows as the largest case has",
-        )
-    start = int(generator.integers(0, values.shape[0] - shape[0] + 1))
-    return values[start : start + shape[0]]
+def _name(point: Mapping[str, int]) -> str:
+    return ",".join(f"{dim}={size}" for dim, size in point.items()) or "fixed"

@@ -26,7 +26,7 @@ def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[t
     yield "zeros", np.zeros_like(truth)
     if truth.size > 1 and truth.dtype.kind == "f":
         yield "the mean", np.full_like(truth, truth.mean())
-    if batched and truth.ndim and truth.shape[0] > 1:
+    if batched and truth.ndim and truth.shape[0] > 1 and not np.array_equal(truth, truth[::-1]):
         yield "the rows reversed", truth[::-1]
     if stranger is not None and stranger.size:
         yield "another case's output", np.resize(stranger, truth.shape)

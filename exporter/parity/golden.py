@@ -8,12 +8,12 @@ manifest. Of outputs too large to keep, a seeded sample of elements is kept, wit
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from exporter.errors import BundleError
-from exporter.tensors import Array
+from exporter.tensors import Array, TensorMap
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,19 @@ class GoldenOutput:
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One case: its name, the size of each named dim, and what each output should be."""
+    """One case: its name, the size of each named dim, and what each output should be.
+
+    `recorded` is its name in the goldens, which serve more than one case: the first is run again after all others.
+    """
 
     name: str
     dims: Mapping[str, int]
     outputs: Mapping[str, GoldenOutput]
+    recorded: str
+
+    def again(self) -> GoldenCase:
+        """The same case, to be run once more: what an artifact keeps from call to call shows then."""
+        return replace(self, name=f"{self.name}:again")
 
 
 def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, ...]:
@@ -61,27 +69,28 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
         raise BundleError("the bundle records no case", where=str(path), hint="release it again")
     try:
         with safe_open(str(path), framework="numpy") as reader:
-            return tuple(_read_case(reader, one) for one in cases)
+            tensors = {name: reader.get_tensor(name) for name in list(reader.keys()) if "/input/" not in name}
+        return tuple(read_case(tensors, one) for one in cases)
     except (SafetensorError, KeyError, ValueError) as error:
         raise BundleError(f"the goldens are not whole ({error})", where=str(path), hint="release it again") from error
 
 
-def _read_case(reader: Any, described: dict[str, Any]) -> GoldenCase:
-    case, present = described["name"], set(reader.keys())
+def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
+    """Put one case together from the tensors of the goldens and what the manifest says of it."""
+    case = described["name"]
     outputs = {}
     for name, about in described["outputs"].items():
-        eager = reader.get_tensor(f"{case}/eager/{name}")
-        key = f"{case}/index/{name}"
+        eager = tensors[f"{case}/eager/{name}"]
         outputs[name] = GoldenOutput(
             name=name,
             dtype=about["dtype"],
             shape=tuple(about["shape"]),
             eager=eager,
-            truth=eager if about["exact"] else reader.get_tensor(f"{case}/truth/{name}"),
-            index=reader.get_tensor(key) if key in present else None,
+            truth=eager if about["exact"] else tensors[f"{case}/truth/{name}"],
+            index=tensors.get(f"{case}/index/{name}"),
             scale=(about["scale_max"], about["scale_l2"]),
             e_ref=(about["e_ref_max"], about["e_ref_l2"]),
             method=about["method"],
             gate=about["gate"],
         )
-    return GoldenCase(case, described["dims"], outputs)
+    return GoldenCase(case, described["dims"], outputs, case)

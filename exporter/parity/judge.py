@@ -43,13 +43,15 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
     artifacts = {name: artifact_from_json(one) for name, one in content["variants"].items()}
     outputs = [one["name"] for one in content["outputs"]]
     proven = [artifacts[run.variant] for run in runs if run.format != "source"] if content["parameters"] else []
-    planned = claims(runs, [case["name"] for case in content["cases"]], outputs)
+    recorded = read_goldens(subject.golden, content["cases"])
+    cases = (*recorded, recorded[0].again())
+    planned = claims(runs, [case.name for case in cases], outputs)
     planned |= {parameters.claim(artifact) for artifact in proven}
     evidence = {parameters.claim(artifact): _stored(subject, artifact) for artifact in proven}
     bench = Bench(
         folder=subject.folder,
         golden=subject.golden,
-        cases=read_goldens(subject.golden, content["cases"]),
+        cases=cases,
         artifacts=artifacts,
         outputs=tuple(outputs),
         inputs=tuple(spec.inputs),
@@ -66,11 +68,17 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         version=content["version"],
         verdict=waived(verdict, spec.waivers, datetime.now(timezone.utc).date()),
         budget=spec.budget,
-        notes=(*notes, *unlike_bits(verdict, paddle_kernels)),
+        notes=(*notes, *content["notes"], *_left_out(content), *unlike_bits(verdict, paddle_kernels)),
         waivers=tuple(one.model_dump(mode="json") for one in spec.waivers),
         digest=content.get("digest", ""),
         methods=tuple(sorted(methods)),
     )
+
+
+def _left_out(content: Mapping[str, Any]) -> list[str]:
+    return [
+        f"the probing case {name} tells nothing and was left out: {why}" for name, why in content["left_out"].items()
+    ]
 
 
 def _stored(subject: Subject, artifact: Artifact) -> Evidence:

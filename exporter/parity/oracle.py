@@ -1,40 +1,38 @@
 """The float64 oracle: what the layer would compute without rounding, and how far eager float32 is from it.
 
-For each float output of each case: the truth y64, and e_ref, the largest relative error of eager and of two eager runs
+For each float output of each case: the truth, and e_ref, the largest relative error of eager and of two eager runs
 whose weights are moved by one ulp at random, in the max norm and in L2. Moving weights shows how much rounding the
 network amplifies; moving inputs would not do, since masks and flags are not noise.
 
-Where float64 does not run, or computes in float32 inside, the centre and the spread of the float32 runs take the
-place of truth and e_ref, and the method's name says so.
+A plain float64 copy is tried first, then one with casts lifted. Where neither is truly float64, the centre and the
+spread of the float32 runs take the place of truth and e_ref. The method's name says which it was, and why.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
+from exporter.parity.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.parity.norms import error
 from exporter.tensors import Array, TensorMap
 
 if TYPE_CHECKING:
     import paddle
 
-#: Kernels that may run in float32 inside a true float64 run: they make constants, or change the dtype.
-BENIGN = frozenset(
-    {"cast", "fill_constant", "full", "fill_any_like", "full_like", "linspace", "range", "arange", "eye", "assign"}
-    | {"fill_constant_batch_size_like", "full_batch_size_like", "assign_value", "memcpy_d2h", "memcpy_h2d"}
-)
-
 
 @dataclass(frozen=True)
 class Truth:
-    """What one output of one case should be. Errors are relative to `scale` (max norm) and to the rms (L2)."""
+    """What one output of one case should be; `e_ref` is relative to the largest value (max norm) and the rms (L2)."""
 
     value: Array
     e_ref_max: float
@@ -42,15 +40,31 @@ class Truth:
     method: str
 
 
-@dataclass(frozen=True)
+@dataclass
+class _Way:
+    """One way to run in float64: its name, how to make the layer, what surrounds a run, whether it was proven true."""
+
+    name: str
+    make: Callable[[], Any]
+    around: AbstractContextManager[None] = field(default_factory=contextlib.nullcontext)
+    proven: bool = False
+
+    @cached_property
+    def layer(self) -> Any:
+        """The layer, made when it is first asked for: a copy in float64 takes twice the room."""
+        return self.make()
+
+
+@dataclass
 class Oracle:
     """Several copies of one layer: as it is, in float64, and with weights moved by one ulp."""
 
     eager: Any
-    exact: Any
+    ways: list[_Way]
     moved: tuple[Any, ...]
     order: tuple[str, ...]
     outputs: tuple[str, ...]
+    why_not: list[str] = field(default_factory=list)
 
     def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
@@ -62,36 +76,79 @@ class Oracle:
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
         moved = [self._run(layer, inputs) for layer in self.moved]
-        exact, why = self._run_exact(inputs)
+        exact = self._exact(inputs)
         truths = {}
         for name, value in eager.items():
             runs = [value, *(one[name] for one in moved)]
-            truths[name] = _spread(runs, why) if exact is None else _against(exact[name], runs)
+            truths[name] = self._spread(runs) if exact is None else _against(exact[name], runs, self.ways[0].name)
         return eager, truths, gate
 
     def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
         with border():
             return named_arrays(call_layer(layer, self.order, inputs), self.outputs)
 
-    def _run_exact(self, inputs: TensorMap) -> tuple[dict[str, Array] | None, str]:
+    def _exact(self, inputs: TensorMap) -> dict[str, Array] | None:
+        """Run in float64 by the first way that is true; a way found wanting is never tried again."""
         wide = {name: value.astype("float64") if value.dtype.kind == "f" else value for name, value in inputs.items()}
-        try:
-            with _kernels_watched() as narrow:
-                exact = self._run(self.exact, wide)
-        except EngineRefused as refusal:
-            return None, f"float64 does not run ({refusal})"
-        if narrow:
-            return None, f"float64 is not true: float32 inside {', '.join(sorted(narrow))}"
-        return exact, ""
+        while self.ways:
+            way = self.ways[0]
+            try:
+                with way.around, narrow_kernels() as narrow:
+                    exact = self._run(way.layer, wide)
+                doubt = f"float32 in {', '.join(sorted(narrow))}" if narrow else self._prove(way, wide)
+                if not doubt:
+                    return exact
+            except EngineRefused as refusal:
+                doubt = str(refusal)
+            self.why_not.append(f"{way.name}: {doubt}")
+            self.ways.pop(0)
+        return None
+
+    def _prove(self, way: _Way, inputs: TensorMap) -> str:
+        """Take the second difference, once for each way; return what is wrong, or nothing."""
+        if way.proven:
+            return ""
+        with way.around:
+            found = second_difference(lambda moved: self._run(way.layer, moved), inputs)
+        way.proven = found <= FAKE
+        return "" if way.proven else f"a second difference of {found:.2g} shows float32 inside"
+
+    def _spread(self, runs: list[Array]) -> Truth:
+        if runs[0].dtype.kind != "f":
+            return Truth(runs[0], 0.0, 0.0, "exact")
+        centre = np.mean([run.astype("float64") for run in runs], axis=0)
+        errors = [error(centre, run) for run in runs]
+        why = "; ".join(self.why_not)
+        largest = max(one[0] for one in errors), max(one[1] for one in errors)
+        return Truth(centre, *largest, f"spread of float32 runs ({why})")
 
 
 def make_oracle(layer: paddle.nn.Layer, order: tuple[str, ...], outputs: tuple[str, ...], seed: int) -> Oracle:
     """Copy the layer into its float64 and its moved forms. Runs on the CPU, whose float64 kernels are complete."""
+    ways = [
+        _Way("float64", lambda: _wide(layer)),
+        _Way("float64 with casts lifted", lambda: raise_plain_tensors(_wide(layer)), _Lifting()),
+    ]
+    return Oracle(layer, ways, tuple(_moved(layer, seed + step) for step in (1, 2)), order, outputs)
+
+
+def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
     exact = copy.deepcopy(layer)
     # Plain `to` would cast integer buffers too, and indices would die in gather.
     exact._to_impl(dtype="float64", floating_only=True)
     exact.eval()
-    return Oracle(layer, exact, tuple(_moved(layer, seed + step) for step in (1, 2)), order, outputs)
+    return exact
+
+
+class _Lifting(AbstractContextManager[None]):
+    """`lifted`, which may be entered again and again."""
+
+    def __enter__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._stack.enter_context(lifted())
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
 
 
 def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
@@ -107,45 +164,12 @@ def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
     return twin
 
 
-class _kernels_watched:  # noqa: N801  # reads as the statement it is
-    """Collect the names of kernels that ran in a dtype narrower than float64 (Paddle's own count, 3.0-3.3)."""
-
-    def __enter__(self) -> set[str]:
-        import paddle
-        from paddle.base import core
-
-        self._found: set[str] = set()
-        paddle.set_flags({"FLAGS_low_precision_op_list": 1})
-        core.clear_low_precision_op_list()
-        return self._found
-
-    def __exit__(self, *_: object) -> None:
-        import paddle
-        from paddle.base import core
-
-        counts: Mapping[str, str] = core.get_low_precision_op_list()
-        paddle.set_flags({"FLAGS_low_precision_op_list": 0})
-        for name, text in counts.items():
-            half, brain, single = (int(part) for part in text.split(",")[:3])
-            if half + brain + single and name not in BENIGN:
-                self._found.add(name)
-
-
 def _same_bits(one: Array, other: Array) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def _against(truth: Array, runs: list[Array]) -> Truth:
-    if truth.dtype.kind != "f":
-        return Truth(runs[0], 0.0, 0.0, "exact")
-    errors = [error(truth, run) for run in runs]
-    return Truth(truth, max(one[0] for one in errors), max(one[1] for one in errors), "float64")
-
-
-def _spread(runs: list[Array], why: str) -> Truth:
+def _against(truth: Array, runs: list[Array], method: str) -> Truth:
     if runs[0].dtype.kind != "f":
         return Truth(runs[0], 0.0, 0.0, "exact")
-    centre = np.mean([run.astype("float64") for run in runs], axis=0)
-    errors = [error(centre, run) for run in runs]
-    largest = max(one[0] for one in errors), max(one[1] for one in errors)
-    return Truth(centre, *largest, f"spread of float32 runs, since {why}")
+    errors = [error(truth, run) for run in runs]
+    return Truth(truth, max(one[0] for one in errors), max(one[1] for one in errors), method)

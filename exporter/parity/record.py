@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,33 +14,36 @@ from exporter.spec.model import Spec
 from exporter.workers import Setting, call
 
 
-def record(
-    spec: Spec,
-    checkpoint: Path | None,
-    outputs: Sequence[str],
-    into: Path,
-    setting: Setting,
-) -> list[dict[str, Any]]:
-    """Write the goldens to the file `into`; return what the manifest says of each case.
+@dataclass(frozen=True)
+class Record:
+    """What the manifest says of the recorded cases; of those left out, with the reason; and of the model."""
+
+    cases: list[dict[str, Any]]
+    left_out: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting) -> Record:
+    """Write the goldens to the file `into`.
 
     Raises:
         UsageError: samples or values do not fit the inputs.
-        ModelError: the eager layer fails on a case that the spec promises, or two cases have one name.
+        ModelError: the eager layer fails on a case that the spec promises.
     """
     setting.say("recording goldens")
-    cases = plan_cases(spec.dims, spec.seed)
     request = {
         "spec": spec.model_dump(mode="json"),
         "checkpoint": str(checkpoint) if checkpoint else None,
         "outputs": list(outputs),
-        "cases": [{"name": case.name, "dims": dict(case.dims), "seed": case.seed} for case in cases],
         "into": str(into),
     }
-    described: list[dict[str, Any]] = call(
+    answer = call(
         "exporter.parity._child:record", request, setting.limits, environment=SINGLE_THREAD, on_event=setting.on_event
-    )["cases"]
-    if [one["name"] for one in described] != [case.name for case in cases]:
+    )
+    recorded = [one["name"] for one in answer["cases"]]
+    planned = [case.name for case in plan_cases(spec)]
+    if sorted([*recorded, *answer["left_out"]]) != sorted(planned):
         raise ModelError(
             "not every planned case was recorded", where=str(into), hint="this is a bug of ours; report it"
         )
-    return described
+    return Record(answer["cases"], answer["left_out"], tuple(answer["notes"]))

@@ -103,7 +103,7 @@ def _request(bench: Bench, run: Run, into: Path) -> dict[str, Any]:
         "engine": run.engine,
         "device": bench.device,
         "golden": str(bench.golden),
-        "cases": [case.name for case in bench.cases],
+        "cases": [[case.name, case.recorded] for case in bench.cases],
         "inputs": list(bench.inputs),
         "outputs": list(bench.outputs),
         "into": str(into),

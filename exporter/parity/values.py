@@ -1,0 +1,138 @@
+"""What the inputs of a case hold: drawn from a distribution, a file or a recipe, then changed as the case says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from exporter.errors import UsageError
+from exporter.parity.cases import Case, batch_dim
+from exporter.spec.model import Input, Spec
+from exporter.tensors import Array
+
+#: Gives `count` rows of real inputs by name: `rows(names, count, seed)`.
+Rows = Callable[[tuple[str, ...], int, int], Mapping[str, Array]]
+
+
+def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
+    """Fill the inputs of one case.
+
+    Raises:
+        UsageError: a `.npy` file or the recipe's data does not fit the input.
+    """
+    inputs: dict[str, Array] = {}
+    # What probes is made from the typical case, whose seed it has.
+    dims = {name: dim.typical for name, dim in spec.dims.items()} if case.kind else case.dims
+    shapes = {name: _shape(one, dims) for name, one in spec.inputs.items()}
+    real = tuple(name for name, one in spec.inputs.items() if one.values == "dataset")
+    if real and rows is not None:
+        counts = {shapes[name][0] for name in real if shapes[name]}
+        drawn = rows(real, max(counts, default=1), case.seed)
+        inputs.update({name: np.ascontiguousarray(drawn[name]) for name in real})
+    for index, (name, one) in enumerate(spec.inputs.items()):
+        if name not in inputs:
+            generator = np.random.default_rng([case.seed, index])
+            inputs[name] = _fill(one, shapes[name], dims, generator)
+        if inputs[name].shape != shapes[name] or inputs[name].dtype.name != one.dtype:
+            found = f"{inputs[name].dtype.name}{list(inputs[name].shape)}"
+            raise UsageError(
+                f"the values are {found}, the input is {one.dtype}{list(shapes[name])}",
+                where=f"inputs.{name}.values: {one.values}",
+                hint="make the values fit the input's dtype and shape",
+            )
+    drawn_inputs = {name: inputs[name] for name in spec.inputs}
+    return _changed(spec, case, drawn_inputs) if case.kind else drawn_inputs
+
+
+def _shape(one: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
+    return tuple(dims[dim] if isinstance(dim, str) else dim for dim in one.shape)
+
+
+def _fill(one: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator: np.random.Generator) -> Array:
+    if one.values.endswith(".npy"):
+        return _rows_of_file(Path(one.values), shape, generator)
+    word, numbers = one.values.partition("(")[0], _arguments(one.values)
+    if word == "uniform":
+        return generator.uniform(float(numbers[0]), float(numbers[1]), shape).astype(one.dtype)
+    if word == "integers":
+        low, high = (dims[text] if text in dims else int(text) for text in numbers)
+        return generator.integers(low, high, shape).astype(one.dtype)
+    return generator.standard_normal(shape).astype(one.dtype)
+
+
+def _rows_of_file(path: Path, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+    """Rows of a `.npy` file, a random stretch of it; one that is too short is refused."""
+    from numpy.lib import format as npy
+
+    try:
+        with path.open("rb") as stream:
+            values = npy.read_array(stream, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(
+            f"not a readable .npy file: {error}", where=str(path), hint="write it with numpy.save"
+        ) from error
+    if values.shape == shape:
+        return values
+    if values.ndim != len(shape) or values.shape[1:] != shape[1:] or values.shape[0] < shape[0]:
+        raise UsageError(
+            f"the file holds {list(values.shape)}, the case needs {list(shape)}",
+            where=str(path),
+            hint="store at least as many rows as the largest case has",
+        )
+    start = int(generator.integers(0, values.shape[0] - shape[0] + 1))
+    return values[start : start + shape[0]]
+
+
+def _changed(spec: Spec, case: Case, inputs: dict[str, Array]) -> dict[str, Array]:
+    """Apply the case's kind to what the typical case holds."""
+    batch = batch_dim(spec)
+    changed = {}
+    for name, value in inputs.items():
+        one = spec.inputs[name]
+        rows = bool(one.shape) and one.shape[0] == batch
+        if case.kind in _ROWS:
+            changed[name] = np.ascontiguousarray(_ROWS[case.kind](value)) if rows else value
+        elif case.kind == "padded":
+            changed[name] = _padded(one, value, batch)
+        else:
+            changed[name] = _strange(one, case, value)
+    return changed
+
+
+_ROWS: dict[str, Callable[[Array], Array]] = {
+    "equal_rows": lambda value: np.repeat(value[:1], len(value), axis=0),
+    "reversed": lambda value: value[::-1],
+    "one_row": lambda value: value[:1],
+}
+
+
+def _strange(one: Input, case: Case, value: Array) -> Array:
+    if value.dtype.kind == "f":
+        if case.kind == "one_hot":
+            hot = np.zeros_like(value)
+            flat = hot.reshape(len(hot), -1) if hot.ndim > 1 else hot.reshape(1, -1)
+            flat[np.arange(len(flat)), np.arange(len(flat)) % max(flat.shape[1], 1)] = 1
+            return hot
+        factor = {"zeros": 0.0, "large": 16.0, "tiny": 2.0**-10}[case.kind]
+        return (value * factor).astype(value.dtype)
+    if one.values.startswith("integers") and case.kind in ("zeros", "large"):
+        low, high = (case.dims[text] if text in case.dims else int(text) for text in _arguments(one.values))
+        return np.full_like(value, low if case.kind == "zeros" else high - 1)
+    return value
+
+
+def _padded(one: Input, value: Array, batch: str | None) -> Array:
+    """Zero the later half along the first named dim that does not count rows, as padding does."""
+    axes = [axis for axis, dim in enumerate(one.shape) if isinstance(dim, str) and dim != batch]
+    if not axes:
+        return value
+    padded = value.copy()
+    padded[(slice(None),) * axes[0] + (slice((value.shape[axes[0]] + 1) // 2, None),)] = 0
+    return padded
+
+
+def _arguments(values: str) -> list[str]:
+    return re.findall(r"[^(),\s]+", values)[1:]
