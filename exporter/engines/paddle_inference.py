@@ -43,7 +43,8 @@ class PaddleInference(Engine):
 
         assert artifact.folder is not None  # noqa: S101  # both formats have files
         with border():
-            config = inference.Config(str(artifact.folder / artifact.model), str(artifact.folder / "model.pdiparams"))
+            parameters = artifact.folder / "model.pdiparams"  # a layer without any has no such file
+            config = inference.Config(str(artifact.folder / artifact.model), str(parameters) * parameters.is_file())
             config.switch_ir_optim(False)
             config.disable_glog_info()
             config.set_cpu_math_library_num_threads(1)

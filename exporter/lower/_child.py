@@ -22,9 +22,9 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     plugin = formats[name]
     source = Path(request["source"]) if request["source"] else None
     traced = None
-    if plugin.after is None or source is None:
-        traced = _trace(request)
-    with tempfile.TemporaryDirectory() as folder:
+    with plugin.session(request["target"]), tempfile.TemporaryDirectory() as folder:
+        if plugin.after is None or source is None:
+            traced = _trace(request)
         if plugin.after is not None and source is None:
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")
@@ -37,7 +37,7 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     doing(f"reading {name} again")
     files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
     weights = stored_digests(files, into.parent)
-    plugin.ensure(into, inputs, outputs, set(weights.values()) - held)
+    plugin.ensure(into, inputs, outputs, set(weights.values()) - held if held else set())
     native = plugin.interface(into)[1]
     artifact = Artifact(name, "fp32", files, tuple(one.name for one in inputs), outputs, native, details, weights)
     return {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import ChildFailed, ModelError
@@ -64,6 +67,13 @@ def fixed_dims(spec: Spec) -> dict[str, int]:
     return {name: dim.min for name, dim in spec.dims.items() if dim.min == dim.max}
 
 
+def oldest_paddle(targets: Sequence[str]) -> str | None:
+    """The oldest Paddle Inference among targets such as `paddle_inference>=2.6`; None where none is named."""
+    wanted = [Requirement(target) for target in targets]
+    versions = [one.version for need in wanted if need.name == "paddle_inference" for one in need.specifier]
+    return min(versions, key=Version, default=None)
+
+
 def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
     """An artifact out of a child's answer or a manifest."""
     return Artifact(
@@ -96,6 +106,7 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
         "fixed": fixed_dims(spec),
         "opset": spec.opset,
         "held": [],
+        "target": oldest_paddle(spec.targets),
     }
 
 

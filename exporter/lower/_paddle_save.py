@@ -10,7 +10,7 @@ from exporter.trace.traced import Traced
 
 
 def save(traced: Traced, into: Path, suffix: str) -> None:
-    """Write `model{suffix}` and `model.pdiparams`.
+    """Write `model{suffix}` and `model.pdiparams`; a layer without parameters leaves only the first.
 
     Raises:
         ModelError: Paddle cannot write the program, or wrote another format than was asked for.
@@ -21,10 +21,10 @@ def save(traced: Traced, into: Path, suffix: str) -> None:
         paddle.jit.save(traced.layer, str(into / "model"))
     # A pickle that only names the parameters; nothing needs it, and a bundle holds no pickles.
     (into / "model.pdiparams.info").unlink(missing_ok=True)
-    found = sorted(path.name for path in into.iterdir())
-    if found != sorted([f"model{suffix}", "model.pdiparams"]):
+    found = {path.name for path in into.iterdir()}
+    if found - {"model.pdiparams"} != {f"model{suffix}"} or (traced.parameters and "model.pdiparams" not in found):
         raise ModelError(
-            f"Paddle wrote {found}, not model{suffix} and model.pdiparams",
+            f"Paddle wrote {sorted(found)}, not model{suffix} and model.pdiparams",
             where=into.name,
-            hint="a layer without parameters cannot be saved" if len(found) == 1 else "this Paddle is not supported",
+            hint="this Paddle is not supported: use 3.0 to 3.3",
         )

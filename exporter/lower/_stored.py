@@ -23,6 +23,7 @@ def stored_weights(files: Sequence[str], folder: Path) -> tuple[dict[str, Weight
     if beside is not None:
         content = map_file(beside)
         return pdiparams.named(content, str(beside), declared), content
+    # ONNX holds its tensors itself; a Paddle program without a file beside it holds none.
     weights = [one for one in declared if one.dtype != "string" and one.nbytes]
     times = Counter(one.name for one in weights)
     # Subgraphs may use a name again; then its place tells them apart.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -49,6 +50,11 @@ class Format(ABC):
     folds: ClassVar[bool] = False
     after: ClassVar[str | None] = None
     model: ClassVar[str]
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
+        """What must surround tracing and writing; `target` is the oldest Paddle that has to load the files."""
+        del target
+        return nullcontext()
 
     @abstractmethod
     def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:

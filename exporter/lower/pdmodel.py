@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
+
+from packaging.version import Version
 
 from exporter.errors import ModelError
 from exporter.files import write_bytes
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format
 from exporter.readers.pdmodel import read_pdmodel
+from exporter.trace.legacy import finish, legacy_export
 from exporter.trace.traced import Traced
 
 
 class Pdmodel(Format):
-    """The legacy program, written by a process that began with PIR switched off."""
+    """The legacy program; stock Paddle 3.2 and 3.3 cannot write it for most networks, see docs/legacy.md."""
 
-    #: `paddle.set_flags` at run time would silently write `.json` all the same (3.3.1).
-    environment: ClassVar = {"FLAGS_enable_pir_api": "0"}
     model = "model.pdmodel"
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
+        return legacy_export(Version(target) if target else None)
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         save(traced, into, ".pdmodel")
         _mend(into / self.model, traced.native_outputs)
+        finish(into / self.model, into / "model.pdiparams")
         return {"writer": read_pdmodel(into / self.model).writer}
 
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -101,9 +101,10 @@ def _untelling(recorded: list[_Recorded], budget: float) -> dict[str, str]:
 def _batch_note(recorded: list[_Recorded]) -> list[str]:
     """Whether a row's result depends on the other rows of its batch: a property of the model, worth knowing."""
     alone = next((one for one in recorded if one.case.kind == "one_row"), None)
-    if alone is None:
-        return []
     batch = recorded[0]
+    exact = all(about["method"].startswith(("float64", "exact")) for about in batch.facts["outputs"].values())
+    if alone is None or not exact:
+        return []
     dependent = []
     for name, about in alone.facts["outputs"].items():
         key = "eager" if about["exact"] else "truth"

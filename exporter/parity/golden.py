@@ -20,7 +20,7 @@ from exporter.tensors import Array, TensorMap
 class GoldenOutput:
     """One output of one case. `eager` and `truth` are whole, or the elements at `index` of the flattened output.
 
-    `scale` is (largest absolute value, rms) of the whole truth; `e_ref` eager's relative error in the same two norms.
+    `seed` is that of the case's values: cases of one seed are related. `scale` is (largest absolute value, rms) of the whole truth; `e_ref` eager's relative error in the same two norms.
     """
 
     name: str
@@ -33,6 +33,7 @@ class GoldenOutput:
     e_ref: tuple[float, float]
     method: str
     gate: str
+    seed: int
 
     @property
     def exact(self) -> bool:
@@ -92,5 +93,6 @@ def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
             e_ref=(about["e_ref_max"], about["e_ref_l2"]),
             method=about["method"],
             gate=about["gate"],
+            seed=described["seed"],
         )
     return GoldenCase(case, described["dims"], outputs, case)

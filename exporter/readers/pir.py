@@ -36,6 +36,8 @@ _DTYPES = {
     "t_f8e5m2": "float8_e5m2",
 }
 _PARAMETER, _DATA, _FETCH = "p", "1.data", "1.fetch"
+#: The dropout state of a recurrent layer is declared and never written (measured on 3.3.1).
+_NOT_STORED = "__non_persistable"
 #: Text, not weights: the programs of large nets have a few megabytes. Parsed, JSON takes some twenty times its size.
 _MAX_BYTES = 256 << 20
 #: What walking JSON of another shape than ours raises; anything else would be a bug of ours.
@@ -54,7 +56,8 @@ def facts(content: Content, where: str) -> ModelFacts:
         version = int(program["base_code"]["version"])
         operators = list(_operators(program["program"]))
         names = Counter(str(one["#"]) for one in operators)
-        weights = [_weight(one, where) for one in operators if one["#"] == _PARAMETER]
+        declared = [_weight(one, where) for one in operators if one["#"] == _PARAMETER]
+        weights = [one for one in declared if not one.name.endswith(_NOT_STORED)]
         inputs = tuple(_spec(one, one["O"][0], where) for one in operators if one["#"] == _DATA)
         fetches = sorted((one for one in operators if one["#"] == _FETCH), key=lambda one: int(_attribute(one, "col")))
         outputs = tuple(_spec(one, one["O"][0], where) for one in fetches)

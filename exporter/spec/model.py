@@ -6,6 +6,7 @@ import re
 from datetime import date
 from typing import Annotated, Literal
 
+from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from exporter.tensors import DTYPES, TensorSpec
@@ -30,6 +31,14 @@ _VALUES = re.compile(
 def _known_values(text: str) -> str:
     if not _VALUES.match(text):
         raise ValueError(f"'{text}' is none of: dataset, normal, uniform(a,b), integers(a,b), FILE.npy")
+    return text
+
+
+def _known_target(text: str) -> str:
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        raise ValueError(f"'{text}' is no target such as paddle_inference>=2.6") from error
     return text
 
 
@@ -94,7 +103,7 @@ class Spec(_Frozen):
     golden_mb: Annotated[float, Field(gt=0)] = 64.0
     seed: Annotated[int, Field(ge=0)] = 0
     device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = "auto"
-    targets: tuple[str, ...] = ()
+    targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = ()
     waivers: tuple[Waiver, ...] = ()
 
     @model_validator(mode="after")

@@ -55,12 +55,13 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
 
 
 def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:
-    """Every parameter and persistable buffer by its structured name, as numpy."""
-    return {name: tensor.numpy() for name, tensor in layer.state_dict().items()}
+    """Every parameter and buffer by its structured name, as numpy; also buffers that no checkpoint holds."""
+    held = {**layer.state_dict(), **dict(layer.named_buffers())}
+    return {name: tensor.numpy() for name, tensor in held.items() if tensor._is_initialized()}
 
 
 def digests(layer: paddle.nn.Layer) -> dict[str, str]:
-    """The digest of every parameter and persistable buffer (see :func:`exporter.tensors.digest`)."""
+    """The digest of every parameter and buffer (see :func:`exporter.tensors.digest`)."""
     return {name: digest(value) for name, value in parameters(layer).items()}
 
 
