@@ -200,6 +200,7 @@ def _rank(evidence: Evidence) -> float:
 
 
 def _place(evidence: Evidence) -> str:
-    if not evidence.provider or evidence.device.lower() in evidence.provider.lower():
-        return evidence.provider
-    return f"{evidence.provider} on {evidence.device}"
+    provider = evidence.provider.removesuffix("ExecutionProvider")
+    if not provider or evidence.device.lower() in provider.lower():
+        return provider
+    return f"{provider} on {evidence.device}"
