@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 if TYPE_CHECKING:
-    from exporter.check.facts import Fact
+    from exporter.check.paper.facts import Fact
 
 #: Libraries that are never looked into, wherever they lie: what matters of them is known by name.
 LIBRARIES = frozenset(
@@ -200,6 +200,12 @@ class Project:
             self._modules.popitem(last=False)
         return module
 
+    def forget_globals(self) -> None:
+        """Forget what top-level names stand for; they are looked up anew."""
+        for module in self._modules.values():
+            if isinstance(module, ParsedModule):
+                module.globals.clear()
+
     def _lines(self) -> int:
         return sum(len(one.lines) for one in self._modules.values() if isinstance(one, ParsedModule))
 
@@ -269,16 +275,19 @@ def _index(body: list[ast.stmt], module: ParsedModule) -> None:
             for alias in statement.names:
                 module.names.setdefault(alias.asname or alias.name.partition(".")[0], []).append(statement)
         elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for target in targets:
-                for node in ast.walk(target):
-                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                        module.names.setdefault(node.id, []).append(statement)
+            _index_targets(statement, module)
         elif isinstance(statement, (ast.If, ast.Try, ast.With)):
             for block in ("body", "orelse", "finalbody"):
                 _index(getattr(statement, block, []), module)
             for handler in getattr(statement, "handlers", []):
                 _index(handler.body, module)
+
+
+def _index_targets(statement: ast.Assign | ast.AnnAssign | ast.AugAssign, module: ParsedModule) -> None:
+    for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                module.names.setdefault(node.id, []).append(statement)
 
 
 def _class(node: ast.ClassDef, module: ParsedModule) -> ClassInfo:

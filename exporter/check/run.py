@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.check.module import ParsedModule, Project
+from exporter.check.paper.run_model import run_module
 from exporter.check.rules.base import Rule
-from exporter.check.run_model import run_module
 from exporter.check.targets import Target, resolve
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import UsageError
@@ -74,7 +74,7 @@ def _examine(module: ParsedModule, place: Target, chosen: dict[str, Rule], findi
         close = difflib.get_close_matches(name, module.bound, n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"define {name} in {module.shown}"
         raise UsageError(f"{module.shown} has no '{name}'", where=place.name, hint=hint)
-    found = run_module(module, name, place.inputs)
+    found = run_module(module, name, place.inputs, place.named)
     module.facts = tuple(found.facts)
     for rule in chosen.values():
         findings += rule.check(module)

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.check.run_model import Inputs
-from exporter.check.values import Extent
+from exporter.check.paper.run_model import Inputs
+from exporter.check.paper.values import Extent
 from exporter.errors import UsageError
 
 _NOT_OURS = frozenset("__pycache__ node_modules site-packages build dist venv".split())
@@ -17,11 +17,15 @@ _NOT_OURS = frozenset("__pycache__ node_modules site-packages build dist venv".s
 
 @dataclass(frozen=True)
 class Target:
-    """One file, and in it one class or factory (`name`), or all; `inputs` of it where a spec gives them."""
+    """One file, and in it one class or factory (`name`), or all; `inputs` of it where a spec gives them.
+
+    `named`: the file was named itself, not only a folder above it.
+    """
 
     path: Path
     name: str = ""
     inputs: Inputs = ()
+    named: bool = True
 
 
 def resolve(targets: Sequence[str]) -> tuple[Target, ...]:
@@ -45,7 +49,7 @@ def _resolve(target: str) -> Iterator[Target]:
     except OSError as error:  # a loop of links, or a name that is too long
         raise UsageError(f"cannot be read: {error.strerror}", where=target, hint="name a file or a folder") from error
     if folder:
-        yield from (Target(each) for each in _python_files(path))
+        yield from (Target(each, named=False) for each in _python_files(path))
     elif file and path.suffix in (".yaml", ".yml"):
         yield _from_spec(path)
     elif file and path.suffix == ".py":

@@ -45,7 +45,8 @@ def test_a_method_is_followed_and_other_methods_are_not(tmp_path: Path) -> None:
 def test_a_module_of_the_same_package_is_followed_to_its_own_line(tmp_path: Path) -> None:
     write(tmp_path, "", "pack/__init__.py")
     write(tmp_path, "import random\n\ndef draw():\n    return random.random()\n", "pack/tools.py")
-    net = HEADER + "from .tools import draw\nclass Net(nn.Layer):\n    def forward(self, x):\n        return x * draw()\n"
+    net = HEADER + "from .tools import draw\nclass Net(nn.Layer):\n    def forward(self, x):\n"
+    net += "        return x * draw()\n"
     found = check([write(tmp_path, net, "pack/net.py")])
     assert [(Path(each.location.path).name, each.location.line) for each in found] == [("tools.py", 4)]
 
@@ -148,9 +149,31 @@ def test_no_code_of_the_target_is_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_codes_are_selected_and_ignored(tmp_path: Path) -> None:
-    file = write(tmp_path, HEADER + "class Net(nn.Layer):\n    def forward(this, x):\n        return random.random(), x\n")
+    net = "class Net(nn.Layer):\n    def forward(this, x):\n        return random.random(), x\n"
+    file = write(tmp_path, HEADER + net)
     assert {each.code for each in check([file])} >= {"EX101", "EX105", "EX106"}
     assert {each.code for each in check([file], select=["EX105"])} == {"EX105"}
     assert "EX106" not in {each.code for each in check([file], ignore=["EX106"])}
     with pytest.raises(UsageError, match="EX999"):
         check([file], select=["EX999"])
+
+
+STATE = "class Net(nn.Layer):\n    def __init__(self):\n        super().__init__()\n        self.seen = {}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("        self.seen['y'] = x * 2\n        return self.seen['y'] + 1\n", []),
+        ("        self.seen['y'] = x * 2\n        return self.seen['z'] + 1\n", ["EX103"]),
+        ("        self.kept = x * 2\n        return self.kept + 1\n", []),
+        ("        self.kept = self.kept + x\n        return self.kept + 1\n", ["EX103"]),
+        ("        x = x * 2\n        for i in range(3):\n            x = x + i\n        return x\n", []),
+        ("        x = x * 2\n        x[:, 0] = 0.0\n        return x\n", []),
+        ("        assert x.shape[0] > 0\n        return x * 2\n", []),
+        ("        print(x, f'{x}')\n        return x * 2\n", []),
+    ],
+)
+def test_state_is_what_the_next_call_can_see(tmp_path: Path, body: str, codes: list[str]) -> None:
+    file = write(tmp_path, HEADER + STATE + "    def forward(self, x):\n" + body)
+    assert [each.code for each in check([file])] == codes

@@ -61,9 +61,8 @@ def main() -> None:
     print(
         f"static: {found}/{len(traps)} found at the right line ({100 * found / len(traps):.1f} %), {anywhere} somewhere"
     )
-    print(
-        f"clean:  {len(alarms)}/{len(clean)} with an error, {sum(bool(each.findings) for each in clean)} with any finding"
-    )
+    noted = sum(bool(each.findings) for each in clean)
+    print(f"clean:  {len(alarms)}/{len(clean)} with an error, {noted} with any finding")
     if options.misses:
         for each in every:
             wrong = not each.found if each.truth != "clean" else bool(each.findings)

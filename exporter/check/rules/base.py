@@ -6,8 +6,8 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from exporter.check.facts import Site
 from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Site
 from exporter.diagnostics import Diagnostic, Severity
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Returned
 from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Returned
+from exporter.check.paper.values import Tensor
 from exporter.check.rules.base import Rule
 from exporter.check.rules.output_repeated import doubt, leaves
-from exporter.check.values import Tensor
 from exporter.diagnostics import Diagnostic
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
 from exporter.check.module import ParsedModule
-from exporter.check.paddle_api import is_layer_class
+from exporter.check.paper.facts import Called
+from exporter.check.paper.paddle_api import is_layer_class
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
 #: Layers without parameters or state may be made anywhere.
 _STATELESS = frozenset(
     "Identity ReLU ReLU6 GELU Sigmoid Tanh Softmax LogSoftmax LeakyReLU ELU SELU CELU Silu Swish Mish Hardswish "
-    "Hardsigmoid Hardtanh Softplus Softsign Flatten Unflatten MaxPool1D MaxPool2D MaxPool3D AvgPool1D AvgPool2D AvgPool3D "
-    "AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D AdaptiveMaxPool2D AdaptiveMaxPool3D "
-    "Upsample UpsamplingBilinear2D UpsamplingNearest2D Pad1D Pad2D Pad3D ZeroPad2D PixelShuffle PixelUnshuffle "
-    "ChannelShuffle CosineSimilarity PairwiseDistance Dropout Dropout2D Dropout3D AlphaDropout Fold Unfold "
-    "LayerList Sequential LayerDict ParameterList LogSigmoid Tanhshrink Hardshrink Softshrink ThresholdedReLU".split()
+    "Hardsigmoid Hardtanh Softplus Softsign Flatten Unflatten MaxPool1D MaxPool2D MaxPool3D AvgPool1D AvgPool2D "
+    "AvgPool3D AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D AdaptiveMaxPool2D "
+    "AdaptiveMaxPool3D Upsample UpsamplingBilinear2D UpsamplingNearest2D Pad1D Pad2D Pad3D ZeroPad2D PixelShuffle "
+    "PixelUnshuffle ChannelShuffle CosineSimilarity PairwiseDistance Dropout Dropout2D Dropout3D AlphaDropout Fold "
+    "Unfold LayerList Sequential LayerDict ParameterList LogSigmoid Tanhshrink Hardshrink Softshrink "
+    "ThresholdedReLU".split()
 )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Returned
 from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Returned
+from exporter.check.paper.values import Broken, Mapping, Sequence, Tensor, Value
 from exporter.check.rules.base import Rule
-from exporter.check.values import Broken, Mapping, Sequence, Tensor, Value
 from exporter.diagnostics import Diagnostic, Severity
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
 from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called
 from exporter.check.rules.base import Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 _RANDOM = ("random.", "numpy.random.", "secrets.", "uuid.uuid")
 _CLOCK = ("time.", "datetime.")
@@ -54,14 +54,16 @@ class OutsideValue(Rule):
             if name.startswith(_HARMLESS):
                 continue
             if name.startswith(_RANDOM):
-                cure = "draw it with paddle (paddle.uniform, paddle.randint), make it an input, or guard it with self.training"
+                cure = "draw it with paddle (paddle.uniform), make it an input, or guard it with self.training"
                 yield self.at(fact.site, f"`{name}` draws once, at export; its value becomes a constant", cure)
             elif name.startswith(_CLOCK):
                 cure = "make the time an input of forward"
                 yield self.at(fact.site, f"`{name}` is read once, at export; its value becomes a constant", cure)
             elif name.startswith(_OUTSIDE):
                 cure = "read it in __init__, where it is plain that the value is fixed"
-                yield self.at(fact.site, f"`{name}` is read once, at export; its value becomes a constant", cure)
+                yield self.at(
+                    fact.site, f"`{name}` is read once, at export; its value becomes a constant", cure, Severity.WARNING
+                )
 
 
 plugin: Rule = OutsideValue()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Defined
 from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Defined
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called, Changed
 from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called, Changed
+from exporter.check.paper.values import Sequence
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -25,8 +26,8 @@ class StateInForward(Rule):
         call left there. Writing first and reading afterwards in the same call is not meant.
 
     Why:
-        A program has no memory between two runs: Python state keeps the value it had at export, and an update of a buffer
-        is dropped. Nothing warns.
+        A program has no memory between two runs: Python state keeps the value it had at export, and an update of a
+        buffer is dropped. Nothing warns.
 
     Example:
         import paddle
@@ -48,33 +49,38 @@ class StateInForward(Rule):
                 return x / (step + 1), step + 1
 
     Source:
-        Measured on Paddle 3.3.1: attributes, globals and buffers that 'forward' writes are not written back between runs.
+        Measured on Paddle 3.3.1: attributes, globals and buffers that 'forward' writes are not written back between
+        runs.
     """
 
     code = "EX103"
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        cure = "pass the state in and return it, or change it outside forward (guarded by self.training if only for training)"
+        cure = "pass the state in and return it; or change it outside forward, or only under self.training"
         for fact in module.facts:
             if isinstance(fact, Changed):
                 yield from self._changed(fact, cure)
             elif isinstance(fact, Called) and fact.name == "builtins.next" and fact.site.forward:
-                if any(type(each).__name__ == "Value" for each in fact.arguments):
-                    message = (
-                        "`next` advances an iterator that outlives the call; the program keeps what it gave at export"
-                    )
-                    yield self.at(fact.site, message, cure, Severity.WARNING)
+                kept = fact.arguments[0] if fact.arguments else None
+                if isinstance(kept, Sequence) and kept.home:
+                    message = f"`{kept.home}` is an iterator that outlives the call; the program keeps what it gave"
+                    yield self.at(fact.site, message, cure)
 
     def _changed(self, fact: Changed, cure: str) -> Iterator[Diagnostic]:
-        if fact.kind == "lazy":
+        if fact.kind == "lazy" and fact.varies:
+            message = (
+                f"`{fact.what}` is made from the inputs of the first call and kept; a program makes it anew each time"
+            )
+            yield self.at(fact.site, message, "make it in each call, or in __init__")
+        elif fact.kind == "lazy":
             message = f"`{fact.what}` is made by the first call and kept: the program holds what the export made of it"
-            yield self.at(fact.site, message, "make it in __init__, or anew in each call", Severity.WARNING)
+            yield self.at(fact.site, message, "make it in __init__, or anew in each call", Severity.INFO)
         elif fact.stale:
-            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward and read by the next call; a program has no memory"
+            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward and read by the next call"
             yield self.at(fact.site, message, cure)
         elif fact.kind in ("buffer", "container", "global"):
-            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward; a program will not change it"
-            yield self.at(fact.site, message, cure, Severity.WARNING)
+            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward; a program does not change it"
+            yield self.at(fact.site, message, cure, Severity.INFO if fact.kind == "container" else Severity.WARNING)
 
 
 plugin: Rule = StateInForward()

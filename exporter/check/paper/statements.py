@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
-from exporter.check.calls import Calls
-from exporter.check.facts import Clashed, Left
-from exporter.check.machine import Result
-from exporter.check.store import Changes
-from exporter.check.values import (
+from exporter.check.paper.calls import Calls
+from exporter.check.paper.facts import Clashed, Left, Looped
+from exporter.check.paper.machine import Result
+from exporter.check.paper.store import Changes
+from exporter.check.paper.values import (
     UNBOUND,
     UNKNOWN,
     Broken,
@@ -40,7 +41,7 @@ _DEEP_LOOPS = 3
 
 
 class Interpreter(Calls):
-    """Runs a model on paper. See :mod:`exporter.check.run_model` for how one begins."""
+    """Runs a model on paper. See :mod:`exporter.check.paper.run_model` for how one begins."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,11 +64,12 @@ class Interpreter(Calls):
         if isinstance(node.value, ast.Constant):
             return
         self.dropped_values.add(node.value)
+        if isinstance(node.value, ast.BoolOp):
+            self.only_tested.add(node.value)
+            self.dropped_values.update(node.value.values)
         self.evaluate(node.value)
 
     def do_assign(self, node: ast.Assign) -> None:
-        if isinstance(node.value, ast.BoolOp):
-            self.used_values.add(node.value)
         value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)
@@ -109,7 +111,7 @@ class Interpreter(Calls):
             self.bind(name, self.imported_value(node, name), node)
 
     def do_assert(self, node: ast.Assert) -> None:
-        condition = self.evaluate(node.test)
+        condition = self.condition(node.test)
         self.test(condition, "assert", node)
         if node.msg is not None:
             with self.circumstances(quiet=True):
@@ -117,12 +119,10 @@ class Interpreter(Calls):
 
     def do_delete(self, node: ast.Delete) -> None:
         for target in node.targets:
-            if isinstance(target, ast.Attribute) or isinstance(target, ast.Subscript):
+            if isinstance(target, (ast.Attribute, ast.Subscript)):
                 self.evaluate(target.value)
 
     def do_return(self, node: ast.Return) -> bool:
-        if isinstance(node.value, ast.BoolOp):
-            self.used_values.add(node.value)
         value = self.evaluate(node.value) if node.value is not None else Const(None)
         self._leave(node, "return")
         now, frame = self.now, self.frame
@@ -190,6 +190,8 @@ class Interpreter(Calls):
             self.note_container(container, node)
             items = dict(container.items)
             if isinstance(index, Const):
+                if container.place is not None:
+                    self.own_keys.add((*container.place, index))
                 items[index.value] = value
                 self.store.write(vars(container), "items", items)
             else:
@@ -209,7 +211,7 @@ class Interpreter(Calls):
     # ------------------------------------------------------------------------------------------------------- branches
 
     def do_if(self, node: ast.If) -> bool:
-        condition = self.evaluate(node.test)
+        condition = self.condition(node.test)
         self.test(condition, "if", node)
         known = self.truth(condition)
         if known is not None:
@@ -221,6 +223,8 @@ class Interpreter(Calls):
             self._meet(one, other, tensor)
         else:
             self.store.apply(one if alive_one else other)
+            if tensor:  # what follows is the other side of the branch
+                self.now = replace(self.now, branches=self.now.branches + 1)
         return alive_one or alive_other
 
     def _side(self, test: ast.expr, body: list[ast.stmt], positive: bool, tensor: bool) -> tuple[Changes, bool]:
@@ -310,11 +314,15 @@ class Interpreter(Calls):
             self.assign(node.target, self.iterate(source, node.iter, "for"))
             self.execute(node.body)
 
-        self._loop(turn, tensor, node)
+        certain = isinstance(source, Sequence) and bool(source.items) and source.kind != "range"
+        certain = certain or (
+            isinstance(source, Sequence) and source.kind == "range" and not tensor and bool(source.items)
+        )
+        self._loop(turn, tensor, node, certain)
         return self.execute(node.orelse)
 
     def do_while(self, node: ast.While) -> bool:
-        condition = self.evaluate(node.test)
+        condition = self.condition(node.test)
         self.test(condition, "while", node)
         if self.truth(condition) is False:
             return self.execute(node.orelse)
@@ -323,15 +331,17 @@ class Interpreter(Calls):
 
         def turn() -> None:
             self.execute(node.body)
-            self.evaluate(node.test)
+            self.condition(node.test)
 
         self._loop(turn, tensor, node)
         return not forever and self.execute(node.orelse)
 
-    def _loop(self, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While) -> None:
+    def _loop(self, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While, certain: bool = False) -> None:
+        if node.orelse and self.forward:
+            self.facts.append(Looped(self.site(node)))
         now = self.now
         deeper = {"loops": now.loops + 1} if tensor else {"python_loops": now.python_loops + 1}
-        turns = 1 if now.loops + now.python_loops >= _DEEP_LOOPS else _TURNS
+        turns = 1 if not self.forward or now.loops + now.python_loops >= _DEEP_LOOPS else _TURNS
         kind = "tensor" if tensor else "python"
         for number in range(turns):
             self.store.begin()
@@ -346,7 +356,8 @@ class Interpreter(Calls):
                     continue
                 if tensor and number == 0 and self.forward:
                     self._carried(key, old, new, node)
-                self.store.write(where, key, self._after_turn(old, new, tensor))
+                if not certain or number < turns - 1:
+                    self.store.write(where, key, self._after_turn(old, new, tensor))
 
     @staticmethod
     def _after_turn(old: Value, new: Value, tensor: bool) -> Value:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from exporter.check.values import Broken, Instance, Tensor, Value
+from exporter.check.paper.values import Broken, Instance, Tensor, Value
 
 if TYPE_CHECKING:
     from exporter.check.module import ClassInfo, ParsedModule
@@ -30,8 +30,8 @@ class Site:
 
     `converted`: dy2static has rewritten the code. `branches` and `loops` count the enclosing conditions and loops that
     depend on a tensor; `python_loops` the others. `called_from` is the call (module, node) through which converted code
-    came to code that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right side
-    this is, if its left side is a tensor. `root` is the layer that is exported, if the code is run for one.
+    came to code that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right
+    side this is, if its left side is a tensor. `root` is the layer that is exported, if the code is run for one.
     """
 
     module: ParsedModule
@@ -43,7 +43,7 @@ class Site:
     python_loops: int
     called_from: tuple[ParsedModule, ast.AST] | None
     quiet: bool
-    guard: ast.AST | None
+    guard: tuple[ParsedModule, ast.AST] | None
     root: Instance | None
 
     @property
@@ -63,7 +63,7 @@ class Fact:
 class Called(Fact):
     """A call of something of a library or a builtin: `numpy.sqrt`, `builtins.max`, `Tensor.tolist`, `list.append`.
 
-    `dropped`: the value of the call is not used.
+    `dropped`: the value of the call is not used. `aliased`: another name stands for the tensor it is a method of.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Called(Fact):
     arguments: tuple[Value, ...]
     keywords: dict[str, Value]
     dropped: bool
+    aliased: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,20 +119,22 @@ class Indexed(Fact):
 
 @dataclass(frozen=True, eq=False)
 class Changed(Fact):
-    """Something that outlives the call was changed: `what` is `self.step`, `global CALLS`, …
+    """Something that outlives the call was changed; `what` names it: `self.step`, `global CALLS`.
 
     `stale`: its value from before the call is read in the same call, so the outputs depend on it. `kind` is attribute,
-    buffer, global or container.
+    buffer, global, container, or lazy: made once and only asked whether it is there. `varies`: what was
+    written depends on the inputs.
     """
 
     what: str
     kind: str
     stale: bool
+    varies: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Left(Fact):
-    """A statement that leaves under a tensor condition: raise, break, continue or return; `loop` is python or tensor."""
+    """A raise, break, continue or return under a tensor condition; `loop` (python or tensor) is what it leaves."""
 
     form: str
     loop: str
@@ -147,10 +150,15 @@ class Clashed(Fact):
 
 @dataclass(frozen=True, eq=False)
 class Captured(Fact):
-    """A tensor made outside the trace and registered nowhere was used; `by` is global, container, closure or cache."""
+    """A tensor made outside the trace and registered nowhere was used; `by` says what kept it: a global, a cache."""
 
     tensor: Tensor
     by: str
+
+
+@dataclass(frozen=True, eq=False)
+class Looped(Fact):
+    """A `for` or `while` statement was run."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What calls of builtins, NumPy, the standard library and Paddle give, and what methods of plain values do."""
+"""What calls of builtins, NumPy, the standard library and Paddle give, on paper."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from exporter.check.paddle_api import CONTAINERS, apply_operator, is_layer_class, is_plain
-from exporter.check.values import (
+from exporter.check.paper.paddle_api import CONTAINERS, apply_operator, is_layer_class, is_plain
+from exporter.check.paper.values import (
     UNKNOWN,
     Array,
     Class,
@@ -15,7 +15,6 @@ from exporter.check.values import (
     Dim,
     Extent,
     External,
-    Function,
     Instance,
     Layer,
     Mapping,
@@ -33,7 +32,7 @@ from exporter.check.values import (
 )
 
 if TYPE_CHECKING:
-    from exporter.check.calls import Calls
+    from exporter.check.paper.calls import Calls
 
 LAYER_METHODS = frozenset(
     "register_buffer create_parameter create_tensor create_variable add_sublayer add_parameter train eval sublayers "
@@ -57,56 +56,69 @@ def is_generator(node: ast.AST | None) -> bool:
     return False
 
 
-def kind_of(value: Value) -> str:
-    """The name under which methods of a value are known to rules: `Tensor`, `Layer`, `list`, `dict`, …"""
-    if isinstance(value, Tensor):
-        return "Tensor"
-    if isinstance(value, (Instance, Layer)):
-        return "Layer"
-    if isinstance(value, Sequence):
-        return value.kind
-    if isinstance(value, Mapping):
-        return "dict"
-    return type(value).__name__
-
-
-# ------------------------------------------------------------------------------------------------------------ functions
-
-
 def call_external(
     run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
     """What a function or class of a library gives."""
     top, _, last = name.partition(".")
+    if name == "copy.deepcopy" and arguments and isinstance(arguments[0], (Layer, Instance)):
+        run.emit_call(node, "new layer", None, arguments, keywords)
     if top == "builtins":
         return _builtin(run, last, arguments, keywords, node)
     if top == "paddle":
         return _paddle(run, name, arguments, keywords, node)
     if top == "numpy":
         run.consumed(arguments, keywords)
-        return Array(scalar=last in ("float32", "float64", "int32", "int64", "float16"))
+        return _numpy(last, arguments)
+    if top == "math":
+        tensors = any(only_tensor(each) for each in arguments)
+        return Dim(Extent.DYNAMIC, inputs_of(arguments)) if tensors else Scalar("number")
+    if top == "itertools":
+        return Sequence("generator", (), _element_of_all(run, arguments, node))
+    return _tool(run, name, arguments, keywords, node)
+
+
+def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    """What functools, collections and copy give."""
     if name == "functools.partial" and arguments:
         return Partial(arguments[0], arguments[1:], keywords)
-    if name == "functools.wraps":
-        return External("functools.update_wrapper")
-    if name == "collections.namedtuple":
-        return External("collections.namedtuple.made")
+    if name == "functools.reduce" and len(arguments) > 1:
+        item = run.iterate(arguments[1], node, "reduce")
+        return run.call_unseen(arguments[0], (item, item), node)
+    if name in _STAND_INS:
+        return External(_STAND_INS[name])
     if name == "collections.namedtuple.made":
         return Sequence("tuple", (*arguments, *keywords.values()))
     if name == "collections.OrderedDict":
         return _builtin(run, "dict", arguments, keywords, node)
-    if top == "math":
-        tensors = any(only_tensor(each) for each in arguments)
-        return Dim(Extent.DYNAMIC, inputs_of(arguments)) if tensors else Scalar("number")
     if name in ("copy.copy", "copy.deepcopy") and arguments:
         return _copied(arguments[0])
-    if top == "itertools":
-        return Sequence("generator", (), element_of_all(run, arguments, node))
     run.consumed(arguments, keywords)
     return UNKNOWN
 
 
-def element_of_all(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+#: What a call of these gives is something to be called.
+_STAND_INS = {"functools.wraps": "functools.update_wrapper", "collections.namedtuple": "collections.namedtuple.made"}
+
+
+_ARRAY_MAKERS = frozenset(
+    "array asarray zeros ones full empty eye identity arange linspace logspace tri tril triu diag load fromfile "
+    "concatenate stack hstack vstack meshgrid tile repeat zeros_like ones_like broadcast_to random rand randn uniform "
+    "normal permutation".split()
+)
+
+
+def _numpy(name: str, arguments: tuple[Value, ...]) -> Array:
+    """An array, or a single number where nothing makes an array of it."""
+    single = name.rpartition(".")[2] not in _ARRAY_MAKERS and not any(
+        isinstance(each, Array) and not each.scalar for each in arguments
+    )
+    lone = name == "array" and bool(arguments) and isinstance(arguments[0], (Const, Scalar))
+    sized = name.startswith("random.") and len(arguments) < 3  # one draw, unless a size is given
+    return Array(scalar=single or lone or sized)
+
+
+def _element_of_all(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     """What walking through several things gives, taken together."""
     found: Value = UNKNOWN
     for number, each in enumerate(arguments):
@@ -127,12 +139,11 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
         return _container(run, name, arguments, node)
     if is_layer_class(name):
         return Layer(name, arguments, keywords)
-    if last in ("spectral_norm", "weight_norm", "remove_weight_norm") and arguments:
-        return arguments[0]
-    if last == "is_tensor":
-        return Scalar("bool")
-    if last == "shape" and arguments and isinstance(arguments[0], Tensor):
-        return Tensor((len(arguments[0].sizes) if arguments[0].closed else Extent.UNKNOWN,), True, arguments[0].inputs)
+    first = arguments[0] if arguments else UNKNOWN
+    if last in ("spectral_norm", "weight_norm", "remove_weight_norm"):
+        return first
+    if last == "shape" and isinstance(first, Tensor):
+        return Tensor((len(first.sizes) if first.closed else Extent.UNKNOWN,), True, first.inputs)
     if last == "assign" and len(arguments) > 1 and isinstance(arguments[1], Tensor):
         run.tensor_written(arguments[1], node)
     if is_plain(name):
@@ -144,9 +155,7 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
     if last.endswith("_") and not last.endswith("__") and arguments and isinstance(arguments[0], Tensor):
         run.tensor_written(arguments[0], node)
         return arguments[0]
-    if not run.forward and isinstance(value, Tensor):
-        value.origin, value.made = "eager", (run.frame.module, node)
-    return value
+    return run.made_here(value, node) if isinstance(value, Tensor) else value
 
 
 def _container(run: Calls, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
@@ -174,7 +183,7 @@ def _builtin(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict
         return special(run, arguments, keywords, node)
     first = arguments[0] if arguments else UNKNOWN
     if name in ("int", "float", "bool", "abs", "round"):
-        return _number(name, first)
+        return _number(run, name, first)
     if name in ("max", "min"):
         return _extreme(run, name, arguments, node)
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
@@ -214,13 +223,13 @@ def _isinstance(value: Value, kinds: Value) -> Value:
     return Scalar("bool")
 
 
-def _number(name: str, value: Value) -> Value:
+def _number(run: Calls, name: str, value: Value) -> Value:
     if isinstance(value, Const) and isinstance(value.value, (int, float, str)) and name in _TYPES:
         try:
             return Const(_TYPES[name](value.value))
         except (ValueError, OverflowError):
             return UNKNOWN
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and run.forward:
         return Tensor((), True, value.inputs, boolean=name == "bool")
     return value if isinstance(value, Dim) else Scalar(name)
 
@@ -286,14 +295,14 @@ def _zip(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], n
 
 def _map(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     items = tuple(run.iterate(each, node, "map") for each in arguments[1:])
-    return Sequence("generator", (), run.call(arguments[0], items, {}, node) if arguments else UNKNOWN)
+    return Sequence("generator", (), run.call_unseen(arguments[0], items, node) if arguments else UNKNOWN)
 
 
 def _filter(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     if len(arguments) != 2:
         return UNKNOWN
     item = run.iterate(arguments[1], node, "filter")
-    run.test(run.call(arguments[0], (item,), {}, node), "filter", node)
+    run.test(run.call_unseen(arguments[0], (item,), node), "filter", node)
     return Sequence("generator", (), item)
 
 
@@ -319,7 +328,7 @@ def _setattr(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value
 
 
 def _dict(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
-    made = Mapping({**keywords})
+    made = Mapping({key: each for key, each in keywords.items()})
     if arguments and isinstance(arguments[0], Mapping):
         made.items = {**arguments[0].items, **made.items}
         made.rest = arguments[0].rest
@@ -361,131 +370,3 @@ _BUILTINS = {
     "next": _next,
     "iter": _iter,
 }
-
-
-# -------------------------------------------------------------------------------------------------------------- methods
-
-
-def call_method(
-    run: Calls, owner: Value, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
-    """What a method of something that is not the user's gives."""
-    if isinstance(owner, Tensor):
-        return _tensor_method(run, owner, name, arguments, keywords, node)
-    if isinstance(owner, Sequence):
-        return _list_method(run, owner, name, arguments, node)
-    if isinstance(owner, Mapping):
-        return _dict_method(run, owner, name, arguments, node)
-    if isinstance(owner, Instance):
-        return _layer_method(run, owner, name, arguments, keywords, node)
-    if isinstance(owner, Layer):
-        if name in ("train", "eval"):
-            run.store.write(vars(owner), "training", name == "train")
-        return run.call(owner, arguments, keywords, node) if name == "forward" else UNKNOWN
-    if isinstance(owner, (Const, Scalar)):
-        return Scalar("str")
-    run.consumed(arguments, keywords)
-    return Array() if isinstance(owner, Array) else UNKNOWN
-
-
-def _tensor_method(
-    run: Calls, owner: Tensor, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
-    if name in ("dim", "ndimension", "rank", "element_size", "is_floating_point", "is_contiguous"):
-        return Scalar("int")
-    if name == "size" or name == "numel":
-        return Tensor((), True, owner.inputs)
-    if name == "tolist":
-        return Sequence("list", (), Scalar("number"))
-    if name in ("backward", "register_hook", "clear_grad"):
-        return Const(None)
-    value = apply_operator(name, (owner, *arguments), keywords)
-    in_place = name.endswith("_") and not name.endswith("__")
-    if in_place or name in ("set_value", "copy_", "fill_"):
-        run.tensor_written(owner, node)
-        return owner
-    if not run.forward and isinstance(value, Tensor):
-        value.origin, value.made = "eager", (run.frame.module, node)
-    return value
-
-
-def _list_method(run: Calls, owner: Sequence, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
-    first = arguments[0] if arguments else UNKNOWN
-    if name == "append" and arguments:
-        run.grow(owner, (first,), node)
-    elif name == "extend" and arguments:
-        if isinstance(first, Sequence) and first.rest is None:
-            run.grow(owner, first.items, node)
-        else:
-            run.grow(owner, (run.iterate(first, node, "extend"),), node)
-    elif name == "insert" and len(arguments) == 2:
-        if owner.rest is None and isinstance(first, Const) and first.value == 0 and not run.now.python_loops:
-            run.note_container(owner, node)
-            run.store.write(vars(owner), "items", (arguments[1], *owner.items))
-        else:
-            run.grow(owner, (arguments[1],), node)
-    elif name in ("pop", "remove", "clear", "reverse", "sort", "popleft"):
-        run.note_container(owner, node)
-        value = element(owner)
-        run.store.write(vars(owner), "rest", value if owner.items or owner.rest is not None else None)
-        run.store.write(vars(owner), "items", ())
-        return value if name.startswith("pop") else Const(None)
-    elif name in ("index", "count"):
-        return Scalar("int")
-    elif name == "copy":
-        return Sequence(owner.kind, owner.items, owner.rest)
-    elif name == "sublayers" or name == "children":
-        return Sequence("list", owner.items, owner.rest)
-    else:
-        run.consumed(arguments, {})
-        return UNKNOWN
-    return Const(None)
-
-
-def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
-    first = arguments[0] if arguments else UNKNOWN
-    if name == "values":
-        return Sequence("list", tuple(owner.items.values()), owner.rest)
-    if name == "keys":
-        return Sequence("list", tuple(Const(key) for key in owner.items), Scalar("str") if owner.rest else None)
-    if name == "items":
-        pairs = tuple(Sequence("tuple", (Const(key), value)) for key, value in owner.items.items())
-        return Sequence("list", pairs, Sequence("tuple", (Scalar("str"), owner.rest)) if owner.rest else None)
-    if name in ("get", "pop", "setdefault"):
-        if name != "get":
-            run.note_container(owner, node)
-        default = arguments[1] if len(arguments) > 1 else Const(None)
-        if isinstance(first, Const) and owner.rest is None:
-            return owner.items.get(first.value, default)
-        return join(element(owner), default)
-    if name in ("update", "clear", "popitem"):
-        run.note_container(owner, node)
-        if isinstance(first, Mapping):
-            run.store.write(vars(owner), "items", {**owner.items, **first.items})
-    return UNKNOWN
-
-
-def _layer_method(
-    run: Calls, owner: Instance, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
-    if name in ("create_parameter", "create_tensor", "create_variable"):
-        made = apply_operator("create_parameter", arguments, keywords)
-        if isinstance(made, Tensor):
-            made.origin = "parameter" if name == "create_parameter" else "buffer"
-        return made
-    if name in ("register_buffer", "add_sublayer", "add_parameter") and len(arguments) + len(keywords) >= 2:
-        value = arguments[1] if len(arguments) > 1 else next(iter(keywords.values()))
-        if isinstance(arguments[0], Const):
-            run.set_attribute(owner, str(arguments[0].value), value, node)
-        return value
-    if name in ("train", "eval"):
-        run.store.write(owner.attributes, "training", Const(name == "train"))
-        return owner
-    if name in ("sublayers", "children", "parameters", "buffers"):
-        return Sequence("list", (), UNKNOWN)
-    if name in ("to", "apply", "float", "astype"):
-        return owner
-    return UNKNOWN
-
-
-__all__ = ["Function", "call_external", "call_method", "is_generator", "kind_of"]

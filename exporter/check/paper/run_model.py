@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
-from exporter.check.facts import Defined, Fact, Ignored, Phase
-from exporter.check.machine import Circumstances, Frame, OutOfBudget
 from exporter.check.module import ClassInfo, ParsedModule
-from exporter.check.statements import Interpreter
-from exporter.check.values import (
+from exporter.check.paper.facts import Defined, Fact, Ignored, Phase
+from exporter.check.paper.machine import Circumstances, Frame, OutOfBudget
+from exporter.check.paper.statements import Interpreter
+from exporter.check.paper.values import (
     UNKNOWN,
     Const,
     Either,
@@ -52,16 +53,23 @@ class Findings:
     unfinished: int
 
 
-def run_module(module: ParsedModule, target: str = "", inputs: Inputs = ()) -> Findings:
-    """Run every model of a module on paper, or only `target` (a class or a factory)."""
+def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), named: bool = True) -> Findings:
+    """Run every model of a module on paper, or only `target` (a class or a factory).
+
+    A layer that no function of the module builds is taken for an exported one only if the file was `named`; otherwise
+    it may as well be a part, so what it returns is judged mildly.
+    """
     declared = declared_specs(module)
     found = Findings([], 0, 0)
     if not inputs and len({one.inputs for one in declared}) == 1:
         inputs = declared[0].inputs
     seen: set[ast.AST] = set()
     runs: dict[str, int] = {}
-    for factory in _factories(module, target):
-        _run_factory(module, factory, inputs, found, seen, runs)
+    for factory, mentioned in _factories(module, target):
+        if target or any(runs.get(name, 0) < _MOST_FACTORIES for name in mentioned):
+            for name in mentioned:
+                runs[name] = runs.get(name, 0) + 1
+            _run_factory(module, factory, inputs, found, seen)
     layers = [info for info in module.classes.values() if info.is_layer and target in ("", info.name)]
     layers.sort(key=lambda info: info.name in _used(module))
     for info in layers:
@@ -70,7 +78,7 @@ def run_module(module: ParsedModule, target: str = "", inputs: Inputs = ()) -> F
             continue
         exported = bool(target) or info.name not in _used(module)
         run = Interpreter()
-        _run(run, module, lambda info=info, run=run: _blank(run, info), inputs, found, exported)
+        _run(run, module, partial(_blank, run, info, named), inputs, found, exported)
         seen |= run.visited
     found.layers = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
     return found
@@ -87,7 +95,8 @@ def _used(module: ParsedModule) -> frozenset[str]:
     return cached
 
 
-def _factories(module: ParsedModule, target: str) -> Iterator[ast.FunctionDef]:
+def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
+    """Functions that may build a layer without arguments, with the classes that they mention."""
     layers = {name for name, info in module.classes.items() if info.is_layer}
     for name, bindings in module.names.items():
         node = bindings[-1]
@@ -98,7 +107,7 @@ def _factories(module: ParsedModule, target: str) -> Iterator[ast.FunctionDef]:
             continue
         mentioned = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         if target or (mentioned & layers):
-            yield node
+            yield node, frozenset(mentioned & layers)
 
 
 def _run_factory(
@@ -107,25 +116,22 @@ def _run_factory(
     inputs: Inputs,
     found: Findings,
     seen: set[ast.AST],
-    runs: dict[str, int],
 ) -> None:
     run = Interpreter()
 
     def build() -> Instance | None:
         made = run.call(Function(factory, module), (), {}, factory)
         chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
-        if not chosen:
-            return None
-        runs[chosen[0].cls.name] = runs.get(chosen[0].cls.name, 0) + 1
-        return chosen[0] if runs[chosen[0].cls.name] <= _MOST_FACTORIES else None
+        return chosen[0] if chosen else None
 
     _run(run, module, build, inputs, found, True)
     seen |= run.visited
 
 
-def _blank(run: Interpreter, info: ClassInfo) -> Instance:
+def _blank(run: Interpreter, info: ClassInfo, known: bool) -> Instance:
     """An instance whose constructor got arguments that nothing is known of."""
-    made = Instance(info, lasting=True)
+    run.blank = True
+    made = Instance(info, complete=known, lasting=True)
     constructor = info.method("__init__")
     if constructor is not None:
         owner, method = constructor
@@ -139,7 +145,6 @@ def _blank(run: Interpreter, info: ClassInfo) -> Instance:
 
 def _run(run: Interpreter, module: ParsedModule, build: Build, inputs: Inputs, found: Findings, exported: bool) -> None:
     run.frame = Frame(module, {})
-    run.store.begin()
     try:
         run.now = Circumstances(Phase.INIT)
         layer = build()
@@ -148,7 +153,7 @@ def _run(run: Interpreter, module: ParsedModule, build: Build, inputs: Inputs, f
     except (OutOfBudget, RecursionError):
         found.unfinished += 1
     finally:
-        run.store.undo()
+        module.project.forget_globals()  # what this run wrote there is not the next one's
     found.facts += run.facts
 
 
@@ -160,7 +165,7 @@ def _call(run: Interpreter, layer: Instance, inputs: Inputs, exported: bool) -> 
     run.now = Circumstances(Phase.FORWARD)
     run.frame = Frame(owner.module, {})
     run.root = layer if exported else None
-    plain_identity = exported and not layer.complete and _is_identity(forward)
+    plain_identity = exported and run.blank and _is_identity(forward)
     run.exported = forward if exported and not plain_identity else None
     run.facts.append(Defined(run.site(forward), layer.cls, forward))
     arguments, required = _arguments(run, forward, inputs)
@@ -232,9 +237,8 @@ def _maybe(default: Value, name: str) -> Value:
 
 
 def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
-    """Lists of input specs that the module itself declares, as `InputSpec` calls or as dicts with name, shape, dtype."""
-    text = "".join(line for line in module.lines if "InputSpec" in line or "shape" in line)
-    if "InputSpec" not in text and "dtype" not in text:
+    """Lists of input specs that the module declares: `InputSpec` calls, or dicts with name, shape and dtype."""
+    if not any("InputSpec" in line or "dtype" in line for line in module.lines):
         return ()
     found = []
     for node in _lists(module):

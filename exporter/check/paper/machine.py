@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from exporter.check.facts import Captured, Changed, Clashed, Fact, Phase, Site
 from exporter.check.module import ClassInfo, ParsedModule
-from exporter.check.store import Store
-from exporter.check.values import UNKNOWN, Broken, Instance, Tensor, Value
+from exporter.check.paper.facts import Captured, Changed, Clashed, Fact, Phase, Site
+from exporter.check.paper.store import Store
+from exporter.check.paper.values import UNKNOWN, Broken, Instance, Tensor, Value, holds, inputs_of
 
 #: Nodes evaluated for one model before the rest is taken as unknown; ResNet-50 with all its blocks needs some 20,000.
 BUDGET = 120_000
@@ -52,7 +52,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """See :class:`exporter.check.facts.Site`; `undecided` counts the enclosing conditions that Python decides later."""
+    """See :class:`exporter.check.paper.facts.Site`; `undecided` counts the conditions that Python will decide."""
 
     phase: Phase = Phase.MODULE
     converted: bool = True
@@ -64,7 +64,7 @@ class Circumstances:
     loop_branches: int = 0
     called_from: tuple[ParsedModule, ast.AST] | None = None
     quiet: bool = False
-    guard: ast.AST | None = None
+    guard: tuple[ParsedModule, ast.AST] | None = None
 
 
 @dataclass
@@ -74,6 +74,7 @@ class Change:
     site: Site
     what: str
     kind: str
+    varies: bool
 
 
 class Machine:
@@ -91,6 +92,7 @@ class Machine:
         self.visited: set[ast.AST] = set()
         self._read: dict[tuple[int, str], bool] = {}
         self._written: dict[tuple[int, str], Change] = {}
+        self._emptied: set[tuple[int, str]] = set()
         self._weak = False
 
     # ------------------------------------------------------------------------------------------------- circumstances
@@ -141,7 +143,7 @@ class Machine:
 
     @contextmanager
     def weakly(self) -> Iterator[None]:
-        """Inside the block, reading a lasting value is not yet a use of it (`self.cache is None`, `self.seen.append`)."""
+        """Inside the block, reading a lasting value is no use of it yet (`self.cache is None`, `self.seen.append`)."""
         before, self._weak = self._weak, True
         try:
             yield
@@ -153,19 +155,31 @@ class Machine:
         if self.forward and place not in self._written:
             self._read[place] = self._read.get(place, False) or not self._weak
 
-    def note_change(self, place: tuple[int, str], node: ast.AST, what: str, kind: str) -> None:
+    def note_looked_into(self, place: tuple[int, str]) -> None:
+        """The content of a lasting container was read; what was added in this call does not hide what lay there."""
+        if self.forward and place not in self._emptied:
+            self._read[place] = True
+
+    def note_emptied(self, place: tuple[int, str]) -> None:
+        """A lasting container was emptied, before anything of it was read."""
+        if self.forward and not self._read.get(place):
+            self._emptied.add(place)
+
+    def note_change(self, place: tuple[int, str], node: ast.AST, what: str, kind: str, value: Value = UNKNOWN) -> None:
         """A lasting place was written while the model is called."""
         if self.forward and place not in self._written:
-            self._written[place] = Change(self.site(node), what, kind)
+            varies = holds(value, lambda one: bool(inputs_of((one,))))
+            self._written[place] = Change(self.site(node), what, kind, varies)
 
     def finish(self) -> None:
         """The call has ended: say what it changed for the next one."""
         for place, change in self._written.items():
             read = self._read.get(place)
             kind = change.kind if read is not False else "lazy"
-            self.facts.append(Changed(change.site, change.what, kind, bool(read) or read is False))
+            self.facts.append(Changed(change.site, change.what, kind, read is not None, change.varies))
         self._read.clear()
         self._written.clear()
+        self._emptied.clear()
 
     def bind(self, name: str, value: Value, node: ast.AST) -> None:
         """Assign to a name of the frame, or of the scope that `global` or `nonlocal` points to."""

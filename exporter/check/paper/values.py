@@ -1,15 +1,18 @@
 """What a name may stand for when a model is run on paper: values without numbers.
 
 Two names for one tensor hold one object, so aliases show by identity. Objects that code can change (lists, instances)
-keep their content in ordinary attributes, which the interpreter writes through :class:`exporter.check.store.Store`.
+keep their content in ordinary attributes, which the interpreter writes through
+:class:`exporter.check.paper.store.Store`.
 """
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ class Tensor(Value):
     `sizes` are its first dimensions, all of them if `closed`. `inputs` are the names of the inputs of `forward` whose
     data it depends on. `origin` is `op`, `input`, `parameter`, `buffer` or `eager` (made outside the trace and
     registered nowhere); `name` and `made` (a module and node) tell more of it. `guessed`: only taken for a tensor, as
-    a parameter of `forward` usually is one.
+    a parameter of `forward` usually is one. `shaped`: it was computed from dimensions alone.
     """
 
     sizes: tuple[Size, ...] = ()
@@ -67,6 +70,7 @@ class Tensor(Value):
     guessed: bool = False
     made: tuple[ParsedModule, ast.AST] | None = None
     place: tuple[int, str] | None = None
+    shaped: bool = False
 
     def size(self, axis: int) -> Size:
         """The size along an axis, which may count from the end."""
@@ -132,7 +136,7 @@ class Mapping(Value):
 class Instance(Value):
     """An object of a class of the user's.
 
-    `complete`: its constructor was run with known arguments. `lasting`: it was there before the call of the model.
+    `complete`: it is surely a whole model, or built by one. `lasting`: it was there before the call of the model.
     """
 
     cls: ClassInfo
@@ -149,6 +153,7 @@ class Layer(Value):
     arguments: tuple[Value, ...] = ()
     keywords: dict[str, Value] = field(default_factory=dict)
     training: bool = False
+    hooks: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)
@@ -248,6 +253,16 @@ def only_tensor(value: Value) -> bool:
     return (isinstance(value, Tensor) and not value.guessed) or (isinstance(value, Dim) and value.dynamic)
 
 
+def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
+    """Whether a value, or one inside its containers, is what is wanted."""
+    if isinstance(value, (Sequence, Mapping)):
+        every = (*(value.items.values() if isinstance(value, Mapping) else value.items), value.rest)
+        return any(holds(each, wanted) for each in every if each is not None)
+    if isinstance(value, Either):
+        return any(holds(each, wanted) for each in value.options)
+    return wanted(value)
+
+
 def inputs_of(values: Many[Value]) -> frozenset[str]:
     """The inputs of `forward` that any of the values depend on, containers looked into."""
     found: frozenset[str] = frozenset()
@@ -314,9 +329,7 @@ def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
         items = tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True))
         return Sequence(one.kind, items, None, one.home or other.home, one.place or other.place, grown)
     every = [*one.items, *other.items, *(each for each in (one.rest, other.rest) if each is not None)]
-    rest = every[0] if every else UNKNOWN
-    for each in every[1:]:
-        rest = join(rest, each)
+    rest = join_all(every)
     return Sequence(one.kind, (), rest, one.home or other.home, one.place or other.place, grown)
 
 
@@ -325,10 +338,12 @@ def element(value: Sequence | Mapping) -> Value:
     every = list(value.items.values() if isinstance(value, Mapping) else value.items)
     if value.rest is not None:
         every.append(value.rest)
-    found = every[0] if every else UNKNOWN
-    for each in every[1:]:
-        found = join(found, each)
-    return found
+    return join_all(every)
+
+
+def join_all(values: Many[Value]) -> Value:
+    """One of several; unknown if there are none."""
+    return reduce(join, values) if values else UNKNOWN
 
 
 def select(one: Value, other: Value) -> tuple[Value, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Many
 from dataclasses import replace
 
-from exporter.check.values import (
+from exporter.check.paper.values import (
     UNKNOWN,
     Const,
     Dim,
@@ -26,13 +26,14 @@ _NOT_LAYERS = frozenset("ParamAttr Layer BeamSearchDecoder ClipGradByNorm ClipGr
 _OUTSIDE = ("paddle.nn.initializer.", "paddle.regularizer.", "paddle.optimizer.", "paddle.io.", "paddle.metric.")
 _RECURRENT = frozenset("RNN BiRNN LSTM GRU SimpleRNN LSTMCell GRUCell SimpleRNNCell".split())
 _SAME = frozenset(
-    "abs acos asin atan ceil cos cosh exp expm1 floor log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign sin "
-    "sinh sqrt square tan tanh erf relu relu6 gelu silu swish mish elu selu celu leaky_relu hardswish hardsigmoid "
-    "hardtanh softplus softsign softmax log_softmax normalize dropout cast astype clip scale clone detach zeros_like "
-    "ones_like full_like rand_like randn_like nan_to_num isnan isinf isfinite logical_not cumsum cumprod flip tril triu "
-    "numpy cpu cuda float int contiguous layer_norm label_smooth argsort sort bernoulli pow add subtract multiply "
-    "divide maximum minimum fmax fmin mod remainder floor_divide equal not_equal greater_than less_than greater_equal "
-    "less_equal logical_and logical_or logical_xor where masked_fill lerp increment assign".split()
+    "abs acos asin atan ceil cos cosh exp expm1 floor log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign "
+    "sin sinh sqrt square tan tanh erf relu relu6 gelu silu swish mish elu selu celu leaky_relu hardswish "
+    "hardsigmoid hardtanh softplus softsign softmax log_softmax normalize dropout cast astype clip scale clone "
+    "detach zeros_like ones_like full_like rand_like randn_like nan_to_num isnan isinf isfinite logical_not cumsum "
+    "cumprod flip tril triu numpy cpu cuda float int contiguous layer_norm label_smooth argsort sort bernoulli pow "
+    "add subtract multiply divide maximum minimum fmax fmin mod remainder floor_divide equal not_equal greater_than "
+    "less_than greater_equal less_equal logical_and logical_or logical_xor where masked_fill lerp increment "
+    "assign".split()
 )
 _REDUCE = frozenset(
     "sum mean max min prod all any norm std var median logsumexp argmax argmin amax amin nansum nanmean".split()
@@ -48,9 +49,9 @@ _MADE = frozenset("zeros ones full empty rand randn uniform normal randint stand
 _PLAIN = frozenset(
     "in_dynamic_mode in_dynamic_or_pir_mode is_tensor rank get_device get_default_dtype seed set_device no_grad "
     "enable_grad set_grad_enabled is_compiled_with_cuda is_compiled_with_xpu device_count is_grad_enabled amp_guard "
-    "auto_cast iinfo finfo in_static_mode is_floating_point is_integer is_complex synchronize to_static not_to_static "
-    "broadcast_shape get_world_size get_rank is_initialized enable_static disable_static in_dygraph_mode "
-    "backward save load summary flops".split()
+    "auto_cast iinfo finfo in_static_mode is_floating_point is_integer is_complex synchronize to_static "
+    "not_to_static broadcast_shape get_world_size get_rank is_initialized enable_static disable_static "
+    "in_dygraph_mode backward save load summary flops".split()
 )
 
 
@@ -102,7 +103,7 @@ def _probability(layer: Layer) -> object:
 
 
 def apply_operator(name: str, arguments: Many[Value], keywords: dict[str, Value]) -> Value:
-    """What a tensor function or method gives; for a method the tensor is the first argument. `name` is its last part."""
+    """What a tensor function or method gives, by the last part of its name; a method's tensor is its first argument."""
     every = (*arguments, *keywords.values())
     inputs = inputs_of(every)
     first = _first_tensor(every)
@@ -129,8 +130,12 @@ def _sizes(
         return (_size_of(end),), True
     if name in ("stack", "concat") and arguments:
         return _gathered(name, arguments, keywords)
-    if first is None:
-        return (), False
+    return ((), False) if first is None else _sizes_after(name, first, arguments, keywords)
+
+
+def _sizes_after(
+    name: str, first: Tensor, arguments: Many[Value], keywords: dict[str, Value]
+) -> tuple[tuple[Size, ...], bool]:
     if name in _SAME:
         return _broadcast([each for each in arguments if isinstance(each, Tensor)] or [first])
     if name in _REDUCE:
@@ -209,7 +214,7 @@ def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
     """What an arithmetic operator between two values gives, one of which is a tensor."""
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
     sizes, closed = _broadcast(tensors) if tensors else ((), True)
-    return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean)
+    return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean, shaped=not tensors)
 
 
 def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tensor:
@@ -224,12 +229,17 @@ def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tenso
         if isinstance(part, Const) and part.value is Ellipsis:
             return Tensor(tuple(sizes) + (tensor.sizes[:1] if not at else ()), False, tensor.inputs, guessed=False)
         if isinstance(part, Sequence) and part.kind == "slice":
-            sizes.append(tensor.size(at) if part.items == () else Extent.UNKNOWN)
+            sizes.append(tensor.size(at) if whole_slice(part) else Extent.UNKNOWN)
         elif not isinstance(part, (Const, Dim)) and not (isinstance(part, Tensor) and part.closed and not part.sizes):
             sizes.append(Extent.UNKNOWN)
         at += 1
     inputs = inputs_of((tensor, *parts))
     return Tensor((*sizes, *tensor.sizes[at:]), tensor.closed and at <= len(tensor.sizes), inputs)
+
+
+def whole_slice(index: Value) -> bool:
+    """Whether an index is `:`."""
+    return isinstance(index, Sequence) and index.kind == "slice" and all(each == Const(None) for each in index.items)
 
 
 def _broadcast(tensors: Many[Tensor]) -> tuple[tuple[Size, ...], bool]:

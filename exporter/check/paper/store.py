@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from exporter.check.values import UNBOUND
+from exporter.check.paper.values import UNBOUND
 
 #: One place: a dict of names or of attributes, and a key of it.
 Place: TypeAlias = tuple[int, str]

@@ -1,0 +1,204 @@
+"""Attributes, items and comprehensions on paper."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from exporter.check.paper.facts import Asked, Indexed
+from exporter.check.paper.operators import Operators, as_it_is
+from exporter.check.paper.paddle_api import take, whole_slice
+from exporter.check.paper.values import (
+    UNKNOWN,
+    Array,
+    Class,
+    Const,
+    Dim,
+    Either,
+    Extent,
+    External,
+    Instance,
+    Layer,
+    Mapping,
+    Method,
+    Scalar,
+    Sequence,
+    Shape,
+    Super,
+    Tensor,
+    Value,
+    element,
+    join_all,
+)
+
+_PLAIN_ATTRIBUTES = frozenset("dtype ndim name place stop_gradient persistable is_leaf type layout trainable".split())
+_NOT_OF_TENSORS = frozenset("append extend items keys values get pop update setdefault copy format join".split())
+
+
+class Containers(Operators):
+    """Attributes, items and comprehensions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._readers: dict[type, Callable[..., Value]] = {
+            Class: self.class_attribute,
+            External: self.external_attribute,
+            Instance: self.instance_attribute,
+            Layer: self._layer_attribute,
+            Super: self.super_attribute,
+            Tensor: self._tensor_attribute,
+        }
+
+    def on_attribute(self, node: ast.Attribute) -> Value:
+        return self.attribute(self.evaluate(node.value), node.attr, node)
+
+    def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
+        """What an attribute of a value is."""
+        reader = self._readers.get(type(owner))
+        if reader is not None:
+            return reader(owner, name, node)
+        if isinstance(owner, Either):
+            possible = [each for each in owner.options if not isinstance(each, Const)]
+            return join_all([self.attribute(each, name, node) for each in possible])
+        if isinstance(owner, Const) and owner.value is None and self.forward and self.now.guard is not None:
+            self.facts.append(Indexed(self.site(node), owner, Const(name)))
+        known = isinstance(owner, (Sequence, Mapping, Const, Scalar, Shape, Array, Dim))
+        return Method(owner, name) if known else UNKNOWN
+
+    def _layer_attribute(self, owner: Layer, name: str, node: ast.AST) -> Value:
+        if name == "training":
+            return Const(owner.training)
+        tensor = name in ("weight", "bias") or name.startswith("_m")
+        return Tensor(origin="parameter", name=name) if tensor else Method(owner, name)
+
+    def _tensor_attribute(self, owner: Tensor, name: str, node: ast.AST) -> Value:
+        if name == "shape":
+            return Shape(owner)
+        if self.forward:
+            self.facts.append(Asked(self.site(node), owner, name))
+        if name == "size":
+            return Method(owner, "numel")
+        if name in _PLAIN_ATTRIBUTES:
+            return Scalar("attribute")
+        if name in ("T", "grad", "data", "real", "imag", "mT"):
+            return Tensor(inputs=owner.inputs)
+        if owner.guessed and name in _NOT_OF_TENSORS:
+            return UNKNOWN
+        return Method(owner, name)
+
+    def on_subscript(self, node: ast.Subscript) -> Value:
+        container = self.evaluate(node.value)
+        index = self.evaluate(node.slice)
+        if not (isinstance(container, Mapping) and self.is_own_key(container, index)):
+            self.note_content(container)
+        if self.forward:
+            self.facts.append(Indexed(self.site(node), as_it_is(container), index))
+        return self.item(container, index, node)
+
+    def item(self, container: Value, index: Value, node: ast.AST) -> Value:
+        """What indexing gives."""
+        if isinstance(container, Shape):
+            return self._shape_item(container, index)
+        if isinstance(container, Tensor):
+            return self._tensor_item(container, index)
+        if isinstance(container, Sequence):
+            return self._sequence_item(container, index, node)
+        if isinstance(container, Mapping):
+            known = isinstance(index, Const) and index.value in container.items
+            found = container.items[index.value] if isinstance(index, Const) and known else element(container)
+            return self.capture(found, node, "container")
+        if isinstance(container, Instance) and container.cls.method("__getitem__") is not None:
+            return self.call_unseen(self.instance_attribute(container, "__getitem__", node), (index,), node)
+        if isinstance(container, Either):
+            possible = [each for each in container.options if not isinstance(each, Const)]
+            return join_all([self.item(each, index, node) for each in possible])
+        return Array() if isinstance(container, Array) else UNKNOWN
+
+    def _tensor_item(self, container: Tensor, index: Value) -> Value:
+        if whole_slice(index):
+            return container  # `y[:]` is y
+        if container.guessed:
+            return self._guessed_item(container, index)
+        return take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+
+    def _guessed_item(self, container: Tensor, index: Value) -> Value:
+        if isinstance(index, (Sequence, Tensor)):
+            return take(
+                container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None
+            )
+        if isinstance(index, Const) and isinstance(index.value, str):
+            return Tensor((Extent.DYNAMIC,), False, container.inputs, guessed=True)
+        return Tensor((), False, container.inputs, guessed=True)
+
+    def _shape_item(self, shape: Shape, index: Value) -> Value:
+        tensor = shape.tensor
+        if isinstance(index, Const) and isinstance(index.value, int):
+            size = tensor.size(index.value)
+            if isinstance(size, int):
+                return Const(size)
+            known = Extent.UNKNOWN if tensor.guessed and tensor.origin != "input" else size
+            return Dim(known, tensor.inputs)
+        if isinstance(index, Sequence) and index.kind == "slice":
+            return self._part_of_shape(tensor, index)
+        return Dim(Extent.UNKNOWN)
+
+    @staticmethod
+    def _part_of_shape(tensor: Tensor, index: Sequence) -> Value:
+        bounds = [each.value for each in index.items if isinstance(each, Const)]
+        whole = [each for each in bounds if each is None or isinstance(each, int)]
+        stop = whole[1] if len(whole) == 3 else None
+        known = tensor.closed or (stop is not None and 0 <= stop <= len(tensor.sizes))
+        if not known or len(whole) != 3:
+            return Sequence("list", (), Dim(Extent.UNKNOWN))
+        sizes = tensor.sizes[slice(*whole)]
+        return Sequence("list", tuple(Const(one) if isinstance(one, int) else Dim(one, tensor.inputs) for one in sizes))
+
+    def _sequence_item(self, container: Sequence, index: Value, node: ast.AST) -> Value:
+        if isinstance(index, Sequence) and index.kind == "slice":
+            return Sequence(container.kind, (), element(container)) if container.items or container.rest else container
+        found = element(container)
+        at = index.value if isinstance(index, Const) else None
+        if isinstance(at, int) and container.rest is None and -len(container.items) <= at < len(container.items):
+            found = container.items[at]
+        return self.capture(found, node, "container")
+
+    def on_listcomp(self, node: ast.ListComp) -> Value:
+        return self._comprehension("list", node.generators, node.elt)
+
+    def on_setcomp(self, node: ast.SetComp) -> Value:
+        return self._comprehension("set", node.generators, node.elt)
+
+    def on_generatorexp(self, node: ast.GeneratorExp) -> Value:
+        return self._comprehension("generator", node.generators, node.elt)
+
+    def on_dictcomp(self, node: ast.DictComp) -> Value:
+        content = self._comprehension("list", node.generators, ast.Tuple([node.key, node.value], ast.Load()))
+        pair = element(content) if isinstance(content, Sequence) else UNKNOWN
+        return Mapping({}, pair.items[1] if isinstance(pair, Sequence) and len(pair.items) == 2 else UNKNOWN)
+
+    def _comprehension(self, kind: str, generators: list[ast.comprehension], result: ast.expr) -> Value:
+        frame = self.frame
+        names, scopes = frame.names, frame.scopes
+        frame.names, frame.scopes = {}, (names, *scopes)
+        length: int | None = 1
+        try:
+            with self.circumstances(python_loops=self.now.python_loops + 1):
+                for generator in generators:
+                    source = self.evaluate(generator.iter)
+                    if length is not None:
+                        known = isinstance(source, Sequence) and source.rest is None and not generator.ifs
+                        length = length * len(source.items) if isinstance(source, Sequence) and known else None
+                    self.assign(generator.target, self.iterate(source, generator.iter, "comprehension"))
+                    for condition in generator.ifs:
+                        self.test(self.condition(condition), "filter", condition)
+                value = self.evaluate(result)
+        finally:
+            frame.names, frame.scopes = names, scopes
+        if length is not None and 0 < length <= 8 and kind != "generator":
+            return Sequence(kind, (value, *(_another(value) for _ in range(length - 1))))
+        return Sequence(kind, (), value)
+
+
+def _another(value: Value) -> Value:
+    """A second object like the first: turns of a comprehension make a new tensor each."""
+    return Tensor(value.sizes, value.closed, value.inputs, guessed=value.guessed) if type(value) is Tensor else value

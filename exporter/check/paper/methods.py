@@ -1,0 +1,179 @@
+"""What methods of tensors, lists, dicts and layers do, on paper."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from exporter.check.paper.paddle_api import apply_operator
+from exporter.check.paper.values import (
+    UNKNOWN,
+    Array,
+    Const,
+    Instance,
+    Layer,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+    element,
+    join,
+)
+
+if TYPE_CHECKING:
+    from exporter.check.paper.calls import Calls
+
+LAYER_METHODS = frozenset(
+    "register_buffer create_parameter create_tensor create_variable add_sublayer add_parameter train eval sublayers "
+    "named_sublayers children named_children parameters named_parameters buffers named_buffers apply state_dict "
+    "set_state_dict load_dict to full_name extra_repr register_forward_pre_hook register_forward_post_hook float half "
+    "clear_gradients set_dict bfloat16 astype".split()
+)
+_TYPES = {"int": int, "float": float, "bool": bool, "str": str}
+
+
+def kind_of(value: Value) -> str:
+    """The name under which methods of a value are known to rules: `Tensor`, `Layer`, `list`, `dict`."""
+    if isinstance(value, Tensor):
+        return "Tensor"
+    if isinstance(value, (Instance, Layer)):
+        return "Layer"
+    if isinstance(value, Sequence):
+        return value.kind
+    if isinstance(value, Mapping):
+        return "dict"
+    return type(value).__name__
+
+
+def call_method(
+    run: Calls, owner: Value, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    """What a method of something that is not the user's gives."""
+    if isinstance(owner, Tensor):
+        return _tensor_method(run, owner, name, arguments, keywords, node)
+    if isinstance(owner, Sequence):
+        return _list_method(run, owner, name, arguments, node)
+    if isinstance(owner, Mapping):
+        return _dict_method(run, owner, name, arguments, node)
+    if isinstance(owner, Instance):
+        return _layer_method(run, owner, name, arguments, keywords, node)
+    if isinstance(owner, Layer):
+        if name in ("train", "eval"):
+            run.store.write(vars(owner), "training", name == "train")
+        if name == "register_forward_post_hook" and arguments:
+            run.store.write(vars(owner), "hooks", (*owner.hooks, arguments[0]))
+        return run.call(owner, arguments, keywords, node) if name == "forward" else UNKNOWN
+    if isinstance(owner, (Const, Scalar)):
+        return Scalar("str")
+    run.consumed(arguments, keywords)
+    return Array() if isinstance(owner, Array) else UNKNOWN
+
+
+def _tensor_method(
+    run: Calls, owner: Tensor, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    if name in ("dim", "ndimension", "rank", "element_size", "is_floating_point", "is_contiguous"):
+        return Scalar("int")
+    if name == "size" or name == "numel":
+        return Tensor((), True, owner.inputs)
+    if not run.forward and name in ("item", "numpy"):
+        return Scalar("number") if name == "item" else Array()
+    if name == "tolist":
+        return Sequence("list", (), Scalar("number"))
+    if name in ("backward", "register_hook", "clear_grad"):
+        return Const(None)
+    value = apply_operator(name, (owner, *arguments), keywords)
+    in_place = name.endswith("_") and not name.endswith("__")
+    if in_place or name in ("set_value", "copy_", "fill_"):
+        run.tensor_written(owner, node)
+        return owner
+    return run.made_here(value, node) if isinstance(value, Tensor) else value
+
+
+def _list_method(run: Calls, owner: Sequence, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    first = arguments[0] if arguments else UNKNOWN
+    if name == "append" and arguments:
+        run.grow(owner, (first,), node)
+    elif name == "extend" and arguments:
+        if isinstance(first, Sequence) and first.rest is None:
+            run.grow(owner, first.items, node)
+        else:
+            run.grow(owner, (run.iterate(first, node, "extend"),), node)
+    elif name == "insert" and len(arguments) == 2:
+        if owner.rest is None and isinstance(first, Const) and first.value == 0 and not run.now.python_loops:
+            run.note_container(owner, node)
+            run.store.write(vars(owner), "items", (arguments[1], *owner.items))
+        else:
+            run.grow(owner, (arguments[1],), node)
+    elif name in ("pop", "remove", "clear", "reverse", "sort", "popleft"):
+        return _shuffled(run, owner, name, node)
+    elif name in ("index", "count"):
+        return Scalar("int")
+    elif name == "copy":
+        return Sequence(owner.kind, owner.items, owner.rest)
+    elif name == "sublayers" or name == "children":
+        return Sequence("list", owner.items, owner.rest)
+    else:
+        run.consumed(arguments, {})
+        return UNKNOWN
+    return Const(None)
+
+
+def _shuffled(run: Calls, owner: Sequence, name: str, node: ast.AST) -> Value:
+    """A list whose items are not known one by one any more."""
+    if name == "clear" and owner.place is not None:
+        run.note_emptied(owner.place)
+    run.note_container(owner, node)
+    value = element(owner)
+    run.store.write(vars(owner), "rest", value if owner.items or owner.rest is not None else None)
+    run.store.write(vars(owner), "items", ())
+    return value if name.startswith("pop") else Const(None)
+
+
+def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    first = arguments[0] if arguments else UNKNOWN
+    if name == "values":
+        return Sequence("list", tuple(owner.items.values()), owner.rest)
+    if name == "keys":
+        return Sequence("list", tuple(Const(key) for key in owner.items), Scalar("str") if owner.rest else None)
+    if name == "items":
+        pairs = tuple(Sequence("tuple", (Const(key), value)) for key, value in owner.items.items())
+        return Sequence("list", pairs, Sequence("tuple", (Scalar("str"), owner.rest)) if owner.rest else None)
+    if name in ("get", "pop", "setdefault"):
+        if name != "get":
+            run.note_container(owner, node)
+        default = arguments[1] if len(arguments) > 1 else Const(None)
+        if isinstance(first, Const) and owner.rest is None:
+            return owner.items.get(first.value, default)
+        return join(element(owner), default)
+    if name in ("update", "clear", "popitem"):
+        run.note_container(owner, node)
+        if isinstance(first, Mapping):
+            run.store.write(vars(owner), "items", {**owner.items, **first.items})
+    return UNKNOWN
+
+
+def _layer_method(
+    run: Calls, owner: Instance, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    if name in ("create_parameter", "create_tensor", "create_variable"):
+        made = apply_operator("create_parameter", arguments, keywords)
+        if isinstance(made, Tensor):
+            made.origin = "parameter" if name == "create_parameter" else "buffer"
+        return made
+    if name in ("register_buffer", "add_sublayer", "add_parameter") and len(arguments) + len(keywords) >= 2:
+        every = (*arguments, *(value for key, value in keywords.items() if key != "name"))
+        label = keywords.get("name", every[0])
+        value = every[0] if "name" in keywords else every[min(1, len(every) - 1)]
+        if isinstance(label, Const):
+            run.set_attribute(owner, str(label.value), value, node)
+        return value
+    if name in ("train", "eval"):
+        run.store.write(owner.attributes, "training", Const(name == "train"))
+        return owner
+    if name in ("sublayers", "children", "parameters", "buffers"):
+        return Sequence("list", (), UNKNOWN)
+    if name in ("to", "apply", "float", "astype"):
+        return owner
+    return UNKNOWN

@@ -1,0 +1,323 @@
+"""Objects, containers and globals on paper: what the names of the user's code stand for, and who changes them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from exporter.check.module import ClassInfo, ParsedModule
+from exporter.check.paper import libraries, methods
+from exporter.check.paper.expressions import Expressions
+from exporter.check.paper.facts import Clashed
+from exporter.check.paper.machine import Circumstances, Frame
+from exporter.check.paper.values import (
+    UNBOUND,
+    UNKNOWN,
+    Broken,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Method,
+    Scalar,
+    Sequence,
+    Super,
+    Tensor,
+    Value,
+    element,
+    inputs_of,
+    join,
+)
+
+_MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
+_CONVERTERS = ("paddle.jit.to_static", "paddle.jit.api.to_static")
+_KEEPERS = ("paddle.jit.not_to_static", "paddle.jit.marker.unified", "paddle.jit.ignore_module")
+_CACHES = ("functools.lru_cache", "functools.cache")
+
+
+class Objects(Expressions):
+    """Globals, attributes of the user's objects, and containers that change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._assigned: dict[int, tuple[Value, ast.AST]] = {}
+        self._made: dict[Any, Instance] = {}
+        self._runs: dict[Any, tuple[int, Value]] = {}
+
+    consumed: Callable[..., None]
+    call_function: Callable[..., Value]
+
+    def bind(self, name: str, value: Value, node: ast.AST) -> None:
+        self._assigned[id(value)] = (value, node)
+        super().bind(name, value, node)
+
+    def assigned_at(self, value: Value) -> ast.AST | None:
+        """Where a name was last given this very value."""
+        entry = self._assigned.get(id(value))
+        return entry[1] if entry else None
+
+    def global_value(self, module: ParsedModule, name: str) -> Value:
+        """What a top-level name stands for; assignments are evaluated when they are first asked for."""
+        known = module.globals.get(name)
+        if isinstance(known, Value):
+            return known
+        if name in module.classes:
+            value: Value = Class(module.classes[name])
+        elif name in module.names:
+            module.globals[name] = UNKNOWN  # a name that is defined by itself
+            value = self._global_binding(module, name)
+        else:
+            value = External(f"builtins.{name}")
+        module.globals[name] = value
+        return value
+
+    def _global_binding(self, module: ParsedModule, name: str) -> Value:
+        bindings = module.names[name]
+        first = bindings[0]
+        if isinstance(first, (ast.Import, ast.ImportFrom)):
+            return self._imported(module, first, name)
+        if isinstance(first, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            with self._at_import(module):
+                return self.function(bindings[-1]) if isinstance(bindings[-1], type(first)) else UNKNOWN
+        if len(bindings) == 1 and isinstance(first, (ast.Assign, ast.AnnAssign)) and first.value is not None:
+            target = first.targets[0] if isinstance(first, ast.Assign) else first.target
+            if isinstance(target, ast.Name):
+                with self._at_import(module):
+                    return self._at_home(self.evaluate(first.value), f"global {name}", (id(module.globals), name))
+        return UNKNOWN
+
+    def _at_import(self, module: ParsedModule) -> Any:
+        return Elsewhere(self, Frame(module, {}), Circumstances())
+
+    def imported_value(self, statement: ast.Import | ast.ImportFrom, name: str) -> Value:
+        """What an import inside a function binds."""
+        return self._imported(self.frame.module, statement, name)
+
+    def _imported(self, module: ParsedModule, statement: ast.Import | ast.ImportFrom, name: str) -> Value:
+        full = module.imported(statement, name)
+        if isinstance(statement, ast.ImportFrom):
+            source, _, attribute = full.rpartition(".")
+            found = module.project.find(source, module)
+            if found is not None and attribute in found.bound:
+                return self.global_value(found, attribute)
+        return External(full)
+
+    def external_attribute(self, owner: External, name: str, node: ast.AST) -> Value:
+        del node
+        found = self.frame.module.project.find(owner.name, self.frame.module)
+        if found is not None and name in found.bound:
+            return self.global_value(found, name)
+        return External(f"{owner.name}.{name}")
+
+    def instantiate(
+        self, info: ClassInfo, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """An object of a class of the user's, its constructor run."""
+        if info.is_layer:
+            self.emit_call(node, "new layer", None, arguments, keywords)
+        if info.is_tuple:
+            return Sequence("tuple", (*arguments, *keywords.values()))
+        key = (
+            id(info),
+            *map(kind_of_argument, arguments),
+            *((name, kind_of_argument(each)) for name, each in keywords.items()),
+        )
+        simple = not self.forward and all(_is_simple(each) for each in (*arguments, *keywords.values()))
+        if simple and key in self._made:  # twins behave alike: one is run for all
+            return self._made[key]
+        made = Instance(info, complete=True, lasting=not self.forward)
+        if simple:
+            self._made[key] = made
+        constructor = info.method("__init__")
+        if constructor is not None:
+            owner, method = constructor
+            self.call_function(Function(method, owner.module, (), made, owner), arguments, keywords, node)
+        elif info.is_dataclass:
+            names = [
+                each.target.id
+                for each in info.node.body
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+            ]
+            made.attributes.update(dict(zip(names, arguments, strict=False)), **keywords)
+        else:
+            self.consumed(arguments, keywords)
+        return made
+
+    def _call_instance(
+        self, owner: Instance, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        for name in ("forward", "__call__"):
+            if owner.cls.method(name) is not None:
+                method = self.instance_attribute(owner, name, node)
+                return self.call(method, arguments, keywords, node)
+        if owner.cls.is_layer:  # its forward is inherited from Paddle
+            first = next((each for each in arguments if isinstance(each, Tensor)), None)
+            return Tensor(first.sizes[:1] if first else (), False, inputs_of((*arguments, *keywords.values())))
+        self.consumed(arguments, keywords)
+        return UNKNOWN
+
+    def instance_attribute(self, owner: Instance, name: str, node: ast.AST) -> Value:
+        if name == "training" and owner.cls.is_layer:
+            return owner.attributes.get(name, Const(False))
+        if name in owner.attributes:
+            if owner.lasting:
+                self.note_read((id(owner.attributes), name))
+            value = self.settle(owner.attributes[name], node)
+            return value if owner.cls.is_layer else self.capture(value, node, "object")
+        found = owner.cls.method(name)
+        if found is not None:
+            return self._bound(owner, *found, node)
+        assigned = owner.cls.attribute(name)
+        if assigned is not None:
+            place = (id(assigned[0]), name)
+            self.note_read(place)
+            with self._at_import(assigned[0].module):
+                return self._at_home(self.evaluate(assigned[1]), f"{assigned[0].name}.{name}", place)
+        if owner.cls.is_layer and name in methods.LAYER_METHODS:
+            return Method(owner, name)
+        if name == "__class__":
+            return Class(owner.cls)
+        return UNKNOWN
+
+    def _bound(self, owner: Value, cls: ClassInfo, method: ast.FunctionDef, node: ast.AST) -> Value:
+        marks = [cls.module.resolve(each) for each in method.decorator_list]
+        if "builtins.staticmethod" in marks:
+            return Function(method, cls.module, cls=cls, converted=not libraries.is_generator(method))
+        if not method.decorator_list:
+            return Function(method, cls.module, (), owner, cls, not libraries.is_generator(method))
+        with self._at_import(cls.module):
+            value = self.function(method, cls)
+        if "builtins.classmethod" in marks:
+            return replace(value, owner=Class(cls)) if isinstance(value, Function) else value
+        bound = replace(value, owner=owner) if isinstance(value, Function) else value
+        if "builtins.property" in marks or "functools.cached_property" in marks:
+            return self.call_unseen(bound, (), node)
+        return bound
+
+    def class_attribute(self, owner: Class, name: str, node: ast.AST) -> Value:
+        found = owner.info.method(name)
+        if found is not None:
+            marks = [found[0].module.resolve(each) for each in found[1].decorator_list]
+            made = Function(found[1], found[0].module, cls=found[0])
+            return replace(made, owner=owner) if "builtins.classmethod" in marks else made
+        assigned = owner.info.attribute(name)
+        if assigned is None:
+            return UNKNOWN
+        place = (id(assigned[0]), name)
+        self.note_read(place)
+        with self._at_import(assigned[0].module):
+            return self._at_home(self.evaluate(assigned[1]), f"{owner.info.name}.{name}", place)
+
+    def super_attribute(self, owner: Super, name: str, node: ast.AST) -> Value:
+        del node
+        cls = owner.instance.cls if isinstance(owner.instance, Instance) else owner.cls
+        found = cls.method(name, after=owner.cls)
+        if found is None:
+            if name == "forward":
+                return Scalar("layer")
+            return Method(owner.instance, name) if name in methods.LAYER_METHODS else UNKNOWN
+        return Function(found[1], found[0].module, (), owner.instance, found[0])
+
+    def set_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
+        """Assign to an attribute of an object."""
+        self._assigned[id(value)] = (value, node)
+        if isinstance(owner, Class):
+            self.note_change((id(owner.info), name), node, f"{owner.info.name}.{name}", "global")
+            return
+        if not isinstance(owner, Instance):
+            return
+        place = (id(owner.attributes), name)
+        if owner.lasting:
+            before = owner.attributes.get(name)
+            buffer = isinstance(before, Tensor) and before.origin in ("buffer", "parameter")
+            self.note_change(place, node, f"self.{name}", "buffer" if buffer else "attribute", value)
+        if not self.forward:
+            if isinstance(value, Tensor) and value.origin == "eager" and owner.cls.is_layer:
+                value = replace(
+                    value, origin="buffer", name=f"self.{name}", place=place
+                )  # Layer.__setattr__ registers it
+            self._at_home(value, f"self.{name}", place)
+        self.store.write(owner.attributes, name, value)
+
+    def _at_home(self, value: Value, home: str, place: tuple[int, str]) -> Value:
+        if isinstance(value, (Sequence, Mapping)) and not value.home and getattr(value, "kind", "") != "tuple":
+            value.home, value.place = home, place
+        return value
+
+    def note_container(self, container: Sequence | Mapping, node: ast.AST) -> None:
+        """A container is about to be changed."""
+        if container.place is not None:
+            self.note_change(container.place, node, container.home, "container")
+
+    def grow(self, container: Sequence, items: tuple[Value, ...], node: ast.AST) -> None:
+        """Items are added to a list; in a loop there is no telling how many."""
+        self.note_container(container, node)
+        looping = self.now.loops + self.now.python_loops > self.frame.loops
+        if looping or container.rest is not None:
+            rest = container.rest if container.rest is not None else (element(container) if container.items else None)
+            for each in items:
+                rest = each if rest is None else join(rest, each)
+            self.store.write(vars(container), "rest", rest)
+            self.store.write(vars(container), "items", ())
+        else:
+            self.store.write(vars(container), "items", (*container.items, *items))
+        if self.now.converted and (self.now.loops or self.now.branches > self.frame.branches):
+            self.store.write(vars(container), "grown_in_branch", True)
+
+    def meet_content(self, key: str, before: Any, left: Any, right: Any, tensor: bool) -> Any:
+        """Two sides of a branch left different contents in one container."""
+        if key == "grown_in_branch":
+            return bool(left is True or right is True)
+        if key == "items" and isinstance(left, dict) and isinstance(right, dict):
+            if tensor and set(left) != set(right) and self.forward:
+                at = self.frame.node or ast.Pass()
+                node = next(
+                    (each for each in (self.assigned_at(v) for v in (*left.values(), *right.values())) if each), at
+                )
+                self.facts.append(
+                    Clashed(self.site(node), Broken("dict", "a dict", self.frame.module, node, UNKNOWN), "branch")
+                )
+            return {**left, **right}
+        if key == "items" and isinstance(left, tuple) and isinstance(right, tuple):
+            longer = left if len(left) >= len(right) else right
+            return longer
+        return left if right is before or right is UNBOUND else right
+
+
+class Elsewhere:
+    """Inside the block, another frame and other circumstances hold."""
+
+    def __init__(self, machine: Objects, frame: Frame, now: Circumstances) -> None:
+        self.machine, self.frame, self.now = machine, frame, now
+
+    def __enter__(self) -> None:
+        machine = self.machine
+        self.before = (getattr(machine, "frame", None), machine.now)
+        machine.frame, machine.now = self.frame, self.now
+        machine.stack.append(self.frame)
+
+    def __exit__(self, *_: object) -> None:
+        machine = self.machine
+        machine.stack.pop()
+        machine.frame, machine.now = self.before  # type: ignore[assignment]
+
+
+def _is_simple(value: Value) -> bool:
+    return isinstance(value, (Const, External, Class, Scalar)) or value is UNKNOWN
+
+
+def kind_of_argument(value: Value) -> object:
+    """What tells two arguments apart as far as a run on paper is concerned."""
+    if isinstance(value, (Const, External)):
+        return value
+    if isinstance(value, Class):
+        return id(value.info)
+    if isinstance(value, Tensor):
+        return ("tensor", value.sizes, value.guessed, value.origin)
+    if isinstance(value, Instance):
+        return id(value)
+    return type(value)

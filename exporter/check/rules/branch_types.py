@@ -1,0 +1,89 @@
+"""EX120: a tensor branch or loop leaves a name in a state that no program can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Clashed
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic, Severity
+
+_REASONS = {
+    "undefined": "is bound on one side only of a branch that a tensor decides, and read afterwards",
+    "none": "is None on one side of a branch or loop that a tensor decides, and a tensor on the other",
+    "number": "is an int on one side of a branch that a tensor decides, and a float on the other",
+    "python": "is another Python value on each side of a branch that a tensor decides",
+    "dict": "gets a key on one side only of a branch that a tensor decides",
+    "structure": "has another number of parts on each side of a branch that a tensor decides",
+    "global": "is declared global and set under a condition that a tensor decides",
+}
+_CURES = {
+    "undefined": "give it a value of the same type before the `if`",
+    "none": "start it as a tensor, e.g. paddle.zeros_like(...)",
+    "number": "write both as float, or as tensors",
+    "python": "make it a number or a tensor",
+    "dict": "give the key a tensor before the `if`",
+    "structure": "return the same number of tensors on both sides",
+    "global": "return the value instead",
+}
+
+
+class BranchTypes(Rule):
+    """A tensor branch or loop gives a name two types.
+
+    What:
+        Under a condition or in a loop that a tensor decides, a name is bound on one side only, is None on one side
+        and a tensor on the other, is an int and a float, is text, or the two sides return different structures.
+
+    Why:
+        Both sides become parts of one program, and each name one value of one type in it. The export fails, and with
+        None in front of a loop it may crash.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                bonus = None
+                if y.mean() > 0:
+                    bonus = y + 1.0  # <- here
+                return y if bonus is None else y + bonus
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                bonus = paddle.zeros_like(y)
+                if y.mean() > 0:
+                    bonus = y + 1.0
+                return y + bonus
+
+    Source:
+        Measured on Paddle 3.3.1 ('jit/dy2static/convert_operators.py').
+    """
+
+    code = "EX120"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Clashed) or not fact.site.forward:
+                continue
+            broken = fact.broken
+            name = "the result" if broken.name == "the result" else f"`{broken.name}`"
+            message, cure = f"{name} {_REASONS[broken.reason]}", _CURES[broken.reason]
+            start, end = (broken.module, broken.node), (fact.site.module, fact.site.node)
+            if fact.form == "while":  # Paddle blames the first value of what a while loop carries ...
+                yield self.on(*start, message, cure)
+                yield self.on(*end, f"{name} becomes a tensor here", cure, Severity.INFO)
+            elif fact.form == "for":  # ... and the second of what a for loop does
+                yield self.on(*end, message, cure)
+                yield self.on(*start, f"{name} starts as None here", cure, Severity.INFO)
+            else:
+                yield self.on(*start, message, cure)
+
+
+plugin: Rule = BranchTypes()

@@ -1,0 +1,63 @@
+"""EX128: functional dropout that does not follow the mode of the layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called
+from exporter.check.paper.values import Const
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+#: Position of `training` among the arguments, by function of paddle.nn.functional.
+_FUNCTIONS = {"dropout": 3, "dropout2d": 2, "dropout3d": 2, "alpha_dropout": 2, "feature_alpha_dropout": 2, "rrelu": 3}
+
+
+class DropoutAlways(Rule):
+    """Functional dropout drops in evaluation too.
+
+    What:
+        `F.dropout` or a relative of it is called without `training=self.training`, or with `training=True`.
+
+    Why:
+        Its default is to drop: the eager model answers at random also after `eval()`, and so does the exported one.
+
+    Example:
+        import paddle
+        import paddle.nn.functional as F
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                return F.dropout(x * 2.0, p=0.3)  # <- here
+
+    Use instead:
+        import paddle
+        import paddle.nn.functional as F
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                return F.dropout(x * 2.0, p=0.3, training=self.training)
+
+    Source:
+        Paddle 3.3.1, 'nn/functional/common.py'.
+    """
+
+    code = "EX128"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Called) or not fact.site.forward or not fact.name.startswith("paddle."):
+                continue
+            at = _FUNCTIONS.get(fact.name.rpartition(".")[2])
+            if at is None or ".nn.functional." not in fact.name:
+                continue
+            default: Const = Const(True)
+            training = fact.keywords.get("training", fact.arguments[at] if len(fact.arguments) > at else default)
+            share = fact.keywords.get("p", fact.arguments[1] if len(fact.arguments) > 1 else Const(0.5))
+            if isinstance(training, Const) and training.value is True and share not in (Const(0), Const(0.0)):
+                message = f"`{fact.name.rpartition('.')[2]}` drops in evaluation too: its `training` is True by default"
+                yield self.at(fact.site, message, "pass training=self.training, or use the layer paddle.nn.Dropout")
+
+
+plugin: Rule = DropoutAlways()

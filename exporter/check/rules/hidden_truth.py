@@ -1,0 +1,92 @@
+"""EX117: Python asks a tensor whether it is true, where dy2static does not see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Operated, Tested
+from exporter.check.paper.values import Extent, Sequence, Shape, Value, only_tensor
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+_FORMS = {
+    "chain": ("a chained comparison of tensors", "write `(a < x) & (x < b)`, or two comparisons joined by `and`"),
+    "filter": (
+        "a condition on a tensor that filters",
+        "keep every item and weigh it: paddle.where(condition, item, 0)",
+    ),
+}
+
+
+class HiddenTruth(Rule):
+    """Python asks a tensor whether it is true, where no `if` stands.
+
+    What:
+        A chained comparison, the `if` of a comprehension, `filter`, `in`, or a comparison of whole shapes has a
+        tensor (or a dimension that varies) in it.
+
+    Why:
+        dy2static converts `if`, `while`, `and`, `or`, `not`, conditional expressions and `assert`. These it does not,
+        so Python asks for a value that does not exist yet and the export fails.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                if -1.0 < y.mean() < 1.0:  # <- here
+                    y = y * 3.0
+                return y
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                if y.abs().mean() < 1.0:
+                    y = y * 3.0
+                return y
+
+    Source:
+        Measured on Paddle 3.3.1: "bool(Tensor) is not supported in static graph mode".
+    """
+
+    code = "EX117"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not fact.site.forward:
+                continue
+            if isinstance(fact, Tested) and fact.form in _FORMS:
+                what, cure = _FORMS[fact.form]
+                yield self.at(fact.site, f"{what} is not converted: Python asks the tensor for its truth", cure)
+            elif isinstance(fact, Operated):
+                yield from self._operated(fact)
+
+    def _operated(self, fact: Operated) -> Iterator[Diagnostic]:
+        if fact.operator in ("In", "NotIn") and isinstance(fact.right, Sequence):
+            if only_tensor(fact.left) or any(only_tensor(each) for each in fact.right.items):
+                message = "`in` compares with each item: Python asks the tensor for its truth"
+                yield self.at(fact.site, message, "write the comparisons out, joined by `or`")
+        elif fact.operator in ("Eq", "NotEq") and _shapes(fact.left, fact.right):
+            message = "whole shapes are compared, and a dimension in them varies: Python asks a tensor for its truth"
+            yield self.at(fact.site, message, "compare the dimensions one by one, those that are fixed")
+
+
+def _shapes(left: Value, right: Value) -> bool:
+    pair = (left, right)
+    if not all(isinstance(each, (Shape, Sequence)) for each in pair):
+        return False
+    return any(_varies(each) for each in pair)
+
+
+def _varies(value: Value) -> bool:
+    if isinstance(value, Shape):
+        return Extent.DYNAMIC in value.tensor.sizes
+    return isinstance(value, Sequence) and any(only_tensor(each) for each in (*value.items, value.rest or value))
+
+
+plugin: Rule = HiddenTruth()

@@ -1,0 +1,73 @@
+"""EX122: a tensor is changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called
+from exporter.check.paper.values import Tensor
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+_MISSING = ("set_value", "zero_", "fill_", "copy_", "fill_diagonal_", "uniform_", "normal_")
+
+
+class InPlace(Rule):
+    """A tensor is changed in place.
+
+    What:
+        A method or function whose name ends in `_` is called for its effect, or while another name stands for the same
+        tensor; or one that a traced tensor does not have (`set_value`, `zero_`, `fill_`).
+
+    Why:
+        A value of a program never changes: the call gives a new value, and every name keeps the old one. Nothing warns.
+        `y[:, 0] = 0`, `y += 1` and `y = y.add_(1)` (with no other name for y) are converted well.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                y.scale_(3.0)  # <- here
+                return y + 1.0
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                y = y.scale(3.0)
+                return y + 1.0
+
+    Source:
+        Measured on Paddle 3.3.1.
+    """
+
+    code = "EX122"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Called) or not fact.site.forward:
+                continue
+            name = fact.name.rpartition(".")[2]
+            target = fact.owner if fact.owner is not None else (fact.arguments[0] if fact.arguments else None)
+            known = fact.name.startswith(("Tensor.", "paddle."))
+            if fact.name == "paddle.assign" and len(fact.arguments) + len(fact.keywords) > 1:
+                target, name = (*fact.arguments[1:], *fact.keywords.values())[0], "assign_"
+            if not known or not isinstance(target, Tensor) or target.origin in ("buffer", "parameter", "eager"):
+                continue
+            yield from self._judge(fact, name)
+
+    def _judge(self, fact: Called, name: str) -> Iterator[Diagnostic]:
+        cure = f"use the value: y = y.{name.rstrip('_')}(...)"
+        if name in _MISSING:
+            yield self.at(fact.site, f"a tensor of the trace has no `{name}`: the export fails", cure)
+        elif name.endswith("_") and not name.endswith("__") and (fact.dropped or fact.aliased):
+            why = "and its result is dropped" if fact.dropped else "while another name stands for the same tensor"
+            yield self.at(fact.site, f"`{name}` changes a tensor in place {why}; in a program nothing changes", cure)
+
+
+plugin: Rule = InPlace()

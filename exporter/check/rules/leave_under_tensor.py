@@ -1,0 +1,77 @@
+"""EX119: a statement that leaves, under a condition that a tensor decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Left
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+_CURES = {
+    "raise": "check the result outside the model, or use `assert`, which becomes an operator of the program",
+    "break": "make the loop a `while` on the tensor condition, or keep the old value: paddle.where(done, old, new)",
+    "return": "keep the result in a variable and return it once, behind the loop",
+}
+_MESSAGES = {
+    "raise": "`raise` under a condition that a tensor decides is run while the model is traced",
+    "break": "`break` under a tensor condition in a loop of Python's: its own condition would have to be a tensor",
+    "return": "`return` under a tensor condition inside a loop: the sides of the branch return different things",
+}
+
+
+class LeaveUnderTensor(Rule):
+    """A statement leaves under a condition that a tensor decides.
+
+    What:
+        `raise` under a tensor `if`; `break` under a tensor `if` in a `for` or `while` of Python's; `return` under a
+        tensor `if` inside any loop. (`continue`, `break` in a loop that is itself decided by a tensor, and `return`
+        outside loops are converted well.)
+
+    Why:
+        Both sides of a tensor `if` are traced, so the `raise` is run; and a loop that Python unrolls cannot be left
+        at a moment that only a run will know. The export fails.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                for _ in range(5):
+                    y = paddle.tanh(y)
+                    if y.abs().mean() < 0.3:
+                        break  # <- here
+                return y
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                for _ in range(5):
+                    y = paddle.where(y.abs().mean() < 0.3, y, paddle.tanh(y))
+                return y
+
+    Source:
+        Measured on Paddle 3.3.1.
+    """
+
+    code = "EX119"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Left):
+                continue
+            wrong = (
+                fact.form == "raise"
+                or (fact.form == "break" and fact.loop == "python")
+                or (fact.form == "return" and fact.loop != "")
+            )
+            if wrong:
+                yield self.at(fact.site, _MESSAGES[fact.form], _CURES[fact.form])
+
+
+plugin: Rule = LeaveUnderTensor()

@@ -1,0 +1,63 @@
+"""EX133: a loop with an `else`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Looped
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+
+class LoopElse(Rule):
+    """A loop has an `else`.
+
+    What:
+        A `for` or `while` in converted code carries an `else` block.
+
+    Why:
+        dy2static leaves the block out of the code that it writes: what it does is missing in the program. Nothing
+        warns.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                for i in range(3):
+                    y = y + i
+                    if i > 5:
+                        break
+                else:
+                    y = y + 1.0  # <- here
+                return y
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                for i in range(3):
+                    y = y + i
+                return y + 1.0
+
+    Source:
+        Measured on Paddle 3.3.1 ('jit/dy2static/transformers').
+    """
+
+    code = "EX133"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if isinstance(fact, Looped) and fact.site.converted:
+                node = fact.site.node
+                if isinstance(node, (ast.For, ast.While)) and node.orelse:
+                    message = "the `else` of a loop is left out of the program"
+                    yield self.on(fact.site.module, node.orelse[0], message, "write it behind the loop, with a flag")
+
+
+plugin: Rule = LoopElse()

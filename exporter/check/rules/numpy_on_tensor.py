@@ -1,0 +1,78 @@
+"""EX113: NumPy is given a traced tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called, Operated
+from exporter.check.paper.values import Array, Dim, Extent, Shape, Tensor, Value, holds, only_tensor
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+
+class NumpyOnTensor(Rule):
+    """NumPy is given a tensor of the trace.
+
+    What:
+        `forward` passes a tensor, or a dimension that varies, to a NumPy function, or computes with a tensor and a
+        NumPy array.
+
+    Why:
+        NumPy cannot read a value that does not exist yet: it makes a constant of it, fails, or walks into it for ever
+        until the process crashes. NumPy's single numbers are harmless, and so is `x.numpy()` alone.
+
+    Example:
+        import numpy as np
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                order = np.argsort(y.sum(axis=0).numpy())  # <- here
+                return y, paddle.to_tensor(order)
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                return y, paddle.argsort(y.sum(axis=0))
+
+    Source:
+        Measured on Paddle 3.3.1: 'x * np.array(...)' ends in SIGSEGV, 'np.argsort(x.numpy())' becomes a constant.
+    """
+
+    code = "EX113"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not fact.site.forward or fact.site.quiet:
+                continue
+            if isinstance(fact, Called) and fact.name.startswith("numpy."):
+                given = (*fact.arguments, *fact.keywords.values())
+                if fact.name == "numpy.prod" and not any(isinstance(each, Tensor) for each in given):
+                    continue  # it only multiplies, and gives a dimension back
+                if any(holds(each, _traced) for each in given):
+                    message = f"`{fact.name}` is given a value of the trace, which NumPy cannot read"
+                    yield self.at(fact.site, message, f"use paddle's own operator in place of `{fact.name}`")
+            elif isinstance(fact, Operated) and fact.operator not in ("Is", "IsNot", "In", "NotIn"):
+                pair = (fact.left, fact.right)
+                if any(isinstance(each, Tensor) for each in pair) and any(_array(each) for each in pair):
+                    message = "a tensor of the trace meets a NumPy array: the export crashes or fails"
+                    cure = "make the array a buffer in __init__: self.register_buffer(name, paddle.to_tensor(array))"
+                    yield self.at(fact.site, message, cure)
+
+
+def _traced(value: Value) -> bool:
+    if isinstance(value, Shape):
+        return Extent.DYNAMIC in value.tensor.sizes
+    return only_tensor(value) or isinstance(value, Tensor) or (isinstance(value, Dim) and value.dynamic)
+
+
+def _array(value: Value) -> bool:
+    return isinstance(value, Array) and not value.scalar
+
+
+plugin: Rule = NumpyOnTensor()

@@ -1,0 +1,66 @@
+"""EX110: something that is no tensor is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Returned
+from exporter.check.paper.values import Const, Either, Scalar, Value
+from exporter.check.rules.base import Rule
+from exporter.check.rules.output_repeated import doubt, leaves
+from exporter.diagnostics import Diagnostic, Severity
+
+
+class OutputDropped(Rule):
+    """A Python value is returned beside the tensors.
+
+    What:
+        `forward` of the exported layer returns None, a number, a bool or text.
+
+    Why:
+        Only tensors become outputs. Everything else is left out of the program, and the outputs behind it move up.
+        Nothing warns.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                return x * 2.0, None  # <- here
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                return x * 2.0
+
+    Source:
+        Measured on Paddle 3.3.1.
+    """
+
+    code = "EX110"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        cure = "return tensors only: leave it out, or `paddle.to_tensor(...)` it if a consumer needs it"
+        for fact in module.facts:
+            if not isinstance(fact, Returned):
+                continue
+            for leaf in leaves(fact.value):
+                what = _what(leaf)
+                if what:
+                    message = f"{what} is returned; it will be missing among the outputs, and later ones move up"
+                    yield self.at(fact.site, message, cure, doubt(fact))
+                elif isinstance(leaf, Either) and any(_what(each) for each in leaf.options):
+                    message = "an output may be None or no tensor; then it is missing, and later ones move up"
+                    yield self.at(fact.site, message, cure, Severity.WARNING)
+
+
+def _what(leaf: Value) -> str:
+    if isinstance(leaf, Const):
+        return "None" if leaf.value is None else f"the Python value {leaf.value!r}"
+    return f"a Python {leaf.kind}" if isinstance(leaf, Scalar) and leaf.kind != "layer" else ""
+
+
+plugin: Rule = OutputDropped()

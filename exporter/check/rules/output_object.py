@@ -1,0 +1,63 @@
+"""EX111: an object is returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Returned
+from exporter.check.paper.values import Instance
+from exporter.check.rules.base import Rule
+from exporter.check.rules.output_repeated import doubt, leaves
+from exporter.diagnostics import Diagnostic
+
+
+class OutputObject(Rule):
+    """Outputs lie in a dataclass or another object.
+
+    What:
+        `forward` of the exported layer returns an object of a class of yours, alone or among tensors. Tuples, named
+        tuples, lists and dicts are looked into; objects are not.
+
+    Why:
+        The tensors in it are not found: alone, the export fails; beside other outputs they are missing. Nothing warns.
+
+    Example:
+        import dataclasses
+        import paddle
+
+        @dataclasses.dataclass
+        class Output:
+            logits: object
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                return Output(x * 2.0)  # <- here
+
+    Use instead:
+        import collections
+        import paddle
+
+        Output = collections.namedtuple("Output", ["logits"])
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                return Output(x * 2.0)
+
+    Source:
+        Measured on Paddle 3.3.1 ('paddle.utils.flatten' opens tuples, lists and dicts only).
+    """
+
+    code = "EX111"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Returned):
+                continue
+            for leaf in leaves(fact.value):
+                if isinstance(leaf, Instance):
+                    message = f"an object of class {leaf.cls.name} is returned; the tensors in it are not found"
+                    yield self.at(fact.site, message, "return a tuple or a named tuple", doubt(fact))
+
+
+plugin: Rule = OutputObject()

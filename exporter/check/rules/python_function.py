@@ -1,0 +1,74 @@
+"""EX114: a function of Python needs the value of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called
+from exporter.check.paper.values import Sequence, Value, element, only_tensor, options
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+_COMPARING = {"max": "paddle.maximum", "min": "paddle.minimum", "sorted": "paddle.sort of the stacked tensors"}
+_TRUTH = {"any": "paddle.any of the stacked tensors", "all": "paddle.all of the stacked tensors"}
+_MATH_WELL = ("math.prod",)
+
+
+class PythonFunction(Rule):
+    """A function of Python needs the value of a tensor.
+
+    What:
+        `max`, `min`, `sorted`, `any`, `all` or a function of `math` is given a tensor, or a dimension that varies.
+
+    Why:
+        Python compares or converts the values at once; in a trace they do not exist yet and the export fails. `int`,
+        `float`, `abs`, `len`, `math.prod` and `sum` of a list are converted well.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                scale = max(y.abs().max(), paddle.to_tensor(1.0))  # <- here
+                return y / scale
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                scale = paddle.maximum(y.abs().max(), paddle.to_tensor(1.0))
+                return y / scale
+
+    Source:
+        Measured on Paddle 3.3.1: "bool(Tensor) is not supported in static graph mode".
+    """
+
+    code = "EX114"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet:
+                continue
+            space, _, name = fact.name.rpartition(".")
+            if space == "builtins" and name in _COMPARING and _compares(fact.arguments):
+                message = f"`{name}` of Python compares values that do not exist while the model is traced"
+                yield self.at(fact.site, message, f"use {_COMPARING[name]}")
+            elif space == "builtins" and name in _TRUTH and _compares(fact.arguments):
+                message = f"`{name}` of Python asks tensors for their truth while the model is traced"
+                yield self.at(fact.site, message, f"use {_TRUTH[name]}")
+            elif space == "math" and fact.name not in _MATH_WELL and any(only_tensor(each) for each in fact.arguments):
+                message = f"`{fact.name}` needs a number; while the model is traced there is only a tensor"
+                yield self.at(fact.site, message, f"use paddle.{name} of `paddle.to_tensor(...)`, or of the tensor")
+
+
+def _compares(arguments: tuple[Value, ...]) -> bool:
+    if len(arguments) == 1 and isinstance(arguments[0], Sequence):
+        return any(only_tensor(each) for each in options(element(arguments[0])))
+    return len(arguments) > 1 and any(only_tensor(each) for each in arguments)
+
+
+plugin: Rule = PythonFunction()

@@ -1,0 +1,77 @@
+"""EX125: a tensor indexes or multiplies something of Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called, Indexed, Operated
+from exporter.check.paper.values import Mapping, Sequence, only_tensor
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+
+class TensorAsIndex(Rule):
+    """A tensor indexes or multiplies something of Python's.
+
+    What:
+        A list, tuple, dict, LayerList or LayerDict is indexed by a tensor (also by `int(tensor)`) or by a dimension
+        that varies, or a list is multiplied by one.
+
+    Why:
+        Python needs a number at once, and while the model is traced there is none: the export fails; with `dict.get`
+        the default is exported, and nothing warns.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def __init__(self):
+                super().__init__()
+                self.experts = paddle.nn.LayerList([paddle.nn.Linear(8, 4) for _ in range(3)])
+
+            def forward(self, x):
+                best = int(paddle.argmax(x.sum(axis=0)))
+                return self.experts[best](x)  # <- here
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def __init__(self):
+                super().__init__()
+                self.experts = paddle.nn.LayerList([paddle.nn.Linear(8, 4) for _ in range(3)])
+
+            def forward(self, x):
+                every = paddle.stack([expert(x) for expert in self.experts])
+                return paddle.index_select(every, paddle.argmax(x.sum(axis=0)).reshape([1]), axis=0)
+
+    Source:
+        Measured on Paddle 3.3.1: "list indices must be integers or slices, not paddle.base.libpaddle.pir.Value".
+    """
+
+    code = "EX125"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        cure = "stack the parts and use paddle.index_select, or paddle.where"
+        for fact in module.facts:
+            if not fact.site.forward:
+                continue
+            if (
+                isinstance(fact, Indexed)
+                and isinstance(fact.container, (Sequence, Mapping))
+                and only_tensor(fact.index)
+            ):
+                grown = isinstance(fact.container, Sequence) and fact.container.grown_in_branch
+                if not grown:  # such a list is an array of the program, which takes a tensor
+                    yield self.at(fact.site, "a tensor indexes a container of Python's: the export fails", cure)
+            elif isinstance(fact, Operated) and fact.operator == "Mult":
+                pair = (fact.left, fact.right)
+                if any(isinstance(each, Sequence) for each in pair) and any(only_tensor(each) for each in pair):
+                    message = "a list is multiplied by a tensor: its length must be known while the model is traced"
+                    yield self.at(fact.site, message, "use paddle.full([n], value) or tile")
+            elif isinstance(fact, Called) and fact.name == "dict.get" and any(map(only_tensor, fact.arguments[:1])):
+                yield self.at(fact.site, "a dict is asked for a tensor: the program always takes the default", cure)
+
+
+plugin: Rule = TensorAsIndex()

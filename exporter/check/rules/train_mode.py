@@ -1,0 +1,65 @@
+"""EX129: a layer is put into training mode in `forward`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called
+from exporter.check.paper.values import Const
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+
+class TrainMode(Rule):
+    """A layer is put into training mode in `forward`.
+
+    What:
+        `forward` calls `.train()` on a layer, or a functional batch norm with `training=True`.
+
+    Why:
+        A batch norm in training mode changes its statistics at each call; the program does not. Eager and exported
+        model drift apart with every call. Nothing warns.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def __init__(self):
+                super().__init__()
+                self.bn = paddle.nn.BatchNorm1D(8)
+
+            def forward(self, x):
+                self.bn.train()  # <- here
+                return self.bn(x)
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def __init__(self):
+                super().__init__()
+                self.bn = paddle.nn.BatchNorm1D(8)
+
+            def forward(self, x):
+                return self.bn(x)
+
+    Source:
+        Measured on Paddle 3.3.1.
+    """
+
+    code = "EX129"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Called) or not fact.site.forward:
+                continue
+            if fact.name == "Layer.train" and fact.owner is not None:
+                message = "a layer is put into training mode in forward: its statistics move at each eager call"
+                yield self.at(fact.site, message, "leave the mode to the caller")
+            elif fact.name.endswith("functional.batch_norm") and fact.keywords.get("training") == Const(True):
+                message = "batch norm with training=True: its statistics move at each eager call"
+                yield self.at(fact.site, message, "pass training=self.training")
+
+
+plugin: Rule = TrainMode()

@@ -1,0 +1,69 @@
+"""EX115: Python walks along a dimension that varies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Iterated
+from exporter.check.paper.values import Extent, Sequence, Tensor, Value, only_tensor
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic, Severity
+
+#: A plain `for` is converted to a loop of the program.
+_CONVERTED = ("for",)
+
+
+class WalkDynamic(Rule):
+    """Python walks along a dimension that varies.
+
+    What:
+        A comprehension, `list`, `tuple`, `sum`, `zip`, `enumerate`, `map`, `*` or unpacking goes through the rows of a
+        tensor whose first dimension varies from call to call, or through `range` of such a dimension.
+
+    Why:
+        Python asks for one row after the other and is never told that there are no more: the export does not end, or it
+        fails. A plain `for` statement over the tensor, or over `range(x.shape[0])`, is converted and works.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                return paddle.stack([row / row.sum() for row in y])  # <- here
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                return y / y.sum(axis=-1, keepdim=True)
+
+    Source:
+        Measured on Paddle 3.3.1: no end after 60 s.
+    """
+
+    code = "EX115"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        for fact in module.facts:
+            if not isinstance(fact, Iterated) or not fact.site.forward:
+                continue
+            if fact.form == "unpack" and not (isinstance(fact.value, Tensor) and fact.value.closed):
+                continue  # most likely a call with several results that nothing is known of
+            if _varies(fact.value) and fact.form not in _CONVERTED:
+                message = f"Python walks along a dimension that varies ({fact.form}): the export fails or never ends"
+                cure = "compute on the whole tensor, or use a plain `for` statement over it"
+                severity = Severity.WARNING if fact.form == "unpack" else None  # eager would fail too, mostly
+                yield self.at(fact.site, message, cure, severity)
+
+
+def _varies(value: Value) -> bool:
+    if isinstance(value, Tensor):
+        return value.size(0) is Extent.DYNAMIC and not value.guessed
+    return isinstance(value, Sequence) and value.kind == "range" and any(only_tensor(each) for each in value.items)
+
+
+plugin: Rule = WalkDynamic()
