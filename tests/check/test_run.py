@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from exporter.check.run import check, examine
+from exporter.diagnostics import Severity
 from exporter.errors import UsageError
 
 HEADER = "import random\nimport paddle\nimport paddle.nn as nn\n"
@@ -176,4 +177,4 @@ STATE = "class Net(nn.Layer):\n    def __init__(self):\n        super().__init__
 )
 def test_state_is_what_the_next_call_can_see(tmp_path: Path, body: str, codes: list[str]) -> None:
     file = write(tmp_path, HEADER + STATE + "    def forward(self, x):\n" + body)
-    assert [each.code for each in check([file])] == codes
+    assert [each.code for each in check([file]) if each.severity is Severity.ERROR] == codes

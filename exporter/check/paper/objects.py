@@ -181,6 +181,8 @@ class Objects(Expressions):
             return Method(owner, name)
         if name == "__class__":
             return Class(owner.cls)
+        if owner.lasting:
+            self.note_read((id(owner.attributes), name))
         return UNKNOWN
 
     def _bound(self, owner: Value, cls: ClassInfo, method: ast.FunctionDef, node: ast.AST) -> Value:
