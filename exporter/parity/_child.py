@@ -13,6 +13,7 @@ from exporter.errors import ModelError
 from exporter.parity.cases import Case, plan_cases
 from exporter.parity.compare import compare_case
 from exporter.parity.golden import read_case
+from exporter.parity.margin import find_scores
 from exporter.parity.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.parity.oracle import Oracle, Truth, make_oracle
 from exporter.parity.values import Rows, draw
@@ -66,6 +67,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
                     hint="the dims or values of the spec promise what forward cannot take",
                 ) from refusal
             left_out[case.name] = f"eager refuses it: {refusal}"
+    _note_scores(recorded)
     left_out.update(_untelling(recorded, spec.budget))
     telling = [one for one in recorded if one.case.name not in left_out]
     doing("writing goldens")
@@ -82,6 +84,14 @@ def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array]) -> _Recor
     tensors.update({f"{case.name}/truth/{name}": truths[name].value for name in eager if not outputs[name]["exact"]})
     facts = {"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs}
     return _Recorded(case, facts, tensors)
+
+
+def _note_scores(recorded: list[_Recorded]) -> None:
+    """Say of each integer output whose argmax it is, where it is one in every case."""
+    eagers = [{name: one.tensors[f"{one.case.name}/eager/{name}"] for name in one.facts["outputs"]} for one in recorded]
+    for name, (score, axis) in find_scores(eagers).items():
+        for one in recorded:
+            one.facts["outputs"][name]["scores"] = {"output": score, "axis": axis}
 
 
 def _untelling(recorded: list[_Recorded], budget: float) -> dict[str, str]:
@@ -145,6 +155,7 @@ def _describe(eager: Array, truth: Truth, unstable: str) -> dict[str, Any]:
         "e_ref_l2": truth.e_ref_l2 if all(sound) else 0.0,
         "method": truth.method,
         "gate": gate,
+        "scores": None,
     }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from exporter.parity.controls import MARGIN, indistinct, nearest
 from exporter.parity.golden import GoldenCase, GoldenOutput
+from exporter.parity.margin import unexplained
 from exporter.parity.metrics.base import Metric
 from exporter.parity.norms import FLOOR, norms, ratio
 from exporter.parity.verdict import Evidence, Outcome
@@ -33,12 +34,18 @@ def compare_case(
         elif extra:
             judged[name] = Evidence(Outcome.MISMATCH, f"outputs came that nobody promised: {', '.join(extra)}")
         else:
-            judged[name] = compare(expected, got[name], budget, others[name])
+            judged[name] = compare(expected, got[name], budget, others[name], case.outputs)
     return judged
 
 
-def compare(expected: GoldenOutput, got: Array, budget: float, all_cases: list[GoldenOutput]) -> Evidence:
-    """Judge one output of one case against its golden."""
+def compare(
+    expected: GoldenOutput,
+    got: Array,
+    budget: float,
+    all_cases: list[GoldenOutput],
+    beside: Mapping[str, GoldenOutput],
+) -> Evidence:
+    """Judge one output of one case against its golden; `beside` holds the goldens of the case's other outputs."""
     if got.dtype.name != expected.dtype:
         return Evidence(Outcome.MISMATCH, f"dtype is {got.dtype.name}, eager's is {expected.dtype}")
     if got.shape != expected.shape:
@@ -50,26 +57,20 @@ def compare(expected: GoldenOutput, got: Array, budget: float, all_cases: list[G
     candidate = got if expected.index is None else got.ravel()[expected.index]
     if not np.isfinite(candidate).all() or not np.isfinite(norms(got)[1] if not expected.exact else 0.0):
         return Evidence(Outcome.MISMATCH, "holds NaN or infinity where eager is finite", elements=got.size)
-    return _values(expected, candidate, got, budget, all_cases)
-
-
-def _values(
-    expected: GoldenOutput, candidate: Array, whole: Array, budget: float, all_cases: list[GoldenOutput]
-) -> Evidence:
     bits = candidate.tobytes() == np.ascontiguousarray(expected.eager).tobytes()
     metrics = {name: metric(expected.eager, candidate) for name, metric in METRICS.all()}
     if expected.exact:
-        outcome, reason = _judge_exact(expected, candidate, all_cases)
+        outcome, reason = _judge_exact(expected, unexplained(expected, candidate, beside, budget), all_cases)
     else:
-        metrics["error_ratio"] = worst = _error_ratio(expected, candidate, whole)
+        metrics["error_ratio"] = worst = _error_ratio(expected, candidate, got)
         outcome, reason = _judge_float(expected, worst, budget, all_cases)
-    return Evidence(outcome, reason, elements=whole.size, bit_equal=bits, metrics=metrics)
+    return Evidence(outcome, reason, elements=got.size, bit_equal=bits, metrics=metrics)
 
 
-def _judge_exact(expected: GoldenOutput, candidate: Array, all_cases: list[GoldenOutput]) -> tuple[Outcome, str]:
-    wrong = int((candidate != expected.eager).sum())
+def _judge_exact(expected: GoldenOutput, wrong: int, all_cases: list[GoldenOutput]) -> tuple[Outcome, str]:
     if wrong:
-        return Outcome.MISMATCH, f"{wrong} of {candidate.size} elements differ; this dtype allows none"
+        excuse = "no near tie of the scores explains them" if expected.scores else "this dtype allows none"
+        return Outcome.MISMATCH, f"{wrong} of {expected.eager.size} elements differ; {excuse}"
     if impostor := indistinct([one.eager for one in all_cases]):
         return Outcome.VACUOUS, f"{impostor} would have passed in every case"
     return Outcome.MATCH, ""

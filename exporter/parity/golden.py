@@ -18,9 +18,11 @@ from exporter.tensors import Array, TensorMap
 
 @dataclass(frozen=True)
 class GoldenOutput:
-    """One output of one case. `eager` and `truth` are whole, or the elements at `index` of the flattened output.
+    """One output of one case.
 
-    `seed` is that of the case's values: cases of one seed are related. `scale` is (largest absolute value, rms) of the whole truth; `e_ref` eager's relative error in the same two norms.
+    `eager` and `truth` are whole, or the elements at `index` of the flattened output. `scale` is (largest absolute
+    value, rms) of the whole truth, `e_ref` eager's relative error in the same two norms. `seed` is that of the case's
+    values: cases of one seed are related. `scores` names the float output and the axis whose argmax an integer is.
     """
 
     name: str
@@ -34,6 +36,7 @@ class GoldenOutput:
     method: str
     gate: str
     seed: int
+    scores: tuple[str, int] | None
 
     @property
     def exact(self) -> bool:
@@ -94,5 +97,6 @@ def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
             method=about["method"],
             gate=about["gate"],
             seed=described["seed"],
+            scores=(about["scores"]["output"], about["scores"]["axis"]) if about.get("scores") else None,
         )
     return GoldenCase(case, described["dims"], outputs, case)

@@ -53,8 +53,8 @@ def _at(scores: Array, index: Array, axis: int) -> Array:
 
 
 def _is_argmax(labels: Array, scores: Array, axis: int) -> bool:
-    reduced = scores.shape[:axis] + scores.shape[axis + 1 :]
-    kept = scores.shape[:axis] + (1,) + scores.shape[axis + 1 :]
+    reduced = (*scores.shape[:axis], *scores.shape[axis + 1 :])
+    kept = (*scores.shape[:axis], 1, *scores.shape[axis + 1 :])
     if scores.shape[axis] < 2 or labels.shape not in (reduced, kept) or not np.isfinite(scores).all():
         return False
     return bool(np.array_equal(labels.reshape(reduced), scores.argmax(axis)))
