@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -199,6 +199,11 @@ class Project:
         while len(self._modules) > 1 and self._lines() > _MOST_LINES_KEPT:
             self._modules.popitem(last=False)
         return module
+
+    def lines(self, shown: str) -> Sequence[str]:
+        """The source lines of a file, by the path that findings show; none of a file that cannot be read."""
+        module = self.read(Path(shown), shown)
+        return module.lines if isinstance(module, ParsedModule) else ()
 
     def forget_globals(self) -> None:
         """Forget what top-level names stand for; they are looked up anew."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from exporter.check import suppressions
 from exporter.check.module import ParsedModule, Project
 from exporter.check.paper.run_model import run_module
 from exporter.check.rules.base import Rule
+from exporter.check.settings import Settings
 from exporter.check.targets import Target, resolve
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import UsageError
@@ -19,6 +21,7 @@ OWN_CODES = {
     "EX001": "a file could not be read or parsed, so nothing of it was checked",
     "EX002": "no layer was found, so nothing was checked",
     "EX003": "a model is too large to be followed to its end",
+    "EX004": "an `# exporter: ignore[...]` comment is without a code or a reason, or ignores nothing",
 }
 
 
@@ -40,35 +43,42 @@ def rules() -> dict[str, Rule]:
 
 def check(targets: Sequence[str], *, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
     """Check files, folders, `module:Class` references and specs; see :func:`examine`."""
-    return examine(targets, select=select, ignore=ignore).findings
+    return examine(targets, Settings(tuple(select), tuple(ignore))).findings
 
 
-def examine(targets: Sequence[str], *, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Examination:
+def examine(targets: Sequence[str], settings: Settings | None = None) -> Examination:
     """Check the targets without running any of their code.
-
-    `select` and `ignore` are codes or beginnings of codes (`EX1`); nothing selected means everything.
 
     Raises:
         UsageError: a target does not exist, or a code is none of ours.
     """
-    chosen = _chosen(select, ignore)
-    project, findings, layers = Project(), list[Diagnostic](), 0
-    places = resolve(targets)
-    for place in places:
+    settings = settings or Settings()
+    every = rules()
+    _known((*settings.select, *settings.ignore, *settings.severity), every)
+    chosen = [rule for code, rule in every.items() if settings.wants(code)]
+    project, findings, layers, files = Project(), list[Diagnostic](), 0, dict[str, None]()
+    for place in resolve(targets):
         module = project.read(place.path)
         if isinstance(module, Diagnostic):
+            files[module.location.path] = None
             findings.append(module)
             continue
+        files[module.shown] = None
         layers += _examine(module, place, chosen, findings)
     if not layers and not findings:
         cure = "name the file or class of a paddle.nn.Layer; a check of nothing is no check"
         where = Location(targets[0] if len(targets) == 1 else ".")
         findings.append(Diagnostic("EX002", Severity.WARNING, where, "no layer was found, nothing was checked", cure))
-    findings = [each for each in findings if each.code in chosen or each.code in OWN_CODES]
-    return Examination(_sorted(findings), len({place.path for place in places}), layers)
+    kept = suppressions.apply(_sorted(findings), tuple(files), project.lines)
+    shown = [
+        replace(each, severity=settings.severity.get(each.code, each.severity))
+        for each in kept
+        if settings.wants(each.code)
+    ]
+    return Examination(_sorted(shown), len(files), layers)
 
 
-def _examine(module: ParsedModule, place: Target, chosen: dict[str, Rule], findings: list[Diagnostic]) -> int:
+def _examine(module: ParsedModule, place: Target, chosen: Sequence[Rule], findings: list[Diagnostic]) -> int:
     name = place.name.rpartition(".")[2] if place.name else ""
     if name and name not in module.bound:
         close = difflib.get_close_matches(name, module.bound, n=1)
@@ -76,7 +86,7 @@ def _examine(module: ParsedModule, place: Target, chosen: dict[str, Rule], findi
         raise UsageError(f"{module.shown} has no '{name}'", where=place.name, hint=hint)
     found = run_module(module, name, place.inputs, place.named)
     module.facts = tuple(found.facts)
-    for rule in chosen.values():
+    for rule in chosen:
         findings += rule.check(module)
     module.facts = ()
     if found.unfinished:
@@ -86,19 +96,13 @@ def _examine(module: ParsedModule, place: Target, chosen: dict[str, Rule], findi
     return found.layers
 
 
-def _chosen(select: Sequence[str], ignore: Sequence[str]) -> dict[str, Rule]:
-    every = rules()
-    for code in (*select, *ignore):
-        if not any(each.startswith(code) for each in (*every, *OWN_CODES)):
-            close = difflib.get_close_matches(code, (*every, *OWN_CODES), n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(every)}"
+def _known(codes: Sequence[str], every: Mapping[str, Rule]) -> None:
+    known = (*OWN_CODES, *every)
+    for code in codes:
+        if not any(each.startswith(code) for each in known):
+            close = difflib.get_close_matches(code, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
             raise UsageError(f"no rule has the code '{code}'", hint=hint)
-    wanted = tuple(select) or ("EX",)
-    return {
-        code: rule
-        for code, rule in every.items()
-        if code.startswith(wanted) and not code.startswith(tuple(ignore) or ("-",))
-    }
 
 
 def _sorted(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from exporter.cli import _options
+from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
 
-def check(
+def check(  # noqa: PLR0913 - an option is a parameter
     targets: Annotated[list[str], typer.Argument(help="Files, folders, module:Class, specs.", metavar="TARGET...")],
     select: Annotated[list[str] | None, typer.Option("--select", help="Only these codes (EX101, or EX1).")] = None,
     ignore: Annotated[list[str] | None, typer.Option("--ignore", help="Not these codes.")] = None,
-    form: Annotated[str, typer.Option("--format", help="text, json, …", metavar="FORM")] = "text",
+    base: Annotated[str | None, typer.Option("--diff", help="Only lines changed since this commit.")] = None,
+    form: Annotated[str, typer.Option("--format", help="text, json, github, sarif or junit.")] = "text",
     as_json: _options.Json = False,
     debug: _options.Debug = False,
 ) -> ExitCode:
     """Find what cannot be exported, or would be exported wrong. The code is read, never run."""
     del debug  # the funnel looks for it
+    from exporter.check.changed import only_changed
     from exporter.check.run import examine
+    from exporter.check.settings import of_project
     from exporter.diagnostics import Severity
     from exporter.registry import Registry
     from exporter.report.findings.base import Form
 
     forms: Registry[Form] = Registry("exporter.report.findings", "format")
     render = forms["json" if as_json else form]
-    examination = examine(targets, select=_codes(select), ignore=_codes(ignore))
+    settings = of_project(Path.cwd()).over(_codes(select), _codes(ignore))
+    examination = examine(targets, settings)
+    if base is not None:
+        examination = replace(examination, findings=only_changed(examination.findings, base))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
     wrong = any(each.severity is Severity.ERROR for each in examination.findings)
     return ExitCode.REFUSED if wrong else ExitCode.PASSED
@@ -38,4 +47,4 @@ def _codes(given: list[str] | None) -> list[str]:
     return [code.strip() for each in given or () for code in each.split(",") if code.strip()]
 
 
-plugin = check
+plugin: Verb = check

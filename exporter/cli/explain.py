@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from exporter.cli import _options
+from exporter.cli._run import Verb
 from exporter.errors import ExitCode, UsageError
 
 
@@ -40,4 +41,4 @@ def explain(
     return ExitCode.PASSED
 
 
-plugin = explain
+plugin: Verb = explain

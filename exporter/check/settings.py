@@ -1,0 +1,88 @@
+"""What a project wants of `check`: the table `[tool.exporter.check]` of its pyproject.toml.
+
+[tool.exporter.check]
+select = ["EX1"]                  # codes or beginnings of codes; everything if left out
+ignore = ["EX130"]
+severity = { EX107 = "warning" }  # error, warning or info
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from exporter.diagnostics import Severity
+from exporter.errors import UsageError
+
+_KEYS = ("select", "ignore", "severity")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which rules speak, and how loudly. Codes may be beginnings of codes (`EX1`); no `select` means every rule."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+
+    def wants(self, code: str) -> bool:
+        """Whether findings of a code are shown."""
+        return code.startswith(self.select or ("EX",)) and not (self.ignore and code.startswith(self.ignore))
+
+    def over(self, select: Sequence[str], ignore: Sequence[str]) -> Settings:
+        """These settings with those of a command line: its `select` takes the place of this one, its `ignore` adds."""
+        return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
+
+
+def of_project(folder: Path) -> Settings:
+    """The settings in the nearest pyproject.toml of a folder or above; the defaults if there is none.
+
+    Raises:
+        UsageError: the file is not TOML, or the table holds a key or value that is none of ours.
+    """
+    for place in (folder, *folder.parents):
+        file = place / "pyproject.toml"
+        if file.is_file():
+            return _from_file(file)
+    return Settings()
+
+
+def _from_file(file: Path) -> Settings:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("exporter", {}).get("check", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"not valid TOML: {error}", where=str(file), hint="mend the file") from error
+    where = f"{file}: tool.exporter.check"
+    for key in table:
+        if key not in _KEYS:
+            close = difflib.get_close_matches(key, _KEYS, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(_KEYS)}"
+            raise UsageError(f"unknown key '{key}'", where=where, hint=hint)
+    return Settings(
+        _codes(table, "select", where), _codes(table, "ignore", where), _severity(table.get("severity", {}), where)
+    )
+
+
+def _codes(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise UsageError(f"'{key}' is not a list of codes", where=where, hint=f'write {key} = ["EX101"]')
+    return tuple(value)
+
+
+def _severity(value: Any, where: str) -> dict[str, Severity]:
+    if not isinstance(value, dict):
+        raise UsageError("'severity' is not a table", where=where, hint='write severity = { EX107 = "warning" }')
+    known = {each.value: each for each in Severity}
+    for code, name in value.items():
+        if name not in known:
+            raise UsageError(f"'{name}' is no severity of {code}", where=where, hint=f"one of: {', '.join(known)}")
+    return {code: known[name] for code, name in value.items()}
