@@ -23,6 +23,10 @@ def conclude(product: Product, *, as_json: bool) -> ExitCode:
         _print_json(_summary(product))
     else:
         _print_findings(product)
+        if product.trained:
+            run = product.trained
+            epoch = f"epoch {run.epoch} of {run.epochs}"
+            sys.stdout.write(f"{run.recipe}: {run.metric} {run.value:.4f} on the held-out data ({epoch})\n")
         if product.report:
             _print_report(product.report)
         if product.bundle:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,13 +119,23 @@ def _lower(name: str, request: Json, setting: Setting) -> Json:
         )
     except ChildFailed as error:
         raise type(error)(
-            f"{name}: {error.what}", where=error.where, hint=error.hint or _LAST_WORDS, details=error.details
+            f"{name}: {error.what}{_last_words(error.details)}",
+            where=error.where,
+            hint=error.hint or "leave this format out, or write that part of forward with other operators",
+            details=error.details,
         ) from error
     except ModelError as error:
         raise ModelError(f"{name}: {error.what}", where=error.where, hint=error.hint) from error
 
 
-_LAST_WORDS = "run with --debug for what the child said last; `exporter check` may name the construct"
+def _last_words(log: str) -> str:
+    """What a library said before it took the process down: the last line of its own, not of the crash report's."""
+    own, _, _ = log.partition("Fatal Python error")
+    lines = [line.strip() for line in own.splitlines() if line.strip() and "Warning" not in line]
+    telling = [
+        line for line in lines if re.search(r"error|fail|unsupported|not support|terminate|what\(\)|assert", line, re.I)
+    ]
+    return f"; it said: {(telling or lines)[-1][:300]}" if lines else ""
 
 
 def _same_parameters(traced: list[Json], model: str) -> None:

@@ -16,14 +16,18 @@ from exporter.parity.golden import read_case
 from exporter.parity.margin import find_scores
 from exporter.parity.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.parity.oracle import Oracle, Truth, make_oracle
-from exporter.parity.values import Rows, draw
+from exporter.parity.reached import Reached
+from exporter.parity.values import Rows, draw, trials
 from exporter.parity.verdict import Outcome
+from exporter.references import short
 from exporter.spec.model import Spec
 from exporter.tensors import Array, save
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import bind_inputs
 from exporter.workers import doing
 
+#: How many variations of the first case are tried where lines or branches are left unreached.
+TRIALS = 60
 #: Elements kept of an output that is too large to keep whole.
 SAMPLE = 65_536
 
@@ -55,10 +59,12 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     rows, cases = _rows(spec), plan_cases(spec)
     recorded: list[_Recorded] = []
     left_out: dict[str, str] = {}
+    reached = Reached(layer)
     for number, case in enumerate(cases, start=1):
         doing(f"recording case {case.name}", case=case.name, number=number, of=len(cases))
         try:
-            recorded.append(_record_case(oracle, case, draw(spec, case, rows)))
+            with reached.watching():
+                recorded.append(_record_case(oracle, case, draw(spec, case, rows)))
         except EngineRefused as refusal:
             if not case.kind:
                 raise ModelError(
@@ -67,13 +73,19 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
                     hint="the dims or values of the spec promise what forward cannot take",
                 ) from refusal
             left_out[case.name] = f"eager refuses it: {refusal}"
+    recorded += (found := _search(oracle, reached, spec, recorded[0]))
     _note_scores(recorded)
     left_out.update(_untelling(recorded, spec.budget))
     telling = [one for one in recorded if one.case.name not in left_out]
     doing("writing goldens")
     kept = {key: value for one in telling for key, value in one.tensors.items()}
     save(Path(request["into"]), _bounded(kept, spec.golden_mb, spec.seed))
-    return {"cases": [one.facts for one in telling], "left_out": left_out, "notes": _batch_note(recorded)}
+    return {
+        "cases": [one.facts for one in telling],
+        "left_out": left_out,
+        "notes": [*_batch_note(recorded), *_unreached_notes(reached)],
+        "found": [one.case.name for one in found],
+    }
 
 
 def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array]) -> _Recorded:
@@ -84,6 +96,31 @@ def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array]) -> _Recor
     tensors.update({f"{case.name}/truth/{name}": truths[name].value for name in eager if not outputs[name]["exact"]})
     facts = {"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs}
     return _Recorded(case, facts, tensors)
+
+
+def _search(oracle: Oracle, reached: Reached, spec: Spec, first: _Recorded) -> list[_Recorded]:
+    """Look for inputs that reach what no case has; each that does becomes a case. Counted, so that it repeats."""
+    found: list[_Recorded] = []
+    missing = reached.unreached()
+    inputs = {name: first.tensors[f"{first.case.name}/input/{name}"] for name in spec.inputs}
+    for case, varied in trials(spec, first.case, inputs, TRIALS):
+        if not missing:
+            break
+        doing(f"searching for unreached lines: {case.name}")
+        try:
+            with reached.watching():
+                oracle.try_out(varied)
+            left = reached.unreached()
+            if len(left) < len(missing):
+                found.append(_record_case(oracle, case, varied))
+        except EngineRefused:  # the trial is outside what forward takes
+            left = reached.unreached()
+        missing = left
+    return found
+
+
+def _unreached_notes(reached: Reached) -> list[str]:
+    return [f"{short(Path(path))}:{line}: {what}, so nothing proves it" for path, line, what in reached.unreached()]
 
 
 def _note_scores(recorded: list[_Recorded]) -> None:

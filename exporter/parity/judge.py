@@ -39,26 +39,12 @@ class Subject:
 
 def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequence[str] = ()) -> Report:
     """Plan the claims, gather the evidence, waive what is waived today."""
-    content, spec = subject.content, subject.spec
-    artifacts = {name: artifact_from_json(one) for name, one in content["variants"].items()}
-    outputs = [one["name"] for one in content["outputs"]]
+    content, spec, bench = subject.content, subject.spec, bench_of(subject)
+    artifacts = bench.artifacts
     proven = [artifacts[run.variant] for run in runs if run.format != "source"] if content["parameters"] else []
-    recorded = read_goldens(subject.golden, content["cases"])
-    cases = (*recorded, recorded[0].again())
-    planned = claims(runs, [case.name for case in cases], outputs)
+    planned = claims(runs, [case.name for case in bench.cases], bench.outputs)
     planned |= {parameters.claim(artifact) for artifact in proven}
     evidence = {parameters.claim(artifact): _stored(subject, artifact) for artifact in proven}
-    bench = Bench(
-        folder=subject.folder,
-        golden=subject.golden,
-        cases=cases,
-        artifacts=artifacts,
-        outputs=tuple(outputs),
-        inputs=tuple(spec.inputs),
-        source=_source(subject, outputs),
-        device=subject.device,
-        budget=spec.budget,
-    )
     evidence.update(gather(bench, runs, setting))
     verdict = Verdict(planned, evidence)
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
@@ -72,6 +58,28 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         waivers=tuple(one.model_dump(mode="json") for one in spec.waivers),
         digest=content.get("digest", ""),
         methods=tuple(sorted(methods)),
+    )
+
+
+def bench_of(subject: Subject) -> Bench:
+    """Where the evidence on a subject comes from.
+
+    Raises:
+        BundleError: the goldens are not whole.
+    """
+    content, spec = subject.content, subject.spec
+    outputs = [one["name"] for one in content["outputs"]]
+    recorded = read_goldens(subject.golden, content["cases"])
+    return Bench(
+        folder=subject.folder,
+        golden=subject.golden,
+        cases=(*recorded, recorded[0].again()),
+        artifacts={name: artifact_from_json(one) for name, one in content["variants"].items()},
+        outputs=tuple(outputs),
+        inputs=tuple(spec.inputs),
+        source=_source(subject, outputs),
+        device=subject.device,
+        budget=spec.budget,
     )
 
 

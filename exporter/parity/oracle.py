@@ -83,6 +83,10 @@ class Oracle:
             truths[name] = self._spread(runs) if exact is None else _against(exact[name], runs, self.ways[0].name)
         return eager, truths, gate
 
+    def try_out(self, inputs: TensorMap) -> None:
+        """Run eager alone, for the sake of the lines that it reaches; raises as :meth:`ask`."""
+        self._run(self.eager, inputs)
+
     def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
         with border():
             return named_arrays(call_layer(layer, self.order, inputs), self.outputs)

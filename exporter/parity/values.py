@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +84,32 @@ def _rows_of_file(path: Path, shape: tuple[int, ...], generator: np.random.Gener
         )
     start = int(generator.integers(0, values.shape[0] - shape[0] + 1))
     return values[start : start + shape[0]]
+
+
+def trials(spec: Spec, first: Case, inputs: dict[str, Array], count: int) -> Iterator[tuple[Case, dict[str, Array]]]:
+    """Variations of the first case that may reach other branches: other patterns, signs, sizes, offsets and draws."""
+    generator = np.random.default_rng([spec.seed, 1])
+    for number in range(1, count + 1):
+        scale = float(generator.choice((1.0, -1.0))) * 4.0 ** float(generator.integers(-3, 7))
+        shift = float(generator.choice((0.0, 0.0, 1.0, -1.0, 8.0, -8.0)))
+        varied = {}
+        for name, value in inputs.items():
+            if value.dtype.kind == "f":
+                pattern = _PATTERNS[int(generator.integers(len(_PATTERNS)))]
+                varied[name] = (pattern(value, generator) * scale + shift).astype(value.dtype)
+            else:
+                varied[name] = _fill(spec.inputs[name], value.shape, first.dims, generator)
+        yield Case(f"{first.name}:search-{number}", first.dims, spec.seed + 1000 + number, "search"), varied
+
+
+#: As it is; one sign; one number; every row the same; the first row large and the others not.
+_PATTERNS: tuple[Callable[[Array, np.random.Generator], Array], ...] = (
+    lambda value, _: value,
+    lambda value, _: np.abs(value),
+    lambda value, _: np.ones_like(value),
+    lambda value, generator: np.broadcast_to(generator.standard_normal(value.shape[1:]), value.shape),
+    lambda value, _: value * (np.arange(value.size).reshape(value.shape) < value.size / max(len(value), 1)),
+)
 
 
 def _changed(spec: Spec, case: Case, inputs: dict[str, Array]) -> dict[str, Array]:
