@@ -25,7 +25,7 @@ LIBRARIES = frozenset(
 _NOT_LAYERS = ("paddle.autograd.PyLayer", "paddle.autograd.LegacyPyLayer", "torch.", "abc.", "typing.", "enum.")
 
 Binding: TypeAlias = ast.stmt
-_MOST_LINES_KEPT = 60_000
+_MOST_LINES_KEPT = 20_000
 
 
 @dataclass(eq=False)
@@ -187,6 +187,10 @@ class Project:
     def __init__(self) -> None:
         self._modules: OrderedDict[Path, ParsedModule | Diagnostic] = OrderedDict()
         self._found: dict[tuple[str, Path], Path | None] = {}
+        self._kept = 0
+        self._comments: dict[str, list[tuple[int, str]]] = {}
+        #: Modules of which top-level names have been evaluated.
+        self.asked: set[ParsedModule] = set()
 
     def read(self, path: Path, shown: str | None = None) -> ParsedModule | Diagnostic:
         """Parse a file, or say why it cannot be."""
@@ -196,23 +200,24 @@ class Project:
             return self._modules[key]
         module = _parse(key, shown or _short(path), self)
         self._modules[key] = module
-        while len(self._modules) > 1 and self._lines() > _MOST_LINES_KEPT:
-            self._modules.popitem(last=False)
+        self._kept += _length(module)
+        if isinstance(module, ParsedModule):
+            said = [(number, line) for number, line in enumerate(module.lines, 1) if "exporter:" in line]
+            if said:
+                self._comments[module.shown] = said
+        while len(self._modules) > 1 and self._kept > _MOST_LINES_KEPT:
+            self._kept -= _length(self._modules.popitem(last=False)[1])
         return module
 
-    def lines(self, shown: str) -> Sequence[str]:
-        """The source lines of a file, by the path that findings show; none of a file that cannot be read."""
-        module = self.read(Path(shown), shown)
-        return module.lines if isinstance(module, ParsedModule) else ()
+    def comments(self, shown: str) -> Sequence[tuple[int, str]]:
+        """The lines of a file that speak to us, with their numbers, by the path that findings show."""
+        return self._comments.get(shown, ())
 
     def forget_globals(self) -> None:
         """Forget what top-level names stand for; they are looked up anew."""
-        for module in self._modules.values():
-            if isinstance(module, ParsedModule):
-                module.globals.clear()
-
-    def _lines(self) -> int:
-        return sum(len(one.lines) for one in self._modules.values() if isinstance(one, ParsedModule))
+        for module in self.asked:
+            module.globals.clear()
+        self.asked.clear()
 
     def find(self, name: str, importer: ParsedModule) -> ParsedModule | None:
         """The user's module of that qualified name, seen from a file that imports it; None for a library's."""
@@ -240,6 +245,10 @@ def _file_of(name: str, places: tuple[Path, ...]) -> Path | None:
             if candidate.is_file() and "site-packages" not in candidate.parts:
                 return candidate
     return None
+
+
+def _length(module: ParsedModule | Diagnostic) -> int:
+    return len(module.lines) if isinstance(module, ParsedModule) else 0
 
 
 def _short(path: Path) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 _MARK = re.compile(r"#\s*exporter:\s*ignore(?:\[(?P<codes>[^\]]*)\])?[ \t]*(?P<reason>.*)$")
 
-Lines = Callable[[str], Sequence[str]]
+Comments: TypeAlias = Callable[[str], Sequence[tuple[int, str]]]
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,13 @@ class _Mark:
     reason: str
 
 
-def apply(findings: Sequence[Diagnostic], files: Sequence[str], lines: Lines) -> tuple[Diagnostic, ...]:
+def apply(findings: Sequence[Diagnostic], files: Sequence[str], comments: Comments) -> tuple[Diagnostic, ...]:
     """The findings that no comment ignores, and what is wrong with the comments (EX004).
 
-    `lines` gives the source lines of a file by the path that findings show; `files` are those that were looked at.
+    `comments` gives the lines of a file that may hold one, with their numbers; `files` are those that were looked at.
     """
     kept: list[Diagnostic] = []
-    marks = {path: list(_marks(lines(path))) for path in {*files, *(each.location.path for each in findings)}}
+    marks = {path: list(_marks(comments(path))) for path in {*files, *(each.location.path for each in findings)}}
     used: set[tuple[str, int, str]] = set()
     for finding in findings:
         path = finding.location.path
@@ -48,10 +49,8 @@ def apply(findings: Sequence[Diagnostic], files: Sequence[str], lines: Lines) ->
     return tuple(kept)
 
 
-def _marks(lines: Sequence[str]) -> Iterator[_Mark]:
-    for number, line in enumerate(lines, 1):
-        if "exporter:" not in line:
-            continue
+def _marks(lines: Sequence[tuple[int, str]]) -> Iterator[_Mark]:
+    for number, line in lines:
         match = _MARK.search(line)
         if match:
             codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())

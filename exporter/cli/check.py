@@ -25,7 +25,6 @@ def check(  # noqa: PLR0913 - an option is a parameter
 ) -> ExitCode:
     """Find what cannot be exported, or would be exported wrong. The code is read, never run."""
     del debug  # the funnel looks for it
-    from exporter.check.changed import only_changed
     from exporter.check.run import examine
     from exporter.check.settings import of_project
     from exporter.diagnostics import Severity
@@ -37,6 +36,8 @@ def check(  # noqa: PLR0913 - an option is a parameter
     settings = of_project(Path.cwd()).over(_codes(select), _codes(ignore))
     examination = examine(targets, settings)
     if base is not None:
+        from exporter.check.changed import only_changed
+
         examination = replace(examination, findings=only_changed(examination.findings, base))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
     wrong = any(each.severity is Severity.ERROR for each in examination.findings)

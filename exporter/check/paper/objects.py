@@ -65,6 +65,7 @@ class Objects(Expressions):
         known = module.globals.get(name)
         if isinstance(known, Value):
             return known
+        module.project.asked.add(module)
         if name in module.classes:
             value: Value = Class(module.classes[name])
         elif name in module.names:

@@ -1,0 +1,59 @@
+"""How fast `check` reads: python benchmarks/check_speed.py [RUNS].
+
+100,000 lines of models in one process, against the limits of 5 s and 300 MB; and the recipe of the digits, against the
+bare imports that any such program needs.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from _compare import compare, report, run
+
+ROOT = Path(__file__).parents[1]
+LINES, SECONDS, MEGABYTES, STARTUP = 100_000, 5.0, 300.0, 1.5
+_READ = """
+import sys
+from exporter.check.run import examine
+found = examine([sys.argv[1]])
+assert found.layers >= 1000 and len(found.findings) >= 500, (found.layers, len(found.findings))
+"""
+
+
+def write_models(folder: Path) -> None:
+    """Fill a folder with the corpus, over and over, ten models a file, until it has the lines."""
+    sources = [file.read_text() for file in sorted((ROOT / "tests" / "traps" / "cases").glob("*.py"))]
+    lines = number = 0
+    while lines < LINES:
+        text = "\n\n".join(_renamed(sources[(number * 10 + at) % len(sources)], at) for at in range(10)) + "\n"
+        (folder / f"models_{number:04}.py").write_text(text)
+        lines, number = lines + text.count("\n"), number + 1
+
+
+def _renamed(source: str, at: int) -> str:
+    for name in ("Net", "make", "SPECS", "inputs"):
+        source = source.replace(f"class {name}", f"class {name}{at}").replace(f"{name}()", f"{name}{at}()")
+        source = source.replace(f"{name} =", f"{name}{at} =")
+    return source
+
+
+def main() -> int:
+    """Measure; exit 1 if a limit is exceeded."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    with tempfile.TemporaryDirectory() as folder:
+        write_models(Path(folder))
+        measured = [run([sys.executable, "-c", _READ, folder], memory=True) for _ in range(runs)]
+    seconds, megabytes = (statistics.median(getattr(one, name) for one in measured) for name in ("seconds", "megabytes"))
+    fast = seconds <= SECONDS and megabytes <= MEGABYTES
+    print(f"{LINES} lines: {seconds:.2f} s (limit {SECONDS}), {megabytes:.0f} MB (limit {MEGABYTES:.0f})")
+    exporter = str(Path(sys.executable).with_name("exporter"))
+    bare = [sys.executable, "-c", "import typer, rich.console, ast"]
+    ours, theirs = compare([exporter, "check", str(ROOT / "recipes" / "digits.py")], bare, runs * 3)
+    return 0 if report("check recipes/digits.py", ours, theirs, STARTUP) and fast else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
