@@ -1,0 +1,1 @@
+"""Where a fault came in: the stage, and the first sublayer whose output leaves the budget."""
