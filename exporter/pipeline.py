@@ -23,7 +23,7 @@ from exporter.errors import EnvironmentLacks
 from exporter.files import write_bytes
 from exporter.lower._convert import convert_all
 from exporter.parity.judge import Subject, judge
-from exporter.parity.plan import Run, plan_runs
+from exporter.parity.plan import Run, plan_runs, plan_some
 from exporter.parity.record import record
 from exporter.parity.report import Report
 from exporter.registry import Registry
@@ -121,7 +121,10 @@ def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
 def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: str | None = None) -> Report:
     """Judge a bundle's artifacts anew: by its goldens, and where the model's code is at hand by eager itself.
 
+    `engines` narrows it to what those can run.
+
     Raises:
+        UsageError: an engine is unknown, or has nothing here to run.
         BundleError: the bundle is damaged.
         EnvironmentLacks: it holds no goldens and the code to make them is not here, or the device is not.
     """
@@ -132,7 +135,7 @@ def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: 
     device = require_device(device or spec.device, engines or spec.engines, setting.limits)
     source, notes = source_at_hand(content["provenance"], spec)
     variants = [(one.format, one.precision) for one in bundle.manifest.variants.values()]
-    runs = plan_runs(tuple(engines) or spec.engines, variants, with_source=source and not engines)
+    runs = plan_some(engines, variants, source) if engines else plan_runs(spec.engines, variants, source)
     checkpoint = find_checkpoint(spec) if source else None
     subject = Subject(content, spec, folder, folder / GOLDEN, checkpoint, device, None)
     if content["cases"]:

@@ -59,6 +59,23 @@ def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     return tuple(runs)
 
 
+def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_source: bool) -> tuple[Run, ...]:
+    """Only what somebody asked for: each of the engines on every variant that it runs, the source among them.
+
+    Raises:
+        UsageError: an engine is unknown, or has nothing here to run.
+    """
+    here = [("source", "fp32")] * with_source + list(variants)
+    runs = []
+    for name in dict.fromkeys(engines):
+        able = [Run(*variant, name) for variant in here if variant[0] in ENGINES[name].formats]
+        if not able:
+            formats = ", ".join(ENGINES[name].formats)
+            raise UsageError(f"engine '{name}' has nothing to run here", where="--engines", hint=f"it runs: {formats}")
+        runs.extend(able)
+    return tuple(runs)
+
+
 def claims(runs: Sequence[Run], cases: Sequence[str], outputs: Sequence[str]) -> frozenset[Claim]:
     """Every output of every case of every run."""
     return frozenset(
