@@ -49,6 +49,13 @@ class Variant(_Frozen):
     weights: dict[str, Sha256]
 
 
+class Scores(_Frozen):
+    """The float output, and its axis, whose argmax an integer output is."""
+
+    output: str
+    axis: int
+
+
 class GoldenFacts(_Frozen):
     """What is said about one output of one case; see exporter/parity/golden.py."""
 
@@ -61,6 +68,7 @@ class GoldenFacts(_Frozen):
     e_ref_l2: float
     method: str
     gate: str
+    scores: Scores | None = None
 
 
 class CaseFacts(_Frozen):
@@ -94,8 +102,8 @@ class Manifest(_Frozen):
     budget: float
     variants: Annotated[dict[str, Variant], Field(min_length=1)]
     cases: tuple[CaseFacts, ...]
-    left_out: dict[str, str]
-    notes: tuple[str, ...]
+    left_out: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
     parameters: dict[str, Sha256]
     files: dict[str, FileFacts]
     spec: dict[str, Any]
