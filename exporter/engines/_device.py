@@ -18,12 +18,9 @@ def require_device(asked: str, engines: Sequence[str], limits: Limits) -> str:
         UsageError: it is none of these.
         EnvironmentLacks: a GPU is asked for, and an engine cannot use it; the hint says how to get there.
     """
-    kind, _, number = asked.partition(":")
-    if kind not in ("auto", "cpu", "gpu") or (number and (kind != "gpu" or not number.isdigit())):
-        raise UsageError(f"'{asked}' is no device", where="--device", hint="use auto, cpu, gpu or gpu:N")
-    if kind == "cpu" or (kind == "auto" and not _nvidia_here()):
+    kind, device = parse_device(asked)
+    if kind == "cpu" or (kind == "auto" and not nvidia_here()):
         return "cpu"
-    device = f"gpu:{number or 0}"
     answers = call("exporter.engines._child:probe", {"engines": list(engines), "device": device}, limits)
     for name, found in answers.items():
         if found["why_not"] and kind == "auto":
@@ -35,6 +32,18 @@ def require_device(asked: str, engines: Sequence[str], limits: Limits) -> str:
     return device
 
 
-def _nvidia_here() -> bool:
+def parse_device(asked: str) -> tuple[str, str]:
+    """Return what is asked for (`auto`, `cpu` or `gpu`), and which GPU that would be: `gpu:0` without a number.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    kind, _, number = asked.partition(":")
+    if kind not in ("auto", "cpu", "gpu") or (number and (kind != "gpu" or not number.isdigit())):
+        raise UsageError(f"'{asked}' is no device", where="--device", hint="use auto, cpu, gpu or gpu:N")
+    return kind, f"gpu:{number or 0}"
+
+
+def nvidia_here() -> bool:
     """Without the driver's device files there is no NVIDIA GPU; saves a child that would import Paddle to see it."""
     return any(Path("/dev").glob("nvidia[0-9]*"))

@@ -1,0 +1,59 @@
+"""What the machine is, as far as speed and capacity depend on it; told without an engine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from pathlib import Path
+from typing import Any
+
+#: Flags of /proc/cpuinfo that decide which kernels an engine picks. Without AVX2 engines are slow; with VNNI int8 pays;
+#: with bf16 or AMX an engine may compute in bfloat16 unless it is told not to (OpenVINO 2026.4 does).
+ABILITIES = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16")
+#: Where Linux says how much memory a container may use (cgroup version 2, then 1); `max` means no limit.
+_CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+def cpu() -> dict[str, Any]:
+    """The CPU: its model, the cores that this process may use, and which of :data:`ABILITIES` it has.
+
+    `abilities` is empty where the system does not tell (it is read from /proc/cpuinfo).
+    """
+    fields = _cpuinfo()
+    flags = set(fields.get("flags", "").split())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return {
+        "model": fields.get("model name") or platform.processor() or platform.machine(),
+        "cores": cores,
+        "abilities": [name for name in ABILITIES if name in flags],
+    }
+
+
+def memory() -> dict[str, int]:
+    """Bytes of memory: `total` that this process may use, by the machine or by its container, and `available` now."""
+    import psutil
+
+    found = psutil.virtual_memory()
+    limits = [int(text) for text in map(_text, _CGROUP) if text.isdigit()]
+    total = min(found.total, *limits) if limits else found.total
+    return {"total": total, "available": min(found.available, total)}
+
+
+def disk(folder: Path) -> dict[str, Any]:
+    """Bytes on the disk of a folder, and whether the folder may be written to."""
+    found = shutil.disk_usage(folder)
+    return {"path": str(folder), "total": found.total, "free": found.free, "writable": os.access(folder, os.W_OK)}
+
+
+def _cpuinfo() -> dict[str, str]:
+    """The fields of the first processor."""
+    lines = (line.partition(":") for line in _text(Path("/proc/cpuinfo")).split("\n\n")[0].splitlines())
+    return {name.strip(): value.strip() for name, _, value in lines}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
