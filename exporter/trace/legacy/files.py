@@ -6,13 +6,15 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from exporter.files import write_bytes
 
 #: A predictor refuses an empty parameter file, so a model without parameters gets one that nothing reads.
 _PLACEHOLDER = "no_parameters"
 
 
-def finish(model: Path, parameters: Path) -> None:
+def finish(model: Path, parameters: Path, target: Version | None = None) -> None:
     """Rewrite a `.pdmodel` in place: in the form that Paddle 2.6 reads, and with a parameter if it has none.
 
     `legacy_format` is what makes `assign_value` (every constant of paddle.to_tensor) readable before 3.0, and it

@@ -9,7 +9,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.trace.legacy import dispatch, mends, promotion
+from exporter.trace.legacy import dispatch, exact, mends, older, promotion
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower
 
@@ -60,6 +60,8 @@ def _session(target: Version | None) -> Iterator[None]:
             held = dispatch.install(patches, target, refusals.append) + mends.install(patches)
             patches.references(held)
             promotion.install(patches)
+            exact.install(patches)
+            older.install(patches, target)
             yield
     except Exception as error:
         _forget_program()

@@ -384,6 +384,16 @@ add | f32[b2,3]; f64[b2,3] | x + y
 add | f16[b2,3]; f32[b2,3] | paddle.add(x, y)
 add | f32[b2,3] | x + 1, 1 + x, x + 0.5
 add | i64[b2,3] | x + 1, x + 1.5
+add | i64[b2,3] | x + 16777217
+add | i32[b2,3] | x - 16777217
+add | f64[b2,3] | x + 0.1
+multiply | f64[b2,3] | x * 0.1
+multiply | i64[b2,3] | x * 16777217
+divide | f64[b2,3] | x / 3
+power | f64[b2,3] | x ** 0.3
+power | f64[b2,3] | 1.1 ** x
+fill_constant | i64[b2,3] | 16777217 - x
+clip | f64[b2,3] | paddle.clip(x, 0.3, 0.7)
 subtract | f32[b2,3]; f32[b2,3] | paddle.subtract(x, y), 1 - x, x - 1
 subtract | f32[b2,3]; f64[b2,3] | paddle.subtract(x, y)
 divide | f32[b2,3]; f32[b2,3] | paddle.divide(x, y), x / 3, 3 / x

@@ -19,9 +19,18 @@ from typing import Any
 
 import numpy as np
 from legacy_cases import PRELUDE, Case, Input
+from packaging.version import Version
 
 #: How a program is made: by us, by Paddle alone, or in Paddle's own new format.
 WAYS = ("ours", "stock", "pir")
+
+
+@dataclass(frozen=True)
+class How:
+    """One of WAYS, and the oldest Paddle that has to load the files."""
+
+    way: str = "ours"
+    target: Version | None = None
 
 
 @dataclass(frozen=True)
@@ -38,14 +47,14 @@ class Outcome:
         return self.stage == "done"
 
 
-def run_cases(cases: list[Case], way: str, keep: Path | None = None, batch: int = 40) -> list[Outcome]:
+def run_cases(cases: list[Case], how: How, keep: Path | None = None, batch: int = 40) -> list[Outcome]:
     """Judge all, a forked child for each batch. A child that dies costs one case; the rest of its batch goes on."""
     import paddle  # noqa: F401 - before the forks, so that each has it
 
     outcomes: list[Outcome] = []
     left = list(enumerate(cases))
     while left:
-        done = _fork(left[:batch], way, keep)
+        done = _fork(left[:batch], how, keep)
         if len(done) < len(left[:batch]):
             done.append(Outcome(left[len(done)][1].name, "crashed", detail="the process died, or had to be killed"))
         outcomes += done
@@ -55,14 +64,14 @@ def run_cases(cases: list[Case], way: str, keep: Path | None = None, batch: int 
     return outcomes
 
 
-def _fork(batch: list[tuple[int, Case]], way: str, keep: Path | None) -> list[Outcome]:
+def _fork(batch: list[tuple[int, Case]], how: How, keep: Path | None) -> list[Outcome]:
     with tempfile.TemporaryDirectory() as folder:
         answers = Path(folder, "answers")
         answers.touch()
         child = os.fork()
         if child == 0:
             try:
-                _child(batch, way, keep, Path(folder), answers)
+                _child(batch, how, keep, Path(folder), answers)
             finally:
                 os._exit(0)
         _wait(child, answers)
@@ -82,14 +91,14 @@ def _wait(child: int, answers: Path, patience: float = 60.0) -> None:
         time.sleep(0.05)
 
 
-def _child(batch: list[tuple[int, Case]], way: str, keep: Path | None, folder: Path, answers: Path) -> None:
+def _child(batch: list[tuple[int, Case]], how: How, keep: Path | None, folder: Path, answers: Path) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
     module = load_module([case for _, case in batch], folder)
     with answers.open("a") as out:
         for index, (number, case) in enumerate(batch):
-            outcome = judge(case, getattr(module, f"Case{index}"), way, folder / str(index))
+            outcome = judge(case, getattr(module, f"Case{index}"), how, folder / str(index))
             if keep is not None and outcome.passed:
                 shutil.move(folder / str(index), keep / f"{number:04}")
             else:
@@ -109,7 +118,7 @@ def load_module(cases: list[Case], folder: Path) -> Any:
     return module
 
 
-def judge(case: Case, make: Any, way: str, folder: Path) -> Outcome:
+def judge(case: Case, make: Any, how: How, folder: Path) -> Outcome:
     """The verdict on one case, and its files in `folder`: the model, inputs.npz and outputs.npz."""
     import paddle
 
@@ -122,8 +131,8 @@ def judge(case: Case, make: Any, way: str, folder: Path) -> Outcome:
         values = [_draw(one, case, index) for index, one in enumerate(case.inputs)]
         expected = [one.numpy() for one in _flat(layer(*map(paddle.to_tensor, values)))]
         stage = "export"
-        export(layer, case, way, folder)
-        np.savez(folder / "inputs.npz", *values)
+        export(layer, case, how, folder)
+        np.savez(folder / "inputs.npz", **dict(zip("xyzw", values, strict=False)))
         np.savez(folder / "outputs.npz", *expected)
         stage = "load"
         predictor = load(folder)
@@ -136,7 +145,7 @@ def judge(case: Case, make: Any, way: str, folder: Path) -> Outcome:
     return Outcome(case.name, "done", equal, "" if equal else "close")
 
 
-def export(layer: Any, case: Case, way: str, folder: Path) -> None:
+def export(layer: Any, case: Case, how: How, folder: Path) -> None:
     """Write `m.pdmodel` or `m.json` and `m.pdiparams`."""
     import paddle
     from paddle.pir_utils import DygraphOldIrGuard
@@ -148,13 +157,13 @@ def export(layer: Any, case: Case, way: str, folder: Path) -> None:
         paddle.static.InputSpec(shape, one.carrier, name)
         for shape, one, name in zip(shapes, case.inputs, "xyzw", strict=False)
     ]
-    context = {"ours": legacy_export, "stock": DygraphOldIrGuard, "pir": nullcontext}[way]()
+    context = {"ours": lambda: legacy_export(how.target), "stock": DygraphOldIrGuard, "pir": nullcontext}[how.way]()
     with context:
         traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
         paddle.jit.save(traced, str(folder / "m"))
     (folder / "m.pdiparams.info").unlink(missing_ok=True)
-    if way == "ours":
-        finish(folder / "m.pdmodel", folder / "m.pdiparams")
+    if how.way == "ours":
+        finish(folder / "m.pdmodel", folder / "m.pdiparams", how.target)
 
 
 def load(folder: Path) -> Any:

@@ -15,13 +15,15 @@ from pathlib import Path
 
 import legacy_further_cases
 import legacy_sunk_cases
-from legacy_judge import WAYS, Outcome, run_cases
+from legacy_judge import WAYS, How, Outcome, run_cases
+from packaging.version import Version
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", choices=("sunk", "further"), default="sunk")
     parser.add_argument("--way", choices=WAYS, default="ours")
+    parser.add_argument("--target", type=Version, help="the oldest Paddle that has to load the files")
     parser.add_argument("--only", default="", help="APIs, separated by commas")
     parser.add_argument("--json", type=Path, help="write every outcome")
     parser.add_argument("--keep", type=Path, help="keep the files of the cases that passed, for other runtimes")
@@ -31,7 +33,7 @@ def main() -> int:
         cases = [case for case in cases if case.api in options.only.split(",")]
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
-    outcomes = run_cases(cases, options.way, options.keep)
+    outcomes = run_cases(cases, How(options.way, options.target), options.keep)
     if options.json:
         options.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1))
     return report(outcomes, [case.api for case in cases])

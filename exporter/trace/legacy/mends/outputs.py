@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from exporter.trace.legacy.lowering import append
 from exporter.trace.legacy.mends.median import nanmedian
 from exporter.trace.legacy.values import is_variable
 
@@ -19,6 +20,7 @@ def replacements() -> list[tuple[Any, Any]]:
         paddle.shape: _shape,
         paddle.nn.functional.rrelu: _rrelu,
         paddle.nanmedian: nanmedian,
+        paddle.vision.ops.psroi_pool: _psroi_pool,
     }
     # Marked "dynamic graph only"; without the mark they call C++, and composed.py knows what is meant.
     for name in ("view", "view_as", "as_strided", "unfold", "fill_", "zero_"):
@@ -55,3 +57,23 @@ def _rrelu(stock: Callable[..., Any], x: Any, lower: float = 0.125, upper: float
     if training:
         return stock(x, lower, upper, training, name)
     return paddle.nn.functional.leaky_relu(x, (lower + upper) / 2.0)
+
+
+def _psroi_pool(
+    stock: Callable[..., Any],
+    x: Any,
+    boxes: Any,
+    boxes_num: Any,
+    output_size: Any,
+    spatial_scale: float = 1.0,
+    **_: Any,
+) -> Any:
+    """Stock's legacy branch forgets `boxes_num`, and the kernel then reads memory that is not there."""
+    height, width = (output_size, output_size) if isinstance(output_size, int) else output_size
+    attributes = {
+        "output_channels": x.shape[1] // (height * width),
+        "spatial_scale": spatial_scale,
+        "pooled_height": height,
+        "pooled_width": width,
+    }
+    return append("psroi_pool", {"X": [x], "ROIs": [boxes], "RoisNum": [boxes_num]}, attributes, x.dtype)

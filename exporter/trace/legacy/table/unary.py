@@ -25,12 +25,14 @@ def _round(call: Call) -> Any:
         return _integers_stay(call)
     if decimals == 0 or call.target is None or call.target >= KNOWS_ROUND_DECIMALS:
         return None
-    scale = 10.0 ** abs(decimals)
+    import paddle
+
     from exporter.trace.legacy.lowering import append
 
-    scaled = call["x"] * scale if decimals > 0 else call["x"] / scale
-    rounded = append("round", {"X": [scaled]}, {}, call["x"].dtype)
-    return rounded / scale if decimals > 0 else rounded * scale
+    scale = 10.0 ** abs(decimals)
+    factor = paddle.full([], scale, call["x"].dtype)
+    there, back = (paddle.multiply, paddle.divide) if decimals > 0 else (paddle.divide, paddle.multiply)
+    return back(append("round", {"X": [there(call["x"], factor)]}, {}, call["x"].dtype), factor)
 
 
 def _approximate(call: Call) -> bool:

@@ -1,0 +1,88 @@
+"""Python numbers that a legacy operator would round: its attributes are float32.
+
+`x + 16777217` of int64 and `x * 0.1` of float64 are written as `scale`, `paddle.clip` of float64 as `clip`; such a
+number becomes a constant of the tensor's own dtype. What fits stays as Paddle writes it, and so does the exponent of
+`x ** 0.3`: eager rounds that one to float32 itself (measured on 3.3.1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exporter.trace.legacy.patches import Patches
+from exporter.trace.legacy.values import is_variable
+
+_WIDE = ("INT32", "INT64", "FP64")
+_FILL = ("fill_constant", "fill_constant_batch_size_like")
+
+
+def install(patches: Patches) -> None:
+    """Let Block.append_op write these operators without loss."""
+    from paddle.base.framework import Block
+
+    stock = Block.append_op
+
+    def append_op(self: Any, *args: Any, **kwargs: Any) -> Any:
+        operator, attributes = kwargs.get("type"), kwargs.get("attrs") or {}
+        if operator in _FILL:
+            kwargs["attrs"] = _spelled(attributes)
+        elif operator == "clip":
+            kwargs["inputs"] = _clipped(kwargs["inputs"], attributes)
+        elif operator == "scale" and (result := _scaled(kwargs["inputs"], attributes)) is not None:
+            out = _only(kwargs["outputs"]["Out"])
+            return stock(self, type="assign", inputs={"X": [result]}, outputs={"Out": [out]})
+        return stock(self, *args, **kwargs)
+
+    patches.attribute(Block, "append_op", append_op)
+
+
+def _spelled(attributes: dict[str, Any]) -> dict[str, Any]:
+    """With the value as text, too, which the operators prefer; not for the 0-D float of an exponent."""
+    value = float(attributes.get("value", 0.0))
+    if attributes.get("str_value") or not np.isfinite(value):
+        return attributes
+    if value.is_integer():
+        return {**attributes, "str_value": str(int(value))}
+    return {**attributes, "str_value": repr(value)} if attributes.get("shape") else attributes
+
+
+def _clipped(inputs: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
+    x = _only(inputs["X"])
+    if not is_variable(x) or x.dtype.name not in _WIDE:
+        return inputs
+    bounds = {"Min": attributes.get("min"), "Max": attributes.get("max")}
+    tensors = {
+        slot: _constant(value, x, [1]) for slot, value in bounds.items() if value is not None and not _fits(value)
+    }
+    return {**tensors, **inputs}
+
+
+def _scaled(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+    """The sum x * scale + bias with constants of x's dtype; None where float32 attributes say the same."""
+    import paddle
+
+    x, scale, bias = _only(inputs["X"]), attributes.get("scale", 1.0), attributes.get("bias", 0.0)
+    if not is_variable(x) or x.dtype.name not in _WIDE or inputs.get("ScaleTensor") is not None:
+        return None
+    if is_variable(scale) or (_fits(scale) and _fits(bias)) or not attributes.get("bias_after_scale", True):
+        return None
+    wide = paddle.multiply(x, _constant(scale, x, [])) if scale != 1 else x
+    return paddle.add(wide, _constant(bias, x, [])) if bias != 0 else wide
+
+
+def _constant(value: float, like: Any, shape: list[int]) -> Any:
+    from exporter.trace.legacy.lowering import append
+
+    text = repr(float(value)) if like.dtype.name == "FP64" else str(int(value))
+    attributes = {"shape": shape, "dtype": like.dtype, "value": float(value), "str_value": text}
+    return append("fill_constant", {}, attributes, like.dtype)
+
+
+def _fits(value: float) -> bool:
+    return not np.isfinite(value) or float(np.float32(value)) == float(value)
+
+
+def _only(value: Any) -> Any:
+    return value[0] if isinstance(value, (list, tuple)) else value

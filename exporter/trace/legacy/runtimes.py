@@ -1,0 +1,112 @@
+"""Which versions of Paddle can load a finished `.pdmodel`, and why not the others.
+
+`known.json` lists, for each older version, the operators of the newest Paddle that it lacks and the attributes that it
+does not know; `tests/trace/legacy/legacy_known.py` writes it from the prototypes of installed Paddles. What the
+lists cannot say, because the operator exists and behaves in another way, is in `_DIFFERS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from exporter.trace.legacy.refusal import CannotLower
+
+_KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("known.json").read_text())
+#: The versions that are asked about, the oldest first.
+VERSIONS = (*_KNOWN["older"], _KNOWN["newest"])
+#: assign_value's `values` is written in the old form by `finish`; the rest is ignored and harmless at these values.
+_HARMLESS: Mapping[str, Mapping[str, Any]] = {
+    "assign_value": {"values": ...},
+    "round": {"decimals": 0},
+    "argsort": {"stable": False},
+    "cumprod": {"exclusive": False, "reverse": False},
+    "max_pool2d_with_index": {"ceil_mode": False},
+    "max_pool3d_with_index": {"ceil_mode": False},
+    "kldiv_loss": {"log_target": False},
+    "repeat_interleave": {"output_size": -1},
+    "thresholded_relu": {"value": 0.0},
+    "nanmedian": {"mode": "avg"},
+}
+
+
+def _reversed_from_the_end(op: Any) -> bool:
+    starts = op.attr("starts")
+    return any(start == 2147483647 and step < 0 for start, step in zip(starts, op.attr("strides"), strict=False))
+
+
+#: operator -> (first version that runs it rightly, when it matters, what is wrong before)
+_DIFFERS: Mapping[str, tuple[str, Callable[[Any], bool], str]] = {
+    "strided_slice": ("3.0", _reversed_from_the_end, "x[::-1] loses an element without a word"),
+    "histogram": ("3.0", lambda op: True, "the attributes min and max are integers there"),
+    "matrix_rank": ("3.1", lambda op: True, "the result is int32 there"),
+}
+_UNSURE = ("FP16", "BF16", "COMPLEX64", "COMPLEX128")
+#: Before it, kernels for these dtypes are missing on the CPU, or round in another way.
+_SURE_SINCE = Version("3.2")
+
+
+def runtimes(model: Path) -> dict[str, str]:
+    """For each of VERSIONS: "" if it can load and run the file, else why not."""
+    from paddle.base import core
+
+    program = core.ProgramDesc(model.read_bytes())
+    operators = [op for block in _blocks(program) for op in (block.op(i) for i in range(block.op_size()))]
+    dtypes = {str(variable.dtype()).rpartition(".")[2] for variable in _tensors(program)}
+    return {version: "; ".join(dict.fromkeys(_reasons(version, operators, dtypes))) for version in VERSIONS}
+
+
+def demand(model: Path, target: Version) -> None:
+    """Refuse a file that the target cannot load, or would compute in another way.
+
+    Raises:
+        CannotLower: with the reasons. A target of two parts, such as 2.6, means its last release.
+    """
+    for version, why in runtimes(model).items():
+        if why and Version(version) >= target:
+            raise CannotLower(
+                f"Paddle {version} cannot run this program: {why}",
+                where=model.name,
+                hint=f"write that part of forward with other operators, or ask for targets newer than {version}",
+            )
+
+
+def _reasons(version: str, operators: list[Any], dtypes: set[str]) -> Iterator[str]:
+    lacks = _KNOWN["older"].get(version, {"operators": [], "attributes": {}})
+    absent = set(lacks["operators"])
+    for op in operators:
+        kind = op.type()
+        if kind in absent:
+            yield f"operator {kind} is newer"
+        for name in lacks["attributes"].get(kind, ()):
+            if _matters(op, name):
+                yield f"{name} of {kind} is ignored"
+        since, when, what = _DIFFERS.get(kind, ("0", lambda op: False, ""))
+        if Version(version) < Version(since) and when(op):
+            yield f"{kind}: {what}"
+    odd = sorted(dtypes & set(_UNSURE))
+    if odd and Version(version) < _SURE_SINCE:
+        yield f"kernels for {', '.join(odd)} are missing there or round otherwise"
+
+
+def _matters(op: Any, name: str) -> bool:
+    """Whether an attribute or input that the runtime does not know says something."""
+    if op.has_attr(name):
+        harmless = _HARMLESS.get(op.type(), {})
+        return name not in harmless or (harmless[name] is not ... and op.attr(name) != harmless[name])
+    return name in op.input_names() and bool(op.input(name))
+
+
+def _blocks(program: Any) -> Iterator[Any]:
+    return (program.block(index) for index in range(program.num_blocks()))
+
+
+def _tensors(program: Any) -> Iterator[Any]:
+    for block in _blocks(program):
+        for variable in block.all_vars():
+            if str(variable.type()).endswith(("LOD_TENSOR", "DENSE_TENSOR")):
+                yield variable
