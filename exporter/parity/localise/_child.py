@@ -133,6 +133,7 @@ def _described(call: Call) -> dict[str, Any]:
         "parent": call.parent,
         "inputs": call.input_keys,
         "outputs": call.output_keys,
+        "arguments": call.arguments,
     }
 
 

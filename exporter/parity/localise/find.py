@@ -5,54 +5,57 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
+from exporter.parity import parameters
 from exporter.parity.localise.align import Observed, Place
 from exporter.parity.localise.blame import Blame
 from exporter.parity.localise.locate import locate, locate_eager
+from exporter.parity.localise.part import Captured
 from exporter.parity.localise.program import program_values
+from exporter.parity.localise.search import Search
 from exporter.parity.localise.stage import came_in_at
 from exporter.parity.localise.witness import Witness, observe
 from exporter.parity.plan import Run
+from exporter.parity.repro import leave
 from exporter.parity.run import Bench
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
-from exporter.workers import Setting
 
 #: Outcomes that values explain; a crash, a timeout or a missing engine show no values.
 _BY_VALUE = (Outcome.MISMATCH, Outcome.INCONCLUSIVE)
 _NOT_HERE = (ModelError, UsageError, EnvironmentLacks, BundleError)
 
 
-def localise(bench: Bench, runs: Sequence[Run], verdict: Verdict, setting: Setting) -> tuple[Blame, ...]:
-    """Blame for the first failed or narrow claim of each variant and engine; needs the source at hand.
+def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
+    """Blame for the first failed or narrow claim of each variant and engine.
 
-    A claim is narrow where it matched by more than half of the budget. What cannot be localised is said with the
-    reason, never raised.
+    A claim is narrow where it matched by more than half of the budget; a variant whose stored tensors are not the
+    trained ones is looked into as well. What cannot be localised is said with the reason, never raised.
+
+    Raises:
+        UsageError, EnvironmentLacks: the folder for repros cannot be written.
     """
-    witnesses: dict[str, Witness | str] = {}
-    found = []
-    for run in runs:
-        claim = _first(bench, run, verdict)
-        if claim is None:
-            continue
-        setting.say(f"localising {run.variant} by {run.engine}")
-        evidence = verdict.of(claim)
-        if evidence.outcome not in (*_BY_VALUE, Outcome.MATCH):
-            reason = f"no value came to compare: {evidence.outcome.value} ({evidence.reason})"
-            found.append(Blame(claim, "", reason))
-            continue
-        case = next(one.recorded for one in bench.cases if one.name == claim.case)
-        if case not in witnesses:
-            witnesses[case] = _witness(bench, case, setting)
-        witness = witnesses[case]
-        if isinstance(witness, str):
-            found.append(Blame(claim, "", witness))
-        elif run.engine == "eager" or evidence.outcome is Outcome.INCONCLUSIVE:
-            found.append(_blame_eager(claim, witness))
-        else:
-            found.append(_blame_program(bench, run, claim, verdict, (witness, setting)))
-    return tuple(found)
+    return tuple(
+        _localise(search, run, claim)
+        for run in runs
+        if (claim := _first(search.bench, run, search.verdict)) is not None
+    )
+
+
+def _localise(search: Search, run: Run, claim: Claim) -> Blame:
+    search.setting.say(f"localising {run.variant} by {run.engine}")
+    blame, place, witness = _blame(search, run, claim)
+    if search.keep is None or search.verdict.of(claim).outcome is Outcome.MATCH:
+        return blame
+    captured = None
+    if place is not None and witness is not None:
+        call = witness.observed.calls[place.call]
+        inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call["inputs"])
+        opset = search.bench.artifacts[run.variant].details.get("opset_asked") if run.format != "source" else None
+        captured = Captured(inputs, call["arguments"], opset, search.keep.scramble)
+    return replace(blame, repro=str(leave(search.keep, search.bench, blame, captured, search.setting)))
 
 
 def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
@@ -63,46 +66,64 @@ def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
     if failed:
         by_value = [one for one in failed if verdict.of(one).outcome in _BY_VALUE] or failed
         return min(by_value, key=lambda one: (":" in one.case, sizes[one.case], one))
-    narrow = [one for one in own if _ratio_of(verdict.of(one)) > bench.budget / 2]
-    return max(narrow, key=lambda one: _ratio_of(verdict.of(one)), default=None)
+    suspect = run.format != "source" and _stored_wrong(bench, run, verdict)
+    narrow = [one for one in own if suspect or _ratio_of(verdict.of(one)) > bench.budget / 2]
+    return max(narrow, key=lambda one: (_ratio_of(verdict.of(one)), one), default=None)
+
+
+def _stored_wrong(bench: Bench, run: Run, verdict: Verdict) -> bool:
+    evidence = verdict.evidence.get(parameters.claim(bench.artifacts[run.variant]))
+    return evidence is not None and evidence.outcome is Outcome.MISMATCH
 
 
 def _ratio_of(evidence: Evidence) -> float:
     return evidence.metrics.get("error_ratio", 0.0)
 
 
-def _witness(bench: Bench, case: str, setting: Setting) -> Witness | str:
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-        try:
-            return observe(bench, case, Path(folder), setting)
-        except _NOT_HERE as error:
-            return f"the source could not be observed: {error}"
-
-
-def _blame_eager(claim: Claim, witness: Witness) -> Blame:
-    place, why_not = locate_eager(witness.observed)
+def _blame(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None, Witness | None]:
+    """What is to blame, with the place and the witness that show it, or with the reason why nothing does."""
+    evidence = search.verdict.of(claim)
+    if evidence.outcome not in (*_BY_VALUE, Outcome.MATCH):
+        return Blame(claim, "", f"no value came to compare: {evidence.outcome.value} ({evidence.reason})"), None, None
+    witness = _witness(search, claim)
+    if isinstance(witness, str):
+        return Blame(claim, "", witness), None, None
+    if run.engine == "eager" or evidence.outcome is Outcome.INCONCLUSIVE:
+        place, why_not = locate_eager(witness.observed)
+        stage = "eager", "eager float32 itself is far from float64"
+    else:
+        place, why_not = _locate_program(search, run, claim, witness)
+        stage = came_in_at(search, run, claim, witness) if place is not None else ("", "")
     if place is None:
-        return Blame(claim, "", why_not)
-    return describe(claim, ("eager", "eager float32 itself is far from float64"), place, witness.observed)
+        return Blame(claim, "", why_not), None, None
+    return describe(claim, stage, place, witness.observed), place, witness
 
 
-def _blame_program(bench: Bench, run: Run, claim: Claim, verdict: Verdict, context: tuple[Witness, Setting]) -> Blame:
-    witness, setting = context
+def _witness(search: Search, claim: Claim) -> Witness | str:
+    """The source's own computation of the claim's case, observed once for all runs; or why it cannot be had."""
+    if search.no_source:
+        return search.no_source
+    case = next(one.recorded for one in search.bench.cases if one.name == claim.case)
+    if case not in search.witnesses:
+        with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+            try:
+                search.witnesses[case] = observe(search.bench, case, Path(folder), search.setting)
+            except _NOT_HERE as error:
+                search.witnesses[case] = f"the source could not be observed: {error}"
+    return search.witnesses[case]
+
+
+def _locate_program(search: Search, run: Run, claim: Claim, witness: Witness) -> tuple[Place | None, str]:
     try:
         if run.format != "source":
-            values = program_values(bench, run, claim.case, setting)
+            values = program_values(search.bench, run, claim.case, search.setting)
         elif witness.fresh is not None:
             values = witness.fresh
         else:
-            return Blame(claim, "", f"no program could be traced: {witness.why_not_fresh}")
+            return None, f"no program could be traced: {witness.why_not_fresh}"
     except _NOT_HERE as error:
-        return Blame(claim, "", f"the program does not run with its intermediate values put out: {error}")
-    place, why_not = locate(witness, values, bench.budget)
-    if place is None:
-        return Blame(claim, "", why_not)
-    fresh = None if witness.fresh is None else witness.sound(bench.budget)
-    stage = came_in_at(bench, run, claim, verdict, fresh=fresh, setting=setting)
-    return describe(claim, stage, place, witness.observed)
+        return None, f"the program does not run with its intermediate values put out: {error}"
+    return locate(witness, values, search.bench.budget)
 
 
 def describe(claim: Claim, stage: tuple[str, str], place: Place, observed: Observed) -> Blame:

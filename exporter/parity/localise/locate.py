@@ -40,8 +40,8 @@ def _within_budget(observed: Observed, distance: Distance, budget: float) -> tup
     if place is not None:
         return place, ""
     return None, (
-        "with its intermediate values put out the program is right, sublayer by sublayer: the fault comes with what the "
-        "engine fuses, or with what the artifact keeps from call to call"
+        "with its intermediate values put out the program is right, sublayer by sublayer: the fault comes with what "
+        "the engine fuses, or with what the artifact keeps from call to call"
     )
 
 

@@ -27,6 +27,8 @@ class Call:
 
     `parent` is the number of the call inside which it happened. Inputs and outputs are the tensors among what went in
     and came out, as they were then; `keys` are the numbers by which a tensor is the same one at two places.
+    `arguments` says how to make the same call again: positional and named ones, with `{"tensor": i}` for the i-th
+    input; None where they hold more than tensors, numbers, text and None.
     """
 
     path: str
@@ -37,6 +39,7 @@ class Call:
     outputs: list[Array] = field(default_factory=list)
     input_keys: list[int] = field(default_factory=list)
     output_keys: list[int] = field(default_factory=list)
+    arguments: tuple[list[Any], dict[str, Any]] | None = None
 
 
 @contextlib.contextmanager
@@ -79,6 +82,7 @@ class _Watch:
     def inside(self, layer: Any, line: str, arguments: Any) -> Iterator[Call]:
         one = Call(self._paths[id(layer)], type(layer).__name__, line, self._open[-1] if self._open else None)
         one.inputs, one.input_keys = self.tensors(arguments)
+        one.arguments = _template(*arguments)
         self._open.append(len(self.calls))
         self.calls.append(one)
         try:
@@ -100,6 +104,20 @@ class _Watch:
             self._alive.append(tensor)
             self._seen[identity] = (len(self._seen), tensor.numpy().copy())
         return self._seen[identity]
+
+
+def _template(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
+    import paddle
+
+    count = iter(range(len(arguments) + len(named)))
+    plain = (type(None), bool, int, float, str)
+    if not all(isinstance(one, (paddle.Tensor, *plain)) for one in (*arguments, *named.values())):
+        return None
+
+    def one(value: Any) -> Any:
+        return {"tensor": next(count)} if isinstance(value, paddle.Tensor) else value
+
+    return [one(value) for value in arguments], {name: one(value) for name, value in named.items()}
 
 
 def _calling_line() -> str:

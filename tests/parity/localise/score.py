@@ -32,7 +32,7 @@ from exporter.spec.model import Spec
 from exporter.workers import Setting
 
 ENGINES = {"pir": "jit_load", "pdmodel": "paddle_inference", "onnx": "onnxruntime"}
-IMAGE = {"image": {"dtype": "float32", "shape": ["batch", 3, 64, 64]}}
+IMAGE = {"x": {"dtype": "float32", "shape": ["batch", 3, 64, 64]}}
 BATCH = {"min": 1, "typical": 2, "max": 3}
 NETS: dict[str, dict[str, object]] = {
     "digits": {"inputs": {"image": {"dtype": "float32", "shape": ["batch", 1, 8, 8]}}},
@@ -175,21 +175,16 @@ def main() -> None:
                 group = "failed" if one.ratio > 4 or np.isnan(one.ratio) else "within budget"
                 table[one.net, one.format, f"{group}: {'right' if one.right else 'wrong'}"] += 1
                 mark = "ok " if one.right else "NOT"
-                print(
-                    f"{mark} {net} {one.format}: {one.fault} in {one.planted}: {one.ratio:.3g}, blamed {one.blamed or 'none'}",
-                    flush=True,
-                )
+                what = f"{one.fault} in {one.planted}: {one.ratio:.3g}, blamed {one.blamed or 'none'}"
+                print(f"{mark} {net} {one.format}: {what}", flush=True)
     for format in ENGINES:
-        right, wrong = (
-            sum(n for (_, f, what), n in table.items() if f == format and what == f"failed: {word}")
-            for word in ("right", "wrong")
-        )
-        quiet = {
-            word: sum(n for (_, f, what), n in table.items() if f == format and what == f"within budget: {word}")
-            for word in ("right", "wrong")
-        }
+        counts: Counter[str] = Counter()
+        for (_, of, what), number in table.items():
+            counts[what] += number if of == format else 0
+        right, failed = counts["failed: right"], counts["failed: right"] + counts["failed: wrong"]
+        quiet = counts["within budget: right"], counts["within budget: right"] + counts["within budget: wrong"]
         print(
-            f"{format}: {right} of {right + wrong} failed claims localised ({right / max(right + wrong, 1):.0%}); within budget {quiet}"
+            f"{format}: {right} of {failed} failed claims localised; of faults within the budget {quiet[0]} of {quiet[1]}"
         )
 
 
