@@ -34,18 +34,29 @@ _HARMLESS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _reversed_from_the_end(op: Any) -> bool:
+def _reversed_from_the_end(op: Any, dtypes: set[str]) -> bool:
     starts = op.attr("starts")
     return any(start == 2147483647 and step < 0 for start, step in zip(starts, op.attr("strides"), strict=False))
 
 
-#: operator -> (first version that runs it rightly, when it matters, what is wrong before)
-_DIFFERS: Mapping[str, tuple[str, Callable[[Any], bool], str]] = {
+def _of(*wrong: str) -> Callable[[Any, set[str]], bool]:
+    return lambda op, dtypes: bool(dtypes & set(wrong))
+
+
+def _always(op: Any, dtypes: set[str]) -> bool:
+    return True
+
+
+#: operator -> (first version that runs it rightly, when it matters given the dtypes it touches, what is wrong before)
+_DIFFERS: Mapping[str, tuple[str, Callable[[Any, set[str]], bool], str]] = {
     "strided_slice": ("3.0", _reversed_from_the_end, "x[::-1] loses an element without a word"),
-    "histogram": ("3.0", lambda op: True, "the attributes min and max are integers there"),
-    "matrix_rank": ("3.1", lambda op: True, "the result is int32 there"),
+    "histogram": ("3.0", _always, "the attributes min and max are integers there"),
+    "matrix_rank": ("3.1", _always, "the result is int32 there"),
+    "assign_value": ("3.0", _of("float64"), "constants of float64 cannot be read there"),
+    "isinf_v2": ("3.0", _of("uint8", "int8", "int16"), "no kernels for small integers there"),
+    "roll": ("3.0", _of("bool"), "no kernel for bool there"),
 }
-_UNSURE = ("FP16", "BF16", "COMPLEX64", "COMPLEX128")
+_UNSURE = ("float16", "uint16", "complex64", "complex128")  # uint16 is how Paddle spells bfloat16 here
 #: Before it, kernels for these dtypes are missing on the CPU, or round in another way.
 _SURE_SINCE = Version("3.2")
 
@@ -53,11 +64,16 @@ _SURE_SINCE = Version("3.2")
 def runtimes(model: Path) -> dict[str, str]:
     """For each of VERSIONS: "" if it can load and run the file, else why not."""
     from paddle.base import core
+    from paddle.base.data_feeder import convert_dtype
 
     program = core.ProgramDesc(model.read_bytes())
-    operators = [op for block in _blocks(program) for op in (block.op(i) for i in range(block.op_size()))]
-    dtypes = {str(variable.dtype()).rpartition(".")[2] for variable in _tensors(program)}
-    return {version: "; ".join(dict.fromkeys(_reasons(version, operators, dtypes))) for version in VERSIONS}
+    dtype_of = {variable.name(): str(convert_dtype(variable.dtype())) for variable in _tensors(program)}
+    operators = [
+        (op, {dtype_of[name] for name in (*op.input_arg_names(), *op.output_arg_names()) if name in dtype_of})
+        for block in _blocks(program)
+        for op in (block.op(index) for index in range(block.op_size()))
+    ]
+    return {version: "; ".join(dict.fromkeys(_reasons(version, operators))) for version in VERSIONS}
 
 
 def demand(model: Path, target: Version) -> None:
@@ -75,20 +91,20 @@ def demand(model: Path, target: Version) -> None:
             )
 
 
-def _reasons(version: str, operators: list[Any], dtypes: set[str]) -> Iterator[str]:
+def _reasons(version: str, operators: list[tuple[Any, set[str]]]) -> Iterator[str]:
     lacks = _KNOWN["older"].get(version, {"operators": [], "attributes": {}})
     absent = set(lacks["operators"])
-    for op in operators:
+    for op, dtypes in operators:
         kind = op.type()
         if kind in absent:
             yield f"operator {kind} is newer"
         for name in lacks["attributes"].get(kind, ()):
             if _matters(op, name):
                 yield f"{name} of {kind} is ignored"
-        since, when, what = _DIFFERS.get(kind, ("0", lambda op: False, ""))
-        if Version(version) < Version(since) and when(op):
+        since, when, what = _DIFFERS.get(kind, ("0", _always, ""))
+        if Version(version) < Version(since) and when(op, dtypes):
             yield f"{kind}: {what}"
-    odd = sorted(dtypes & set(_UNSURE))
+    odd = sorted(set().union(*(dtypes for _, dtypes in operators)) & set(_UNSURE))
     if odd and Version(version) < _SURE_SINCE:
         yield f"kernels for {', '.join(odd)} are missing there or round otherwise"
 
