@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 
 from exporter.check import suppressions
 from exporter.check.module import ParsedModule, Project
-from exporter.check.paper.run_model import run_module
+from exporter.check.paper.run_model import Findings, run_module
+from exporter.check.probe import OWN_CODES as PROBE_CODES
+from exporter.check.probe import probe, prove
 from exporter.check.rules.base import Rule
 from exporter.check.settings import Settings
 from exporter.check.targets import Target, resolve
@@ -24,6 +26,7 @@ OWN_CODES = {
     "EX002": "no layer was found, so nothing was checked",
     "EX003": "a model is too large to be followed to its end",
     "EX004": "an `# exporter: ignore[...]` comment is without a code or a reason, or ignores nothing",
+    **PROBE_CODES,
 }
 
 
@@ -37,6 +40,7 @@ class Examination:
     findings: tuple[Diagnostic, ...]
     files: int
     layers: int
+    probed: int = 0
 
 
 def rules() -> dict[str, Rule]:
@@ -51,8 +55,11 @@ def check(targets: Sequence[str], *, select: Sequence[str] = (), ignore: Sequenc
     return examine(targets, Settings(tuple(select), tuple(ignore))).findings
 
 
-def examine(targets: Sequence[str], settings: Settings | None = None) -> Examination:
-    """Check the targets without running any of their code.
+def examine(targets: Sequence[str], settings: Settings | None = None, probe_seconds: float = 0) -> Examination:
+    """Check the targets without running any of their code, unless `probe_seconds` is given.
+
+    With it, the models of targets that were named (no folders) are built, exported and run, each in children that may
+    take that long; see :mod:`exporter.check.probe`.
 
     Raises:
         UsageError: a target does not exist, or a code is none of ours.
@@ -60,8 +67,7 @@ def examine(targets: Sequence[str], settings: Settings | None = None) -> Examina
     settings = settings or Settings()
     every = rules()
     _known((*settings.select, *settings.ignore, *settings.severity), every)
-    chosen = [rule for code, rule in every.items() if settings.wants(code)]
-    project, findings, layers, files = Project(), list[Diagnostic](), 0, dict[str, None]()
+    project, findings, layers, probed, files = Project(), list[Diagnostic](), 0, 0, dict[str, None]()
     with _collector_at_rest() as collect:
         for place in resolve(targets):
             module = project.read(place.path)
@@ -70,7 +76,14 @@ def examine(targets: Sequence[str], settings: Settings | None = None) -> Examina
                 findings.append(module)
                 continue
             files[module.shown] = None
-            layers += _examine(module, place, chosen, findings)
+            found = _run(module, place)
+            judged = _judge(module, found, tuple(every.values()))
+            layers += found.layers
+            if probe_seconds and place.named:
+                models = [model for model in found.models if model.inputs]
+                probed += len(models)
+                judged = prove(judged, [probe(place.path, model, probe_seconds) for model in models])
+            findings += judged
             collect(len(module.lines))
     if not layers and not findings:
         cure = "name the file or class of a paddle.nn.Layer; a check of nothing is no check"
@@ -82,7 +95,7 @@ def examine(targets: Sequence[str], settings: Settings | None = None) -> Examina
         for each in kept
         if settings.wants(each.code)
     ]
-    return Examination(_sorted(shown), len(files), layers)
+    return Examination(_sorted(shown), len(files), layers, probed)
 
 
 @contextmanager
@@ -109,13 +122,17 @@ def _collector_at_rest() -> Iterator[Callable[[int], None]]:
             gc.enable()
 
 
-def _examine(module: ParsedModule, place: Target, chosen: Sequence[Rule], findings: list[Diagnostic]) -> int:
-    name = place.name.rpartition(".")[2] if place.name else ""
+def _run(module: ParsedModule, place: Target) -> Findings:
+    name = place.name.rpartition(".")[2]
     if name and name not in module.bound:
         close = difflib.get_close_matches(name, module.bound, n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"define {name} in {module.shown}"
         raise UsageError(f"{module.shown} has no '{name}'", where=place.name, hint=hint)
-    found = run_module(module, name, place.inputs, place.named)
+    return run_module(module, name, place.inputs, place.named)
+
+
+def _judge(module: ParsedModule, found: Findings, chosen: Sequence[Rule]) -> list[Diagnostic]:
+    findings: list[Diagnostic] = []
     module.facts = tuple(found.facts)
     for rule in chosen:
         findings += rule.check(module)
@@ -124,7 +141,7 @@ def _examine(module: ParsedModule, place: Target, chosen: Sequence[Rule], findin
         cure = "name one class: exporter check module:Class"
         message = "a model of this file is too large to be followed to its end; what was seen of it is reported"
         findings.append(Diagnostic("EX003", Severity.INFO, Location(module.shown), message, cure))
-    return found.layers
+    return findings
 
 
 def _known(codes: Sequence[str], every: Mapping[str, Rule]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.check.paper.run_model import Inputs
+from exporter.check.paper.run_model import Input, Inputs
 from exporter.check.paper.values import Extent
 from exporter.errors import UsageError
 
@@ -93,8 +93,8 @@ def _from_spec(path: Path) -> Target:
 
     spec = read_spec(path)
     target = _from_reference(spec.model)
-    sizes = {
-        name: tuple(each if isinstance(each, int) else Extent.DYNAMIC for each in one.shape)
+    inputs = tuple(
+        Input(name, tuple(each if isinstance(each, int) else Extent.DYNAMIC for each in one.shape), one.dtype)
         for name, one in spec.inputs.items()
-    }
-    return Target(target.path, target.name, tuple(sizes.items()))
+    )
+    return Target(target.path, target.name, inputs)

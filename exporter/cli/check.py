@@ -11,7 +11,9 @@ import typer
 
 from exporter.cli import _options
 from exporter.cli._run import Verb
-from exporter.errors import ExitCode
+from exporter.errors import EnvironmentLacks, ExitCode
+
+_SECONDS = 60.0  # of each child of a probe
 
 
 def check(  # noqa: PLR0913 - an option is a parameter
@@ -19,11 +21,18 @@ def check(  # noqa: PLR0913 - an option is a parameter
     select: Annotated[list[str] | None, typer.Option("--select", help="Only these codes (EX101, or EX1).")] = None,
     ignore: Annotated[list[str] | None, typer.Option("--ignore", help="Not these codes.")] = None,
     base: Annotated[str | None, typer.Option("--diff", help="Only lines changed since this commit.")] = None,
+    probe: Annotated[
+        bool | None, typer.Option("--probe/--no-probe", help="Export and run the models too, or only read them.")
+    ] = None,
+    timeout: _options.Timeout = None,
     form: Annotated[str, typer.Option("--format", help="text, json, github, sarif or junit.")] = "text",
     as_json: _options.Json = False,
     debug: _options.Debug = False,
 ) -> ExitCode:
-    """Find what cannot be exported, or would be exported wrong. The code is read, never run."""
+    """Find what cannot be exported, or would be exported wrong.
+
+    The code is read; and where Paddle is installed and the inputs of a named model are known, the model is probed.
+    """
     del debug  # the funnel looks for it
     from exporter.check.run import examine
     from exporter.check.settings import of_project
@@ -34,7 +43,7 @@ def check(  # noqa: PLR0913 - an option is a parameter
     forms: Registry[Form] = Registry("exporter.report.findings", "format")
     render = forms["json" if as_json else form]
     settings = of_project(Path.cwd()).over(_codes(select), _codes(ignore))
-    examination = examine(targets, settings)
+    examination = examine(targets, settings, (timeout or _SECONDS) if _probes(probe) else 0)
     if base is not None:
         from exporter.check.changed import only_changed
 
@@ -42,6 +51,14 @@ def check(  # noqa: PLR0913 - an option is a parameter
     sys.stdout.write(render(examination, sys.stdout.isatty()))
     wrong = any(each.severity is Severity.ERROR for each in examination.findings)
     return ExitCode.REFUSED if wrong else ExitCode.PASSED
+
+
+def _probes(asked: bool | None) -> bool:
+    from importlib.util import find_spec
+
+    if asked and find_spec("paddle") is None:
+        raise EnvironmentLacks("Paddle is not installed", hint="install exporter[cpu], or leave out --probe")
+    return find_spec("paddle") is not None if asked is None else asked
 
 
 def _codes(given: list[str] | None) -> list[str]:

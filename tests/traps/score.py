@@ -1,4 +1,4 @@
-"""How much of the labelled corpus `check` finds: `python -m tests.traps.score [--misses] [FOLDER]`.
+"""How much of the labelled corpus `check` finds: `python -m tests.traps.score [--probe] [--misses] [FOLDER]`.
 
 A case is found if a finding of level error or warning stands within one line of the label. A clean case fails if it has
 a finding of level error. Cases whose outcome changed between runs (`flaky`) count in no figure.
@@ -37,22 +37,24 @@ class Case:
         return any(each.severity is Severity.ERROR for each in self.findings)
 
 
-def cases(folder: Path) -> Iterator[Case]:
+def cases(folder: Path, probe_seconds: float = 0, names: frozenset[str] = frozenset()) -> Iterator[Case]:
+    """The cases of a folder, or some of them, with what `check` finds; `probe_seconds` as in `examine`."""
     labels = json.loads((folder / "labels.json").read_text())
     for name, label in sorted(labels.items()):
-        if label.get("flaky"):
+        if label.get("flaky") or (names and name not in names):
             continue
         file = folder / "cases" / f"{name}.py"
-        findings = examine([str(file if file.is_file() else folder / f"{name}.py")]).findings
-        yield Case(name, label["kind"], label["truth"], label["line"], findings)
+        found = examine([str(file if file.is_file() else folder / f"{name}.py")], probe_seconds=probe_seconds)
+        yield Case(name, label["kind"], label["truth"], label["line"], found.findings)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=HERE)
     parser.add_argument("--misses", action="store_true", help="name what is missed and what is a false alarm")
+    parser.add_argument("--probe", action="store_true", help="probe each model too: some 5 s a case")
     options = parser.parse_args()
-    every = list(cases(options.folder))
+    every = list(cases(options.folder, 30.0 if options.probe else 0.0))
     traps = [each for each in every if each.truth != "clean"]
     clean = [each for each in every if each.truth == "clean"]
     found = sum(each.found for each in traps)
@@ -62,6 +64,8 @@ def main() -> None:
         f"static: {found}/{len(traps)} found at the right line ({100 * found / len(traps):.1f} %), {anywhere} somewhere"
     )
     noted = sum(bool(each.findings) for each in clean)
+    if options.probe:
+        print(f"proved: {proved}/{len(traps)}")
     print(f"clean:  {len(alarms)}/{len(clean)} with an error, {noted} with any finding")
     if options.misses:
         for each in every:

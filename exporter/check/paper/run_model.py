@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -27,10 +27,22 @@ from exporter.check.paper.values import (
     inputs_of,
     options,
 )
+from exporter.diagnostics import Location
 
 Build: TypeAlias = Callable[[], Instance | None]
-#: An input's name and sizes, in the order of `forward`.
-Inputs: TypeAlias = tuple[tuple[str, tuple[Size, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of `forward`, as a spec gives it."""
+
+    name: str
+    sizes: tuple[Size, ...]
+    dtype: str
+
+
+#: In the order of `forward`.
+Inputs: TypeAlias = tuple[Input, ...]
 
 _MOST_FACTORIES = 2  # of one class: their arguments choose other branches
 _PLAIN_TYPES = ("int", "float", "bool", "str")
@@ -44,6 +56,15 @@ class Declared:
     nodes: tuple[ast.AST, ...]
 
 
+@dataclass(frozen=True)
+class Model:
+    """A model that can be built without arguments: the name to call, the line of its `forward`, its inputs."""
+
+    builder: str
+    forward: Location
+    inputs: Inputs
+
+
 @dataclass
 class Findings:
     """What running the models of one module gave."""
@@ -51,6 +72,7 @@ class Findings:
     facts: list[Fact]
     layers: int
     unfinished: int
+    models: list[Model] = field(default_factory=list)
 
 
 def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), named: bool = True) -> Findings:
@@ -79,6 +101,9 @@ def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), name
         exported = bool(target) or info.name not in _used(module)
         run = Interpreter()
         _run(run, module, partial(_blank, run, info, named), inputs, found, exported)
+        constructor = info.method("__init__")
+        if exported and named and run.root is not None and _callable_bare(constructor):
+            found.models.append(Model(info.name, _forward_of(run.root), inputs))
         seen |= run.visited
     found.layers = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
     return found
@@ -125,6 +150,8 @@ def _run_factory(
         return chosen[0] if chosen else None
 
     _run(run, module, build, inputs, found, True)
+    if run.root is not None:
+        found.models.append(Model(factory.name, _forward_of(run.root), inputs))
     seen |= run.visited
 
 
@@ -181,6 +208,19 @@ def _call(run: Interpreter, layer: Instance, inputs: Inputs, exported: bool) -> 
                     run.facts.append(Ignored(replace(run.site(forward), root=layer), name, False))
 
 
+def _forward_of(layer: Instance) -> Location:
+    found = layer.cls.method("forward")
+    return found[0].module.location(found[1]) if found else layer.cls.module.location(layer.cls.node)
+
+
+def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> bool:
+    if constructor is None:
+        return True
+    spec = constructor[1].args
+    required = len(spec.posonlyargs) + len(spec.args) - 1 - len(spec.defaults)
+    return required <= 0 and all(default is not None for default in spec.kw_defaults)
+
+
 def _unknown(value: Value) -> bool:
     if isinstance(value, Sequence):
         return any(_unknown(each) for each in (*value.items, *((value.rest,) if value.rest is not None else ())))
@@ -204,7 +244,7 @@ def _arguments(run: Interpreter, forward: ast.FunctionDef, inputs: Inputs) -> tu
     for at, parameter in enumerate(parameters):
         name = parameter.arg
         if at < len(given):
-            values.append(Tensor(given[at][1], True, frozenset((name,)), "input", name))
+            values.append(Tensor(given[at].sizes, True, frozenset((name,)), "input", name))
             required.append(name)
         elif at < first_default or first_default < 0:
             values.append(_assumed(parameter))
@@ -214,7 +254,7 @@ def _arguments(run: Interpreter, forward: ast.FunctionDef, inputs: Inputs) -> tu
             default = run.evaluate(spec.defaults[at - first_default])
             values.append(default if given else _maybe(default, name))
     if spec.vararg is not None:
-        rest = [Tensor(sizes, True, frozenset((name,)), "input", name) for name, sizes in given[len(parameters) :]]
+        rest = [Tensor(one.sizes, True, frozenset((one.name,)), "input", one.name) for one in given[len(parameters) :]]
         values += rest or [Tensor((Extent.DYNAMIC,), False, frozenset(("*",)), "input", spec.vararg.arg, guessed=True)]
     return tuple(values), required
 
@@ -258,23 +298,28 @@ def _lists(module: ParsedModule) -> Iterator[ast.List]:
             yield statement.value
 
 
-def _entry(node: ast.expr) -> tuple[str, tuple[Size, ...]] | None:
+def _entry(node: ast.expr) -> Input | None:
     if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("InputSpec"):
         parts = {each.arg: each.value for each in node.keywords}
         shape = parts.get("shape", node.args[0] if node.args else None)
         name = parts.get("name", node.args[2] if len(node.args) > 2 else None)
+        dtype = parts.get("dtype", node.args[1] if len(node.args) > 1 else None)
     elif isinstance(node, ast.Dict):
         keys = [each.value if isinstance(each, ast.Constant) else None for each in node.keys]
         if not {"name", "shape", "dtype"} <= set(keys):
             return None
         parts_by_key = dict(zip(keys, node.values, strict=True))
-        shape, name = parts_by_key["shape"], parts_by_key["name"]
+        shape, name, dtype = (parts_by_key[key] for key in ("shape", "name", "dtype"))
     else:
         return None
     sizes = _sizes(shape)
     if sizes is None:
         return None
-    return (str(name.value) if isinstance(name, ast.Constant) else "", sizes)
+    return Input(_text(name), sizes, _text(dtype) or "float32")
+
+
+def _text(node: ast.expr | None) -> str:
+    return str(node.value) if isinstance(node, ast.Constant) else ""
 
 
 def _sizes(shape: ast.expr | None) -> tuple[Size, ...] | None:

@@ -54,11 +54,11 @@ class TwinInputs(Rule):
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for declared in declared_specs(module):
             seen: set[str] = set()
-            for (name, _), node in zip(declared.inputs, declared.nodes, strict=True):
-                if name and name in seen:
-                    message = f"two inputs are called '{name}'; the saved program cannot be loaded"
+            for one, node in zip(declared.inputs, declared.nodes, strict=True):
+                if one.name and one.name in seen:
+                    message = f"two inputs are called '{one.name}'; the saved program cannot be loaded"
                     yield self.on(module, node, message, "name each input as the parameter of forward is called")
-                seen.add(name)
+                seen.add(one.name)
 
 
 plugin: Rule = TwinInputs()

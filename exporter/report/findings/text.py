@@ -56,7 +56,8 @@ def _lines(path: str) -> tuple[str, ...]:
 def _summary(examination: Examination) -> str:
     counts = Counter(each.severity for each in examination.findings)
     found = ", ".join(_count(counts[each], each.value) for each in Severity if counts[each]) or "No findings"
-    return f"{found} ({_count(examination.layers, 'layer')} in {_count(examination.files, 'file')} checked)."
+    probed = f", {_count(examination.probed, 'model')} probed" if examination.probed else ""
+    return f"{found} ({_count(examination.layers, 'layer')} in {_count(examination.files, 'file')} checked{probed})."
 
 
 def _count(number: int, noun: str) -> str:
