@@ -60,8 +60,10 @@ def main() -> None:
     found = sum(each.found for each in traps)
     anywhere = sum(bool(each.findings) for each in traps)
     alarms = [each for each in clean if each.alarmed]
+    proved = sum(any(one.proved for one in each.findings) for each in traps)
+    how = "with the probe" if options.probe else "static alone"
     print(
-        f"static: {found}/{len(traps)} found at the right line ({100 * found / len(traps):.1f} %), {anywhere} somewhere"
+        f"{how}: {found}/{len(traps)} found at the right line ({100 * found / len(traps):.1f} %), {anywhere} somewhere"
     )
     noted = sum(bool(each.findings) for each in clean)
     if options.probe:
