@@ -32,6 +32,7 @@ from exporter.errors import (
     ChildFailed,
     ChildOutOfMemory,
     ChildTimedOut,
+    EnvironmentLacks,
     ExitCode,
     ExporterError,
 )
@@ -41,6 +42,7 @@ OnEvent: TypeAlias = Callable[[Json], None]
 
 _EVENTS = "EXPORTER_EVENTS_FD"
 _TAIL = 4000
+_LAST_WORDS = "run it again with --debug to see what the child said last"
 
 
 @dataclass(frozen=True)
@@ -98,13 +100,27 @@ def call(
         KeyboardInterrupt: the child was interrupted and has saved what it could.
     """
     limits = limits or Limits()
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-        place = Path(folder)
-        (place / "request.json").write_text(json.dumps(dict(request), allow_nan=False))
+    with _asked(request) as place:
         with (place / "log").open("w+b") as log:
             watch, status = _supervise(_start(function, place, log, environment), limits, on_event)
             tail = _tail(log)
         return _answer(place, watch, status, tail)
+
+
+@contextlib.contextmanager
+def _asked(request: Mapping[str, Any]) -> Iterator[Path]:
+    """A temporary folder that holds the request."""
+    with contextlib.ExitStack() as stack:
+        try:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="exporter-")))
+            (place / "request.json").write_text(json.dumps(dict(request), allow_nan=False))
+        except OSError as error:
+            raise EnvironmentLacks(
+                f"cannot write temporary files: {error.strerror}",
+                where=os.environ.get("TMPDIR", "the folder for temporary files"),
+                hint="free space there, or set TMPDIR to another folder",
+            ) from error
+        yield place
 
 
 def doing(what: str, **details: Any) -> None:
@@ -219,14 +235,17 @@ def _tail(log: IO[bytes]) -> str:
 def _answer(place: Path, watch: _Watch, status: int, tail: str) -> Json:
     where = f"while {watch.doing}"
     if "memory" in watch.killed:
-        raise ChildOutOfMemory(f"the child passed {watch.killed}", where=where, details=tail)
+        hint = "look for what grows without end, or make the dims smaller"
+        raise ChildOutOfMemory(f"the child passed {watch.killed}", where=where, hint=hint, details=tail)
     if watch.killed:
-        raise ChildTimedOut(f"the child passed {watch.killed}", where=where, details=tail)
+        hint = "look for a loop without end, or give more time with --timeout"
+        raise ChildTimedOut(f"the child passed {watch.killed}", where=where, hint=hint, details=tail)
     answer = place / "answer.json"
     if status < 0:
-        raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, details=tail)
+        raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, hint=_LAST_WORDS, details=tail)
     if not answer.is_file():
-        raise ChildCrashed(f"the child left with code {status} and no answer", where=where, details=tail)
+        what = f"the child left with code {status} and no answer"
+        raise ChildCrashed(what, where=where, hint=_LAST_WORDS, details=tail)
     content: Json = json.loads(answer.read_text())
     if "interrupted" in content:
         raise KeyboardInterrupt
@@ -240,7 +259,8 @@ def _revive(error: Json, where: str) -> ExporterError:
     kind = BY_NAME.get(error["kind"])
     if kind is not None:
         return kind(error["what"], where=error["where"], hint=error["hint"])
-    return ChildFailed(error["what"], where=error["where"] or where, hint=error["hint"], details=error["details"])
+    hint = error["hint"] or _LAST_WORDS
+    return ChildFailed(error["what"], where=error["where"] or where, hint=hint, details=error["details"])
 
 
 def _signal_name(number: int) -> str:
@@ -253,27 +273,32 @@ def _signal_name(number: int) -> str:
 # ---- the child's side ------------------------------------------------------------------------------------------
 
 
-def _run_child(function: str, place: Path) -> Json:
-    """Run the function on the request; whatever it raises becomes an answer, since the parent must hear of it."""
+def _run_child(function: str, place: Path) -> str:
+    """Run the function on the request; return its answer as JSON.
+
+    Whatever it raises becomes an answer, since the parent must hear of it; also a result that is no JSON.
+    """
     module, _, name = function.partition(":")
     request = json.loads((place / "request.json").read_text())
     try:
-        return {"result": getattr(importlib.import_module(module), name)(request)}
+        return json.dumps({"result": getattr(importlib.import_module(module), name)(request)}, allow_nan=False)
     except KeyboardInterrupt:
-        return {"interrupted": True}
+        return json.dumps({"interrupted": True})
     except ExporterError as error:
         details = getattr(error, "details", "")
         kind = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in BY_NAME), "")
-        return {
-            "error": {"kind": kind, "what": error.what, "where": error.where, "hint": error.hint, "details": details}
-        }
+        return _failure(kind, error.what, error.where, error.hint, details)
     except (Exception, SystemExit) as error:  # user code may raise anything, and may call sys.exit
         import traceback
 
         from exporter.references import blamed_line
 
         what, where = f"{type(error).__name__}: {error}", blamed_line(error)
-        return {"error": {"kind": "", "what": what, "where": where, "hint": "", "details": traceback.format_exc()}}
+        return _failure("", what, where, "", traceback.format_exc())
+
+
+def _failure(kind: str, what: str, where: str, hint: str, details: str) -> str:
+    return json.dumps({"error": {"kind": kind, "what": what, "where": where, "hint": hint, "details": details}})
 
 
 def _exit_now(status: int) -> None:
@@ -293,7 +318,9 @@ def _main() -> None:
     _die_with_parent()
     place = Path(sys.argv[2])
     answer = _run_child(sys.argv[1], place)
-    (place / "answer.json").write_text(json.dumps(answer, allow_nan=False))
+    draft = place / "answer.draft"  # a full disk must leave no half an answer
+    draft.write_text(answer)
+    draft.rename(place / "answer.json")
     _exit_now(ExitCode.PASSED)
 
 

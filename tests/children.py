@@ -1,0 +1,100 @@
+"""What children do in the tests of workers: each function is the whole work of one child."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from exporter.errors import BundleError, ChildTimedOut, EnvironmentLacks, ModelError, UsageError
+from exporter.workers import doing
+
+KINDS = {kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError, ChildTimedOut)}
+EAT = "import time\nheld = []\nwhile True:\n    held.append(bytearray(8 << 20))\n    time.sleep(0.01)"
+
+
+def echo(request: dict[str, Any]) -> dict[str, Any]:
+    return request
+
+
+def surroundings(request: dict[str, Any]) -> dict[str, Any]:
+    return {"env": dict(os.environ), "cwd": str(Path.cwd()), "path": sys.path, "pid": os.getpid()}
+
+
+def ours(request: dict[str, Any]) -> dict[str, Any]:
+    raise KINDS[request["kind"]]("what it is", where="where it is", hint="what to do")
+
+
+def theirs(_: dict[str, Any]) -> dict[str, Any]:
+    doing("thinking")
+    raise ZeroDivisionError("a mistake in user code")
+
+
+def leaves(request: dict[str, Any]) -> dict[str, Any]:
+    doing("leaving")
+    if request["how"] == "sys.exit":
+        sys.exit(request["code"])
+    os._exit(request["code"])
+
+
+def segfaults(_: dict[str, Any]) -> dict[str, Any]:
+    print("last words")
+    doing("reading address 0", stage="run")
+    ctypes.string_at(0)
+    return {}
+
+
+def dies(request: dict[str, Any]) -> dict[str, Any]:
+    os.kill(os.getpid(), request["signal"])
+    time.sleep(60)
+    return {}
+
+
+def hangs(request: dict[str, Any]) -> dict[str, Any]:
+    doing("waiting for ever")
+    if request.get("deaf"):
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.SIG_IGN)
+    if request.get("pid"):
+        Path(request["pid"]).write_text(str(os.getpid()))
+    while True:
+        time.sleep(0.05)
+
+
+def eats(_: dict[str, Any]) -> dict[str, Any]:
+    doing("eating")
+    exec(EAT)
+    return {}
+
+
+def eats_through_another(request: dict[str, Any]) -> dict[str, Any]:
+    doing("letting another eat")
+    process = subprocess.Popen([sys.executable, "-c", EAT])
+    Path(request["pid"]).write_text(str(process.pid))
+    process.wait()
+    return {}
+
+
+def tells(request: dict[str, Any]) -> dict[str, Any]:
+    for number in range(request["count"]):
+        doing("x" * request["length"], number=number)
+    return {"told": request["count"]}
+
+
+def talks(request: dict[str, Any]) -> dict[str, Any]:
+    print("line\n" * request["lines"])
+    os.write(1, b"\xff\xfe not text")
+    raise ValueError("after much talk")
+
+
+def gives_nan(_: dict[str, Any]) -> dict[str, Any]:
+    return {"value": float("nan")}
+
+
+def gives_no_json(_: dict[str, Any]) -> dict[str, Any]:
+    return {"value": object()}

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exporter.errors import (
+    ChildCrashed,
+    ChildFailed,
+    ChildOutOfMemory,
+    ChildTimedOut,
+    ExitCode,
+    ExporterError,
+    ModelError,
+)
+from exporter.workers import Limits, call
+from tests import children
+from tests.command import ROOT, environment
+
+SHORT = Limits(seconds=1.5)
+
+
+@pytest.fixture(autouse=True)
+def where_children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def wait_until(condition: Any) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.05)
+
+
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.text(), st.text() | st.integers() | st.none() | st.lists(st.booleans()), max_size=3))
+def test_what_is_asked_comes_through_and_so_does_the_answer(request_: dict[str, Any]) -> None:
+    assert call("tests.children:echo", request_) == request_
+
+
+def test_a_child_runs_in_our_folder_with_its_own_environment() -> None:
+    seen = call("tests.children:surroundings", {}, environment={"FLAGS_enable_pir_api": "0"})
+    assert seen["pid"] != os.getpid() and seen["cwd"] == str(ROOT) and str(ROOT) in [*seen["path"], seen["cwd"]]
+    assert seen["env"]["FLAGS_enable_pir_api"] == "0" and "FLAGS_enable_pir_api" not in os.environ
+    assert seen["env"]["PYTHONHASHSEED"] == "0", "sets must have one order"
+
+
+@pytest.mark.parametrize("name", sorted(children.KINDS))
+def test_an_error_of_ours_comes_back_as_it_was(name: str) -> None:
+    kind = children.KINDS[name]
+    with pytest.raises(ExporterError) as caught:
+        call("tests.children:ours", {"kind": name})
+    error = caught.value
+    assert (error.what, error.where, error.hint) == ("what it is", "where it is", "what to do")
+    assert error.exit_code == kind.exit_code and isinstance(error, kind if kind is not ChildTimedOut else ModelError)
+
+
+def test_an_error_of_the_user_s_code_names_the_line_and_keeps_the_traceback() -> None:
+    with pytest.raises(ChildFailed) as caught:
+        call("tests.children:theirs", {})
+    assert caught.value.what == "ZeroDivisionError: a mistake in user code"
+    line = 1 + (ROOT / "tests/children.py").read_text().splitlines().index(
+        '    raise ZeroDivisionError("a mistake in user code")'
+    )
+    assert caught.value.where == f"tests/children.py:{line}"
+    assert "Traceback" in caught.value.details and caught.value.hint
+
+
+@pytest.mark.parametrize("how", ["sys.exit", "os._exit"])
+@pytest.mark.parametrize("code", [0, 1, 70])
+def test_a_child_that_leaves_early_has_not_succeeded(how: str, code: int) -> None:
+    with pytest.raises(ChildFailed) as caught:
+        call("tests.children:leaves", {"how": how, "code": code})
+    assert caught.value.exit_code is ExitCode.MODEL and caught.value.hint
+
+
+def test_a_crash_says_the_signal_and_what_came_last() -> None:
+    with pytest.raises(ChildCrashed) as caught:
+        call("tests.children:segfaults", {})
+    assert caught.value.what == "the child died by SIGSEGV" and caught.value.where == "while reading address 0"
+    assert "last words" in caught.value.details and "string_at" in caught.value.details
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGFPE, signal.SIGTERM])
+def test_every_deadly_signal_is_a_crash(number: signal.Signals) -> None:
+    with pytest.raises(ChildCrashed, match=number.name):
+        call("tests.children:dies", {"signal": int(number)})
+
+
+@pytest.mark.parametrize("deaf", [False, True])
+def test_a_hang_ends_at_its_limit(deaf: bool, tmp_path: Path) -> None:
+    with pytest.raises(ChildTimedOut) as caught:
+        call("tests.children:hangs", {"deaf": deaf, "pid": str(tmp_path / "pid")}, SHORT)
+    assert "1.5 s" in caught.value.what and caught.value.where == "while waiting for ever" and caught.value.hint
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_memory_without_end_ends_at_its_limit() -> None:
+    with pytest.raises(ChildOutOfMemory) as caught:
+        call("tests.children:eats", {}, Limits(seconds=60, megabytes=200))
+    assert "200 MB" in caught.value.what and caught.value.where == "while eating" and caught.value.hint
+
+
+def test_the_memory_of_a_child_s_children_counts_and_they_die_with_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    with pytest.raises(ChildOutOfMemory):
+        call("tests.children:eats_through_another", {"pid": str(pid)}, Limits(seconds=60, megabytes=200))
+    wait_until(lambda: gone(int(pid.read_text())))
+
+
+def test_without_a_limit_the_machine_s_own_is_the_limit() -> None:
+    available = psutil.virtual_memory().available
+    assert 0.5 * available < Limits().bytes() < available
+
+
+@pytest.mark.parametrize(("count", "length"), [(3, 10), (2000, 100), (3, 200_000)])
+def test_progress_arrives_whole_and_in_order(count: int, length: int) -> None:
+    events: list[dict[str, Any]] = []
+    call("tests.children:tells", {"count": count, "length": length}, on_event=events.append)
+    assert [event["number"] for event in events] == list(range(count))
+    assert {event["doing"] for event in events} == {"x" * length}
+
+
+def test_much_talk_on_stdout_is_no_answer_and_does_not_block() -> None:
+    with pytest.raises(ChildFailed, match="after much talk"):
+        call("tests.children:talks", {"lines": 200_000})
+
+
+@pytest.mark.parametrize("name", ["gives_nan", "gives_no_json"])
+def test_an_answer_that_is_no_json_is_a_failure(name: str) -> None:
+    with pytest.raises(ChildFailed) as caught:
+        call(f"tests.children:{name}", {})
+    assert "JSON" in caught.value.what, "it must say what was wrong with the answer"
+
+
+def test_a_full_temporary_folder_is_said(tmp_path: Path) -> None:
+    script = (
+        "import resource; from exporter import errors, workers\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "try: workers.call('tests.children:echo', {'much': 'x' * 1000})\n"
+        "except errors.EnvironmentLacks as error: print(error, error.hint)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(TMPDIR=str(tmp_path)),
+    )
+    assert str(tmp_path) in done.stdout and "TMPDIR" in done.stdout, done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+PARENT = "from exporter.workers import call\ncall('tests.children:hangs', {'pid': %r, 'deaf': %r})"
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_no_child_outlives_a_killed_parent(tmp_path: Path, how: signal.Signals) -> None:
+    pid = tmp_path / "pid"
+    parent = subprocess.Popen([sys.executable, "-c", PARENT % (str(pid), False)], env=environment())
+    wait_until(lambda: pid.exists() and pid.read_text())
+    parent.send_signal(how)
+    parent.wait(30)
+    wait_until(lambda: gone(int(pid.read_text())))
+
+
+def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT % (str(pid), False)],
+        env=environment(TMPDIR=str(tmp_path)),
+        stderr=subprocess.PIPE,
+    )
+    wait_until(lambda: pid.exists() and pid.read_text())
+    parent.send_signal(signal.SIGINT)
+    assert b"KeyboardInterrupt" in parent.communicate(timeout=30)[1]
+    assert gone(int(pid.read_text()))
+    assert [path.name for path in tmp_path.iterdir()] == ["pid"], "its temporary folder stays behind"
