@@ -121,7 +121,7 @@ def _lower(name: str, request: Json, setting: Setting) -> Json:
         raise type(error)(
             f"{name}: {error.what}{_last_words(error.details)}",
             where=error.where,
-            hint=error.hint or "leave this format out, or write that part of forward with other operators",
+            hint=f"{error.hint}, or leave this format out",
             details=error.details,
         ) from error
     except ModelError as error:
