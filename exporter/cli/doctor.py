@@ -11,7 +11,7 @@ from exporter.errors import ExitCode
 
 
 def doctor(device: Device = None, timeout: Timeout = None, as_json: Json = False, debug: Debug = False) -> ExitCode:
-    """Examine Python, packages, engines, device, CPU, memory and disk; exits 3 where a plain spec would lack something."""
+    """Examine Python, packages, engines, device, CPU, memory, disk; exits 3 where a plain spec lacks something."""
     del debug  # the funnel looks for it
     from exporter.cli._progress import DEFAULT_TIMEOUT
     from exporter.doctor import as_text, examine
