@@ -41,6 +41,7 @@ Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
 
 _EVENTS = "EXPORTER_EVENTS_FD"
+_DATA_LIMIT = "EXPORTER_DATA_LIMIT"
 _TAIL = 4000
 _LAST_WORDS = "run it again with --debug to see what the child said last"
 
@@ -102,7 +103,10 @@ def call(
     limits = limits or Limits()
     with _asked(request) as place:
         with (place / "log").open("w+b") as log:
-            watch, status = _supervise(_start(function, place, log, environment), limits, on_event)
+            # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
+            reserved = {_DATA_LIMIT: str(2 * limits.bytes())}
+            child = _start(function, place, log, {**(environment or {}), **reserved})
+            watch, status = _supervise(child, limits, on_event)
             tail = _tail(log)
         return _answer(place, watch, status, tail)
 
@@ -139,7 +143,7 @@ class _Child:
     events: IO[bytes]
 
 
-def _start(function: str, place: Path, log: IO[bytes], environment: Mapping[str, str] | None) -> _Child:
+def _start(function: str, place: Path, log: IO[bytes], environment: Mapping[str, str]) -> _Child:
     reader, writer = os.pipe()
     base = {"PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
@@ -148,7 +152,7 @@ def _start(function: str, place: Path, log: IO[bytes], environment: Mapping[str,
         stdout=log,
         stderr=log,
         pass_fds=(writer,),
-        env={**os.environ, **base, **(environment or {}), _EVENTS: str(writer)},
+        env={**os.environ, **base, **environment, _EVENTS: str(writer)},
     )
     os.close(writer)
     return _Child(process, os.fdopen(reader, "rb"))
@@ -314,8 +318,17 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
+def _limit_data() -> None:
+    limit = os.environ.get(_DATA_LIMIT)
+    if limit and sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
+
+
 def _main() -> None:
     _die_with_parent()
+    _limit_data()
     place = Path(sys.argv[2])
     answer = _run_child(sys.argv[1], place)
     draft = place / "answer.draft"  # a full disk must leave no half an answer

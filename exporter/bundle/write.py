@@ -39,7 +39,7 @@ def _refuse_strangers(final: Path) -> None:
 def drafting(final: Path) -> Iterator[Path]:
     """Yield a folder to build a bundle in; what is not sealed in the end is removed."""
     with sibling(final) as draft:
-        with translated(draft):
+        with translated(final):
             draft.mkdir(parents=True)
         yield draft
 

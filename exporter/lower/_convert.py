@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from exporter.engines.base import SINGLE_THREAD
-from exporter.errors import ChildFailed, ModelError
+from exporter.errors import ChildCrashed, ChildFailed, ModelError
 from exporter.lower.base import Artifact, Format
 from exporter.registry import Registry
 from exporter.spec.model import Spec
@@ -119,7 +119,7 @@ def _lower(name: str, request: Json, setting: Setting) -> Json:
         )
     except ChildFailed as error:
         raise type(error)(
-            f"{name}: {error.what}{_last_words(error.details)}",
+            f"{name}: {error.what}{_last_words(error)}",
             where=error.where,
             hint=f"{error.hint}, or leave this format out",
             details=error.details,
@@ -128,9 +128,11 @@ def _lower(name: str, request: Json, setting: Setting) -> Json:
         raise ModelError(f"{name}: {error.what}", where=error.where, hint=error.hint) from error
 
 
-def _last_words(log: str) -> str:
+def _last_words(error: ChildFailed) -> str:
     """What a library said before it took the process down: the last line of its own, not of the crash report's."""
-    own, _, _ = log.partition("Fatal Python error")
+    if not isinstance(error, ChildCrashed):
+        return ""
+    own, _, _ = error.details.partition("Fatal Python error")
     lines = [line.strip() for line in own.splitlines() if line.strip() and "Warning" not in line]
     telling = [
         line for line in lines if re.search(r"error|fail|unsupported|not support|terminate|what\(\)|assert", line, re.I)
