@@ -130,7 +130,11 @@ class ParsedModule:
 
     def location(self, node: ast.AST) -> Location:
         """Where a node stands."""
-        return Location(self.shown, getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1)
+        line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", -1)
+        text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+        if not text.isascii():  # the parser counts bytes
+            column = len(text.encode()[:column].decode(errors="ignore"))
+        return Location(self.shown, line, column + 1)
 
     def resolve(self, node: ast.expr) -> ClassInfo | str | None:
         """What a dotted name at the top level stands for: a class of the user's, or a qualified name."""

@@ -24,6 +24,7 @@ def check(  # noqa: PLR0913 - an option is a parameter
     probe: Annotated[
         bool | None, typer.Option("--probe/--no-probe", help="Export and run the models too, or only read them.")
     ] = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Rewrite what can be rewritten with certainty.")] = False,
     timeout: _options.Timeout = None,
     form: Annotated[str, typer.Option("--format", help="text, json, github, sarif or junit.")] = "text",
     as_json: _options.Json = False,
@@ -44,6 +45,12 @@ def check(  # noqa: PLR0913 - an option is a parameter
     render = forms["json" if as_json else form]
     settings = of_project(Path.cwd()).over(_codes(select), _codes(ignore))
     examination = examine(targets, settings, (timeout or _SECONDS) if _probes(probe) else 0)
+    if fix:
+        from exporter.check.fixes import fix as rewrite
+
+        count = rewrite(examination.findings)
+        sys.stderr.write(f"{count} of {len(examination.findings)} findings were mended\n")
+        examination = examine(targets, settings) if count else examination
     if base is not None:
         from exporter.check.changed import only_changed
 

@@ -1,0 +1,67 @@
+"""What the probe shows by running: real Paddle in real children, so each case costs seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporter.check.run import examine
+from exporter.diagnostics import Severity
+from tests.traps.score import HERE, cases
+
+HEAD = "import random, time, operator\n\nimport paddle\nfrom paddle.static import InputSpec\n\n"
+TAIL = "\n\ndef build():\n    return Net()\n\n\nSPECS = [InputSpec([None, 4], 'float32', 'x')]\n"
+CLASS = "class Net(paddle.nn.Layer):\n    def forward(self, x):\n"
+
+
+def probed(folder: Path, body: str, seconds: float = 60) -> list[tuple[str, int, bool]]:
+    file = folder / "net.py"
+    file.write_text(HEAD + body + TAIL)
+    examination = examine([str(file)], probe_seconds=seconds)
+    assert examination.probed == 1
+    return [(each.code, each.location.line, each.proved) for each in examination.findings]
+
+
+def test_a_suspicion_is_proved_at_its_own_line(tmp_path: Path) -> None:
+    assert probed(tmp_path, CLASS + "        return x * random.random()\n") == [("EX101", 8, True)]
+
+
+def test_a_sound_model_stays_without_a_finding(tmp_path: Path) -> None:
+    body = CLASS + "        if x.mean() > 0:\n            return x * 2\n        return x - 1\n"
+    assert probed(tmp_path, body) == []
+
+
+def test_what_the_code_does_not_show_is_found_by_running(tmp_path: Path) -> None:
+    hidden = CLASS + "        vars(self)['n'] = vars(self).get('n', 0) + 1\n        return (x + 2) * vars(self)['n']\n"
+    assert probed(tmp_path, hidden) == [("EX205", 7, True)]
+
+
+def test_a_failed_export_is_told_at_the_line_that_failed(tmp_path: Path) -> None:
+    body = CLASS + "        y = x * 2\n        y = y * operator.truth(y.sum())\n        return y\n"
+    assert probed(tmp_path, body) == [("EX201", 9, True)]
+
+
+@pytest.mark.parametrize("statement", ["raise SystemExit(3)", "time.sleep(600)"])
+def test_a_module_that_leaves_or_hangs_on_import_is_not_probed(tmp_path: Path, statement: str) -> None:
+    body = f"{statement}\n\n" + CLASS + "        return x * 2\n"
+    assert probed(tmp_path, body, seconds=8) == [("EX206", 9, False)]
+
+
+SAMPLE = frozenset({"060_echo_input", "118_rows_comprehension", "032_rowwise_range"})
+
+
+def test_a_sample_of_the_corpus_is_proved() -> None:
+    for case in cases(HERE, 20, SAMPLE):
+        assert any(each.proved for each in case.findings) == (case.truth != "clean"), case
+
+
+@pytest.mark.slow
+def test_the_corpus_with_the_probe() -> None:
+    every = list(cases(HERE, 60))
+    clean = [each for each in every if each.truth == "clean"]
+    traps = [each for each in every if each.truth != "clean"]
+    assert [each.name for each in clean if each.alarmed] == []
+    assert sum(each.found for each in traps) >= 0.95 * len(traps)
+    proved = sum(any(one.proved and one.severity is Severity.ERROR for one in each.findings) for each in traps)
+    assert proved >= 0.9 * len(traps)
