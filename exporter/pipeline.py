@@ -22,10 +22,12 @@ from exporter.engines._device import require_device
 from exporter.errors import EnvironmentLacks
 from exporter.files import write_bytes
 from exporter.lower._convert import convert_all
-from exporter.parity.judge import Subject, judge
+from exporter.parity.golden import one_case
+from exporter.parity.judge import Subject, blame, judge
 from exporter.parity.plan import Run, plan_runs, plan_some
 from exporter.parity.record import record
 from exporter.parity.report import Report
+from exporter.parity.repro import REPRO, Keep
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.spec.model import Spec
@@ -103,10 +105,12 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
             content, spec, draft, draft / GOLDEN, checkpoint, device, frozenset(conversion.parameters.values())
         )
         report = judge(subject, runs, setting)
+        place = root / spec.name / (content["version"] if report.verdict.passed else "failed")
+        keep = Keep(draft / REPRO, bundle=place, shown=place / REPRO)
+        report = blame(subject, report, setting, "", keep)
         for name, form in (("parity.json", "json"), ("report.html", "html")):
             write_bytes(draft / name, RENDERERS[form](report).encode())
         content["verdict"] = report.verdict.word
-        place = root / spec.name / (content["version"] if report.verdict.passed else "failed")
         bundle = seal(draft, place, content, runnable=True)
     return Product(findings, bundle, replace(report, digest=bundle.manifest.digest), trained)
 
@@ -118,13 +122,29 @@ def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
     return require_device(spec.device, spec.engines, setting.limits), runs
 
 
-def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: str | None = None) -> Report:
+@dataclass(frozen=True)
+class Blaming:
+    """That failures are to be localised; their repros go to the folder `repro`, if there is one."""
+
+    repro: Path | None = None
+    scramble: bool = False
+
+
+def verify(
+    folder: Path,
+    setting: Setting,
+    engines: Sequence[str] = (),
+    device: str | None = None,
+    case: str | None = None,
+    blaming: Blaming | None = None,
+) -> Report:
     """Judge a bundle's artifacts anew: by its goldens, and where the model's code is at hand by eager itself.
 
-    `engines` narrows it to what those can run.
+    `engines` and `case` narrow it to what those engines can run, and to one recorded case. Without `blaming` failures
+    are not localised.
 
     Raises:
-        UsageError: an engine is unknown, or has nothing here to run.
+        UsageError: an engine is unknown, or has nothing here to run; no such case; `repro` cannot be written.
         BundleError: the bundle is damaged.
         EnvironmentLacks: it holds no goldens and the code to make them is not here, or the device is not.
     """
@@ -134,15 +154,23 @@ def verify(folder: Path, setting: Setting, engines: Sequence[str] = (), device: 
     spec = Spec.model_validate(content["spec"])
     device = require_device(device or spec.device, engines or spec.engines, setting.limits)
     source, notes = source_at_hand(content["provenance"], spec)
+    no_source = "" if source else notes[0]
     variants = [(one.format, one.precision) for one in bundle.manifest.variants.values()]
     runs = plan_some(engines, variants, source) if engines else plan_runs(spec.engines, variants, source)
     checkpoint = find_checkpoint(spec) if source else None
     subject = Subject(content, spec, folder, folder / GOLDEN, checkpoint, device, None)
-    if content["cases"]:
-        return judge(subject, runs, setting, notes)
-    if not source:
-        raise EnvironmentLacks(notes[0], where=str(folder), hint="it holds no goldens: verify it where it was made")
+    if not content["cases"] and not source:
+        raise EnvironmentLacks(no_source, where=str(folder), hint="it holds no goldens: verify it where it was made")
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        golden, outputs = Path(place) / GOLDEN, [one["name"] for one in content["outputs"]]
-        content.update(asdict(record(spec, checkpoint, outputs, golden, setting)))
-        return judge(replace(subject, golden=golden), runs, setting, notes)
+        if not content["cases"]:
+            subject = replace(subject, golden=Path(place) / GOLDEN)
+            outputs = [one["name"] for one in content["outputs"]]
+            content.update(asdict(record(spec, checkpoint, outputs, subject.golden, setting)))
+        if case is not None:
+            content["cases"] = one_case(content["cases"], case)
+            notes.append(f"only the case {case} was run: a verdict on it is none on the others")
+        report = judge(subject, runs, setting, notes)
+        if blaming is None:
+            return report
+        keep = Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None
+        return blame(subject, report, setting, no_source, keep)

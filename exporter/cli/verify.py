@@ -9,28 +9,44 @@ import typer
 
 from exporter.cli._options import Debug, Device, Json, Quiet, Timeout
 from exporter.cli._run import Verb
-from exporter.errors import ExitCode
+from exporter.errors import ExitCode, UsageError
 
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle.", metavar="BUNDLE")]
+_Case = Annotated[str | None, typer.Option("--case", help="Only this recorded case.", metavar="NAME")]
+_Repro = Annotated[
+    Path | None, typer.Option("--repro", help="Leave a folder there for each failure, to show it again.", metavar="DIR")
+]
+_Scramble = Annotated[
+    bool, typer.Option("--scramble", help="Repros without the model's weights: shuffled ones that fail all the same.")
+]
 _Engines = Annotated[str | None, typer.Option("--engines", help="Only these, separated by commas.")]
 
 
 def verify(  # noqa: PLR0913 - an option is a parameter
     bundle: _Bundle,
     engines: _Engines = None,
+    case: _Case = None,
+    repro: _Repro = None,
+    scramble: _Scramble = False,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> ExitCode:
-    """Prove BUNDLE again: its integrity, then every output of every case on every engine."""
+    """Prove BUNDLE again: its integrity, then every output of every case on every engine.
+
+    A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong.
+    """
     from exporter import pipeline
     from exporter.cli._outcome import conclude_report
     from exporter.cli._progress import setting
 
+    if scramble and repro is None:
+        raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     with setting(quiet=quiet, timeout=timeout) as how:
-        report = pipeline.verify(bundle, how, tuple(engines.split(",")) if engines else (), device)
+        only = tuple(engines.split(",")) if engines else ()
+        report = pipeline.verify(bundle, how, only, device, case, pipeline.Blaming(repro, scramble))
     return conclude_report(report, as_json=as_json)
 
 

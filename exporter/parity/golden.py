@@ -12,8 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import BundleError
+from exporter.errors import BundleError, UsageError
 from exporter.tensors import Array, TensorMap
+
+#: What the name of a case ends in when it is run once more.
+AGAIN = ":again"
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ class GoldenCase:
 
     def again(self) -> GoldenCase:
         """The same case, to be run once more: what an artifact keeps from call to call shows then."""
-        return replace(self, name=f"{self.name}:again")
+        return replace(self, name=f"{self.name}{AGAIN}")
 
 
 def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, ...]:
@@ -77,6 +80,19 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
         return tuple(read_case(tensors, one) for one in cases)
     except (SafetensorError, KeyError, ValueError) as error:
         raise BundleError(f"the goldens are not whole ({error})", where=str(path), hint="release it again") from error
+
+
+def one_case(described: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    """Only the case of this name, or the one that is run again under it.
+
+    Raises:
+        UsageError: it was not recorded; the hint lists those that were.
+    """
+    found = [one for one in described if one["name"] == name.removesuffix(AGAIN)]
+    if not found:
+        known = ", ".join(one["name"] for one in described)
+        raise UsageError(f"no case '{name}' was recorded", where="--case", hint=f"the cases are: {known}")
+    return found
 
 
 def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:

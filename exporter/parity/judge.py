@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,11 @@ from exporter.lower._convert import artifact_from_json, fixed_dims
 from exporter.lower.base import Artifact
 from exporter.parity import parameters
 from exporter.parity.golden import read_goldens
+from exporter.parity.localise.find import localise
+from exporter.parity.localise.search import Search
 from exporter.parity.plan import ENGINES, Run, claims
 from exporter.parity.report import Report, unlike_bits
+from exporter.parity.repro import Keep
 from exporter.parity.run import Bench, gather
 from exporter.parity.verdict import Evidence, Verdict
 from exporter.parity.waivers import waived
@@ -59,6 +62,19 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         digest=content.get("digest", ""),
         methods=tuple(sorted(methods)),
     )
+
+
+def blame(subject: Subject, report: Report, setting: Setting, no_source: str, keep: Keep | None) -> Report:
+    """Say where what failed, or came near, came in; `no_source` says why the source is not at hand, if it is not.
+
+    Raises:
+        UsageError, EnvironmentLacks: the folder for repros cannot be written.
+    """
+    order = {variant: at for at, variant in enumerate(("source", *subject.content["variants"]))}
+    engines = ENGINES.names()
+    runs = {Run(one.format, one.precision, one.engine) for one in report.verdict.plan if one.engine in engines}
+    search = Search(bench_of(subject), report.verdict, setting, no_source, keep)
+    return replace(report, blames=localise(search, sorted(runs, key=lambda run: (order[run.variant], run.engine))))
 
 
 def bench_of(subject: Subject) -> Bench:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from exporter.parity.localise.blame import Blame
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
 
 #: From the worst to the best: the order in which a report speaks.
@@ -23,7 +24,10 @@ GRAVITY = (
 
 @dataclass(frozen=True)
 class Report:
-    """A verdict with what a reader needs to place it. `notes` are sentences that belong on every form."""
+    """A verdict with what a reader needs to place it. `notes` are sentences that belong on every form.
+
+    `blames` say where failures came in, one for each run that failed or came near.
+    """
 
     name: str
     version: str
@@ -33,6 +37,7 @@ class Report:
     waivers: Sequence[dict[str, str]] = ()
     digest: str = ""
     methods: Sequence[str] = field(default=())
+    blames: Sequence[Blame] = ()
 
     def rows(self) -> list[tuple[Claim, Evidence]]:
         """Every claim with its evidence, the worst outcomes first, then in the order of the claims."""

@@ -21,6 +21,8 @@ from exporter.parity.verdict import Claim
 from exporter.tensors import Array, save
 from exporter.workers import Limits, Setting
 
+#: The folder in a failed bundle that holds its repros.
+REPRO = "repro"
 _REPLAY = '''"""Run the sublayer alone in the engine that failed: exits 1 while it still fails, 0 once it does not."""
 
 from pathlib import Path
@@ -34,26 +36,34 @@ if __name__ == "__main__":
 
 @dataclass(frozen=True)
 class Keep:
-    """Where repros go, the bundle whose failures they show, and whether its weights must not be in them."""
+    """Where repros go, the bundle whose failures they show, and whether its weights must not be in them.
+
+    `shown` is where `into` will lie later, if it lies in a draft.
+    """
 
     into: Path
     bundle: Path
     scramble: bool = False
+    shown: Path | None = None
 
 
-def leave(keep: Keep, bench: Bench, blame: Blame, captured: Captured | None, setting: Setting) -> Path:
-    """Write the folder of one failed run and return it; an earlier one of the same claim is replaced.
+def leave(keep: Keep, bench: Bench, blame: Blame, captured: Captured | str, setting: Setting) -> Path:
+    """Write the folder of one failed run; return where it is to be found. An earlier one of the claim is replaced.
+
+    `captured` is the call to blame, or says why there is none.
 
     Raises:
         UsageError, EnvironmentLacks: the folder cannot be written.
     """
     final = keep.into / folder_name(blame.claim)
+    shown = (keep.shown or keep.into) / final.name
     with sibling(final) as draft:
         draft.mkdir()
-        why_no_part = "the sublayer to blame is not known"
-        if captured is not None:
+        if isinstance(captured, Captured):
             why_no_part = write_part(bench, blame, captured, draft / "part", setting)
-        command = verify_command(keep, blame) if why_no_part else f"python {shlex.quote(str(final / 'part/replay.py'))}"
+        else:
+            why_no_part = captured
+        command = verify_command(keep, blame) if why_no_part else f"python {shlex.quote(str(shown / 'part/replay.py'))}"
         if not why_no_part:
             (draft / "part/replay.py").write_text(_REPLAY)
         if not keep.scramble:
@@ -61,7 +71,7 @@ def leave(keep: Keep, bench: Bench, blame: Blame, captured: Captured | None, set
             save(draft / "case.safetensors", _case(bench.golden, case))
         (draft / "README.md").write_text(_readme(keep, blame, command, why_no_part))
         replace_folder(draft, final)
-    return final
+    return shown
 
 
 def folder_name(claim: Claim) -> str:

@@ -134,6 +134,11 @@ def notes(report: Report) -> list[str]:
     return [plain(note) for note in report.notes]
 
 
+def blames(report: Report) -> list[str]:
+    """Where each failure came in, one line a run, with the folder that shows it again."""
+    return [plain(f"{one}; see {one.repro}" if one.repro else str(one)) for one in report.blames]
+
+
 def headline(report: Report) -> str:
     """The verdict as one clause that counts."""
     counts, planned = report.verdict.counts, len(report.verdict.plan)

@@ -14,6 +14,7 @@ from exporter.parity.verdict import Outcome
 from exporter.report._summary import (
     Group,
     Run,
+    blames,
     count,
     error_ratio,
     extent,
@@ -41,13 +42,19 @@ def render(report: Report) -> str:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the runs, what is no match and why, waivers, notes, then the verdict with its first reason."""
+    """Print the runs, what is no match, why and where from, waivers, notes, then the verdict with its first reason."""
     _say(console, f"{plain(f'{report.name} {report.version}')}: {extent(report)}")
     console.print()
     console.print(_table(runs(report), report.budget))
     for group in groups(report):
         _show_group(group, console)
-    for title, lines in (("waivers", waivers(report)), ("notes", notes(report)), ("truth", truths(report))):
+    said = (
+        ("blame", blames(report)),
+        ("waivers", waivers(report)),
+        ("notes", notes(report)),
+        ("truth", truths(report)),
+    )
+    for title, lines in said:
         if lines:
             _say(console, f"\n{title}", "bold")
         for line in lines:

@@ -24,6 +24,7 @@ def parity(report: Report) -> dict[str, Any]:
         "budget": report.budget,
         "notes": list(report.notes),
         "waivers": list(report.waivers),
+        "blame": [one.to_json() for one in report.blames],
         "checks": [_check(claim, verdict.of(claim)) for claim in sorted(verdict.plan)],
     }
 

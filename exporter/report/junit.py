@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from exporter.parity.report import Report
 from exporter.parity.verdict import Evidence, Outcome
-from exporter.report._summary import Row, notes, plain, runs, waivers
+from exporter.report._summary import Row, blames, notes, plain, runs, waivers
 from exporter.report.base import Renderer
 
 #: JUnit knows three ways of not passing: it was judged and is wrong, it was not judged at all, and it is left out.
@@ -61,7 +61,8 @@ def _verdict(report: Report) -> Element:
     test = Element("testcase", classname=plain(report.name), name="verdict")
     if not report.verdict.passed:
         SubElement(test, "failure", type=report.verdict.word, message=plain(report.first_reason()))
-    said = [f"waiver: {one}" for one in waivers(report)] + [f"note: {one}" for one in notes(report)]
+    said = [f"blame: {one}" for one in blames(report)]
+    said += [f"waiver: {one}" for one in waivers(report)] + [f"note: {one}" for one in notes(report)]
     if report.digest:
         said.append(f"digest: {report.digest}")
     if said:

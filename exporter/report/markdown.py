@@ -8,6 +8,7 @@ from exporter.parity.report import Report
 from exporter.report._summary import (
     Group,
     Run,
+    blames,
     count,
     error_ratio,
     extent,
@@ -40,7 +41,13 @@ def render(report: Report) -> str:
     parts.append(_table(runs(report)))
     if found := groups(report):
         parts.append("### Not a match\n\n" + "\n".join(_group(group) for group in found))
-    for title, lines in (("Waivers", waivers(report)), ("Notes", notes(report)), ("Truth", truths(report))):
+    said = (
+        ("Blame", blames(report)),
+        ("Waivers", waivers(report)),
+        ("Notes", notes(report)),
+        ("Truth", truths(report)),
+    )
+    for title, lines in said:
         if lines:
             parts.append(f"### {title}\n\n" + "\n".join(f"- {_text(line)}" for line in lines))
     if report.digest:

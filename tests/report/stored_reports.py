@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from exporter.parity.localise.blame import Blame
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
@@ -71,7 +72,26 @@ def failed() -> Report:
         if (claim.engine, claim.case) == ("jit_load", "batch=64") and claim.format == "pir":
             evidence[claim] = Evidence(Outcome.TIMED_OUT, "no answer within 600 s", stage="run", device="cpu")
     notes = ("the checkpoint runs/digits/best.safetensors is not here as it was, so eager itself was not run again",)
-    return replace(_report(evidence), notes=notes)
+    return replace(_report(evidence), notes=notes, blames=_blames())
+
+
+def _blames() -> tuple[Blame, ...]:
+    """One failure that was localised, and one that could not be."""
+    weight = Blame(
+        Claim("onnx", "fp32", "onnxruntime", "batch=1", "logits"),
+        "lower",
+        "the file does not store what was trained: 1 tensors are not the released ones, as 'conv2d_0.w_0'",
+        path="conv1",
+        kind="Conv2D",
+        line="recipes/digits.py:33",
+        inputs=("float32[1, 1, 8, 8]",),
+        error_ratio=31400.0,
+        inputs_ratio=0.0,
+        repro="repro/onnx_onnxruntime_batch=1_logits-8d5b561e",
+    )
+    crash = Claim("pdmodel", "fp32", "paddle_inference", "batch=1", "logits")
+    reason = "no value came to compare: crashed (the child died by signal SIGSEGV while it was loading model.pdmodel)"
+    return weight, Blame(crash, "", reason)
 
 
 def inconclusive() -> Report:

@@ -51,23 +51,28 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     save(into / "case.safetensors", tensors)
     doing("exporting the sublayer")
     specs = [TensorSpec(name, value.dtype.name, value.shape) for name, value in inputs.items()]
-    traced = trace(part, specs, names, {})
-    _write(traced, request["format"], into / request["format"], request["opset"])
+    native = _write(part, specs, names, (request["format"], into / request["format"], request["opset"]))
     return {
         "inputs": list(inputs),
-        "outputs": list(traced.native_outputs),
+        "outputs": list(native),
         "e_ref": {name: [one.e_ref_max, one.e_ref_l2] for name, one in truths.items()},
     }
 
 
-def _write(traced: Any, name: str, into: Path, opset: int | None) -> None:
+def _write(
+    part: Any, specs: list[TensorSpec], names: tuple[str, ...], wish: tuple[str, Path, int | None]
+) -> tuple[str, ...]:
+    """Trace and lower; `wish` is the format, its folder and the opset. Returns the outputs in the file's order."""
+    format, into, opset = wish
     formats: Registry[Format] = Registry("exporter.lower", "format")
     into.mkdir()
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-        before = formats[name].after
+    with formats[format].session(None), tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        traced = trace(part, specs, names, {})
+        before = formats[format].after
         if before is not None:
             formats[before].write(traced, None, Path(folder), None)
-        formats[name].write(traced, Path(folder) if before else None, into, opset)
+        formats[format].write(traced, Path(folder) if before else None, into, opset)
+    return traced.native_outputs
 
 
 def _scramble(layer: Any, seed: int) -> None:

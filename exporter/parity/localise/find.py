@@ -37,25 +37,38 @@ def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
     Raises:
         UsageError, EnvironmentLacks: the folder for repros cannot be written.
     """
-    return tuple(
-        _localise(search, run, claim)
-        for run in runs
-        if (claim := _first(search.bench, run, search.verdict)) is not None
-    )
+    found = []
+    for run in runs:
+        claim = _first(search.bench, run, search.verdict)
+        blame = None if claim is None else _localise(search, run, claim)
+        if blame is not None:
+            found.append(blame)
+    return tuple(found)
 
 
-def _localise(search: Search, run: Run, claim: Claim) -> Blame:
+def _localise(search: Search, run: Run, claim: Claim) -> Blame | None:
     search.setting.say(f"localising {run.variant} by {run.engine}")
     blame, place, witness = _blame(search, run, claim)
-    if search.keep is None or search.verdict.of(claim).outcome is Outcome.MATCH:
+    if search.verdict.of(claim).outcome is Outcome.MATCH:
+        return blame if blame.located else None  # it was near the budget, and nothing is wrong inside
+    if search.keep is None:
         return blame
-    captured = None
-    if place is not None and witness is not None:
-        call = witness.observed.calls[place.call]
-        inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call["inputs"])
-        opset = search.bench.artifacts[run.variant].details.get("opset_asked") if run.format != "source" else None
-        captured = Captured(inputs, call["arguments"], opset, search.keep.scramble)
+    captured = _captured(search, run, place, witness)
     return replace(blame, repro=str(leave(search.keep, search.bench, blame, captured, search.setting)))
+
+
+def _captured(search: Search, run: Run, place: Place | None, witness: Witness | None) -> Captured | str:
+    """The call to blame with what went into it; or why it is not worth a repro of its own."""
+    if place is None or witness is None:
+        return "the sublayer to blame is not known"
+    if run.format == "source":
+        return "the fault is not one of an artifact"
+    if _stored_wrong(search.bench, run, search.verdict):
+        return "the file stores other tensors than were trained, and exported anew it would not"
+    call = witness.observed.calls[place.call]
+    inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call["inputs"])
+    opset = search.bench.artifacts[run.variant].details.get("opset_asked")
+    return Captured(inputs, call["arguments"], opset, search.keep is not None and search.keep.scramble)
 
 
 def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:

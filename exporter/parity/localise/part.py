@@ -43,8 +43,8 @@ def write_part(bench: Bench, blame: Blame, captured: Captured, folder: Path, set
     """Write the sublayer's artifact and its case into `folder` if it fails alone; else answer why there is none."""
     if captured.arguments is None or not 1 <= len(captured.inputs) <= _MOST_INPUTS:
         return "the call of the sublayer cannot be made again from tensors alone"
-    if blame.claim.format == "source" or blame.stage in ("trace", "eager"):
-        return "the fault is not one of an artifact"
+    if blame.stage in ("trace", "eager"):
+        return "the fault is in what the artifact was made from"
     folder.mkdir()
     try:
         about = _export(bench, blame, captured, folder, setting)
