@@ -7,6 +7,7 @@ none, it is a finding of its own, at the line that Paddle blames or at `forward`
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from exporter.check.paper.run_model import Model
 from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ExporterError
+from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
 from exporter.workers import Json, Limits, call
 
 #: Which rules explain an outcome. A fault of the export may have any cause.
@@ -51,7 +52,7 @@ class Outcome:
     model: Model
     kind: str
     what: str
-    where: str
+    line: int
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
@@ -72,7 +73,7 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
         try:
             request |= call("exporter.check.probe_child:eager", request, limits)
         except ExporterError as error:
-            return Outcome(model, "not probed", f"the model does not run by itself: {error.what}", "")
+            return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
         return _export(model, request, limits)
 
 
@@ -80,10 +81,23 @@ def _export(model: Model, request: Json, limits: Limits) -> Outcome:
     try:
         answer = call("exporter.check.probe_child:exported", request, limits)
     except (ChildTimedOut, ChildCrashed, ChildOutOfMemory) as error:
-        return Outcome(model, "ends", f"{error.what} {error.where}".strip(), "")
-    except ExporterError as error:
-        return Outcome(model, "fails", error.what, error.where)
-    return Outcome(model, answer["outcome"], answer["what"], answer["where"])
+        return Outcome(model, "ends", f"{error.what} {error.where}".strip(), 0)
+    except ChildFailed as error:
+        return Outcome(model, "fails", _telling(error.what), _line_in(error.details, request["path"]))
+    return Outcome(model, answer["outcome"], _telling(answer["what"]), 0)
+
+
+def _telling(message: str) -> str:
+    """The line of a message that says what went wrong: Paddle writes a screenful around it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    found = [line for line in lines if re.match(r"\w*(Error|Exception)\b|\(\w+\)", line)]
+    return (found or lines or ["no message"])[-1][:200]
+
+
+def _line_in(details: str, path: str) -> int:
+    """The last line of the model's file that a traceback names; dy2static quotes the lines it has rewritten."""
+    named = re.findall(rf'File "{re.escape(path)}", line (\d+)', details)
+    return int(named[-1]) if named else 0
 
 
 def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[Diagnostic]:
@@ -115,9 +129,6 @@ def _explains(finding: Diagnostic, outcome: Outcome) -> bool:
 
 def _new(code: str, severity: Severity, outcome: Outcome, message: str, cure: str) -> Diagnostic:
     where = outcome.model.forward
-    path, _, line = outcome.where.rpartition(":")
-    if line.isdigit() and Path(path).resolve() == Path(where.path).resolve():
-        where = Location(where.path, int(line), 1)
-    elif line.isdigit():
-        where = Location(path, int(line), 1)
+    if outcome.line:
+        where = Location(where.path, outcome.line, 1)
     return Diagnostic(code, severity, where, message, cure, proved=code != "EX206")
