@@ -22,7 +22,7 @@ from legacy_cases import PRELUDE, Case, Input
 from packaging.version import Version
 
 #: How a program is made: by us, by Paddle alone, or in Paddle's own new format.
-WAYS = ("ours", "stock", "pir")
+WAYS = ("ours", "stock", "pir", "onnx", "onnx-stock")
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,11 @@ class Outcome:
 def run_cases(cases: list[Case], how: How, keep: Path | None = None, batch: int = 40) -> list[Outcome]:
     """Judge all, a forked child for each batch. A child that dies costs one case; the rest of its batch goes on."""
     import paddle  # noqa: F401 - before the forks, so that each has it
+
+    if how.way.startswith("onnx"):
+        os.environ["POLYGRAPHY_AUTOINSTALL_DEPS"] = "0"  # else paddle2onnx installs packages while it converts
+        import onnxruntime  # noqa: F401
+        import paddle2onnx  # noqa: F401
 
     outcomes: list[Outcome] = []
     left = list(enumerate(cases))
@@ -135,9 +140,14 @@ def judge(case: Case, make: Any, how: How, folder: Path) -> Outcome:
         np.savez(folder / "inputs.npz", **dict(zip("xyzw", values, strict=False)))
         np.savez(folder / "outputs.npz", *expected)
         stage = "load"
-        predictor = load(folder)
-        stage = "run"
-        found = run(predictor, values)
+        if how.way.startswith("onnx"):
+            session = load_onnx(folder)
+            stage = "run"
+            found = session.run(None, {one.name: values["xyzw".index(one.name)] for one in session.get_inputs()})
+        else:
+            predictor = load(folder)
+            stage = "run"
+            found = run(predictor, values)
         stage = "compare"
         equal = compare(expected, found)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stage raises is its outcome
@@ -151,19 +161,41 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> None:
     from paddle.pir_utils import DygraphOldIrGuard
 
     from exporter.trace.legacy import finish, legacy_export
+    from exporter.trace.legacy.onnx import convertible
 
     shapes = [[None, *one.shape[1:]] if one.dynamic else list(one.shape) for one in case.inputs]
     specs = [
         paddle.static.InputSpec(shape, one.carrier, name)
         for shape, one, name in zip(shapes, case.inputs, "xyzw", strict=False)
     ]
-    context = {"ours": lambda: legacy_export(how.target), "stock": DygraphOldIrGuard, "pir": nullcontext}[how.way]()
+    context = {
+        "ours": lambda: legacy_export(how.target),
+        "stock": DygraphOldIrGuard,
+        "pir": nullcontext,
+        "onnx": convertible,
+        "onnx-stock": nullcontext,
+    }[how.way]()
     with context:
         traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
         paddle.jit.save(traced, str(folder / "m"))
     (folder / "m.pdiparams.info").unlink(missing_ok=True)
     if how.way == "ours":
         finish(folder / "m.pdmodel", folder / "m.pdiparams", how.target)
+
+
+def load_onnx(folder: Path) -> Any:
+    """An ONNX Runtime session of what paddle2onnx makes of the PIR files."""
+    import onnxruntime
+    import paddle2onnx
+
+    parameters = folder / "m.pdiparams"
+    content = paddle2onnx.export(
+        str(folder / "m.json"), str(parameters) if parameters.exists() else "", opset_version=17,
+        auto_upgrade_opset=True, enable_onnx_checker=True, optimize_tool="None",
+    )  # fmt: skip
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def load(folder: Path) -> Any:
