@@ -33,7 +33,7 @@ LOCKS = {
     "runtime": ("cpu",),
     "cpu": ("cpu", "convert", "train"),
     "gpu": ("gpu", "convert", "train"),
-    "dev": ("dev",),
+    "dev": ("dev", "openvino"),
 }
 SCRIPTS = ("scripts/install", "scripts/lock", ".ci/run")
 TEST_COMMAND = "scripts/install --dev && .venv/bin/python -m pytest"

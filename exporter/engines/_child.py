@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable
 from exporter.errors import EnvironmentLacks
 from exporter.registry import Registry
@@ -24,9 +25,10 @@ def probe(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Run every case; write `<case number>.safetensors` for each, and answer with the provider and what went wrong.
+    """Run every case and write `<case number>.safetensors` for each.
 
-    A case that the engine refuses is recorded, and the rest go on; a load that it refuses ends it.
+    The answer holds the provider, the settings asked for and in effect, and what went wrong: a case
+    that the engine refuses is recorded, and the rest go on; a load that it refuses ends it.
     """
     name, device = request["engine"], request["device"]
     engine = _ENGINES[name]
@@ -41,12 +43,13 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         inputs=tuple(request["inputs"]),
         outputs=tuple(request["outputs"]),
         source=request["source"],
+        threads=request.get("threads", 1),
     )
     into = Path(request["into"])
     refused: dict[str, str] = {}
     doing(f"{name}: loading {artifact.format}", stage="load")
     try:
-        with engine.open(artifact, device) as session:
+        with started(engine, artifact, device) as session:
             for index, (case, recorded) in enumerate(request["cases"]):
                 doing(f"{name}: running case {case}", stage="run", case=case)
                 try:
@@ -55,9 +58,17 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
                     refused[case] = str(error)
                     continue
                 save(into / f"{index}.safetensors", outputs)
-            return {"provider": session.provider, "version": found.version, "refused": refused, "load": ""}
+            settings = {"asked": dict(session.settings.asked), "effective": dict(session.settings.effective)}
+            load, provider = "", session.provider
     except EngineRefused as error:
-        return {"provider": "", "version": found.version, "refused": refused, "load": str(error)}
+        settings, load, provider = {"asked": {}, "effective": {}}, str(error), ""
+    return {
+        "provider": provider,
+        "settings": settings,
+        "version": found.version,
+        "refused": refused,
+        "load": load,
+    }
 
 
 def _inputs(golden: str, case: str, names: tuple[str, ...]) -> dict[str, Array]:

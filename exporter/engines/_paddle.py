@@ -1,22 +1,42 @@
-"""What the engines made of Paddle share: the probe, the device, and the border where its exceptions end."""
+"""What the engines made of Paddle share: the probe, the device, the threads, and the border of its exceptions."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import ctypes
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
 
-from exporter.engines.base import Availability, EngineRefused
+from exporter.engines.base import Availability, Engine, EngineRefused, Settings, missing
 from exporter.tensors import Array, TensorMap
 
 INSTALL = "install it with: scripts/install, or pip install paddlepaddle==3.3.1"
+#: On Ampere and later, cuBLAS and cuDNN would halve the mantissa of float32; Paddle lets them (3.3.1).
+NO_TF32 = {"NVIDIA_TF32_OVERRIDE": "0"}
+
+
+class PaddleEngine(Engine):
+    """An engine that runs Paddle's own kernels, in full precision."""
+
+    paddle_kernels: ClassVar[bool] = True
+
+    def environment(self, format: str) -> Mapping[str, str]:
+        del format
+        return NO_TF32
+
+    def probe(self, device: str) -> Availability:
+        return probe_paddle(device)
 
 
 def probe_paddle(device: str) -> Availability:
     """Look whether Paddle imports here and can use the device."""
-    try:
-        import paddle
-    except ImportError as error:
-        return Availability(why_not=f"paddle cannot be imported: {error}", cure=INSTALL)
+    if found := missing("paddle", INSTALL):
+        return found
+    import paddle
+
     if device.startswith("gpu"):
         if not paddle.device.is_compiled_with_cuda():
             return Availability(
@@ -28,6 +48,47 @@ def probe_paddle(device: str) -> Availability:
         if number >= count:
             return Availability(why_not=f"{device} was asked for, and {count} GPUs are here", cure="check nvidia-smi")
     return Availability(version=paddle.__version__)
+
+
+def use(device: str, threads: int) -> Settings:
+    """Make the device and the number of threads Paddle's own, and tell what came of it."""
+    import paddle
+
+    with border():
+        paddle.set_device(device)
+    set_threads(threads)
+    return Settings({"device": device, "threads": threads}, {"device": paddle.get_device(), "threads": threads_now()})
+
+
+def set_threads(threads: int) -> None:
+    """Compute in so many threads from now on.
+
+    Paddle's wheels bring two OpenMP runtimes: MKL and oneDNN use Intel's, Paddle's own loops GNU's. Its setter reaches
+    only the first (3.3.1, measured), so each that is loaded is told.
+    """
+    from paddle.base import core
+
+    core.set_num_threads(threads)
+    for runtime in _openmp():
+        runtime.omp_set_num_threads(threads)
+
+
+def threads_now() -> int | str:
+    """How many threads the OpenMP runtimes of this process say they will use; all numbers, where they differ.
+
+    Where there is none to ask, what the process was started with.
+    """
+    counts = {int(runtime.omp_get_max_threads()) for runtime in _openmp()}
+    counts = counts or {int(os.environ.get("OMP_NUM_THREADS", 0))}
+    return counts.pop() if len(counts) == 1 else " and ".join(map(str, sorted(counts)))
+
+
+def _openmp() -> list[ctypes.CDLL]:
+    """The OpenMP runtimes loaded into this process (Linux tells which)."""
+    maps = Path("/proc/self/maps")
+    text = maps.read_text() if maps.exists() else ""
+    found = re.findall(r"(/\S*/lib(?:iomp5|gomp|omp)[-.\w]*\.so\S*)$", text, re.MULTILINE)
+    return [ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY) for path in dict.fromkeys(found)]
 
 
 @contextlib.contextmanager

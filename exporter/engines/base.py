@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -11,7 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from exporter.tensors import Array, TensorMap
 
-#: Every child of the gate computes in one thread: then results are the same on machines with other core counts.
+#: Every child of the gate starts in one thread: then results are the same on machines with other core counts.
 SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -34,6 +35,7 @@ class Runnable:
     """What an engine opens: the folder of a variant, its main file, and how its inputs and outputs are called.
 
     For the format `source` there are no files: `source` then holds the model, the checkpoint and the traced shapes.
+    `threads` is how many an engine may compute in, on the CPU.
     """
 
     format: str
@@ -42,6 +44,33 @@ class Runnable:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     source: Mapping[str, Any] | None = None
+    threads: int = 1
+
+    @property
+    def path(self) -> Path:
+        """The main file."""
+        assert self.folder is not None  # noqa: S101  # only the format `source` has no files
+        return self.folder / self.model
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an engine was asked to run, and how it says that it does.
+
+    What is asked for must be in effect; `effective` may tell more than was asked. A setting that an engine cannot be
+    asked about after loading is named in neither.
+    """
+
+    asked: Mapping[str, str | int | bool]
+    effective: Mapping[str, str | int | bool]
+
+    def unmet(self) -> list[str]:
+        """One phrase for each setting that is not what was asked for."""
+        return [
+            f"{name} {wanted!r} was asked for and {self.effective.get(name)!r} is in effect"
+            for name, wanted in self.asked.items()
+            if self.effective.get(name) != wanted
+        ]
 
 
 class Session(Protocol):
@@ -50,6 +79,10 @@ class Session(Protocol):
     @property
     def provider(self) -> str:
         """What really computes, asked of the engine after loading: the effective setting, not the wish."""
+
+    @property
+    def settings(self) -> Settings:
+        """Threads, device, precision and optimisations: what was asked for, and what is in effect after loading."""
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         """Compute once. Inputs and outputs are named numpy arrays."""
@@ -75,7 +108,7 @@ class Engine(ABC):
 
     @abstractmethod
     def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:
-        """Load an artifact.
+        """Load an artifact; called by `exporter.engines._session`, which checks files, settings and inputs.
 
         Raises:
             EngineRefused: the engine does not load or run it.
@@ -84,3 +117,13 @@ class Engine(ABC):
 
 class EngineRefused(Exception):
     """The engine said no to this artifact or these inputs; the message is the engine's own."""
+
+
+def missing(package: str, cure: str) -> Availability | None:
+    """Why a package cannot be imported, or None where it can: a broken install may raise nearly anything."""
+    try:
+        importlib.import_module(package)
+    except (ImportError, OSError, RuntimeError, AttributeError, ValueError, TypeError, NameError, SyntaxError) as error:
+        first = (str(error).strip().splitlines() or ["no message"])[0]
+        return Availability(why_not=f"{package} cannot be imported: {type(error).__name__}: {first}", cure=cure)
+    return None

@@ -5,35 +5,29 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from exporter.engines._paddle import probe_paddle
-from exporter.engines.base import Availability, Engine, Runnable, Session
-from exporter.engines.eager import EagerSession
+from exporter.engines._paddle import PaddleEngine, use
+from exporter.engines.base import Engine, Runnable, Session
+from exporter.engines.eager import LayerSession
 
 
-class Static(Engine):
+class Static(PaddleEngine):
     """The traced layer, run by Paddle's executor."""
 
     formats = ("source",)
-    paddle_kernels = True
-
-    def probe(self, device: str) -> Availability:
-        return probe_paddle(device)
 
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
-        import paddle
-
         from exporter.trace.layer import load_layer
         from exporter.trace.traced import bind_inputs, specs_from_json, trace
 
         assert artifact.source is not None  # noqa: S101  # the format is `source`
         source = artifact.source
-        paddle.set_device(device)
+        settings = use(device, artifact.threads)
         layer = load_layer(source["model"], source["checkpoint"], source["seed"])
         specs = specs_from_json(source["inputs"])
         order = tuple(one.name for one in bind_inputs(layer, specs))  # before: to_static replaces forward
         traced = trace(layer, specs, tuple(source["outputs"]), source["fixed"])
-        yield EagerSession(traced.layer, order, artifact.outputs, f"paddle {device}")
+        yield LayerSession(traced.layer, order, artifact.outputs, settings)
 
 
 plugin: Engine = Static()

@@ -1,0 +1,137 @@
+"""Every engine in the registry keeps the contract, on every format that it says it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.bundle.open import Bundle
+from exporter.engines.base import SINGLE_THREAD
+from exporter.parity.plan import ENGINES
+from exporter.pipeline import convert
+from exporter.spec.model import Spec
+from exporter.workers import Limits, Setting, call
+from tests.command import ROOT
+
+SPEC = {
+    "name": "exact",
+    "model": "tests.contract.exact:build",
+    "inputs": {
+        "left": {"dtype": "float32", "shape": ["batch", 3]},
+        "right": {"dtype": "float32", "shape": ["batch", 3]},
+        "flags": {"dtype": "int64", "shape": ["rows", 2], "values": "integers(-8,8)"},
+    },
+    "dims": {"batch": {"min": 1, "typical": 2, "max": 5}, "rows": {"min": 1, "typical": 3, "max": 6}},
+    "outputs": ["sums", "less", "double", "same"],
+    "engines": ["paddle_inference", "onnxruntime"],
+}
+LIMITS = Limits(seconds=300)
+PAIRS = [(name, format) for name, engine in ENGINES.all() for format in engine.formats]
+#: Without a GPU, and with everything of dev.lock, only this one cannot run. A missing engine must not skip its tests.
+NEEDS_GPU = "paddle_inference_tensorrt"
+DEVICES = ("cpu", "gpu:0", "gpu:99")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def at_the_root() -> Iterator[None]:
+    """Children import the model, which is one of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        yield
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """The exact model in every format, written by the product."""
+    product = convert(Spec.model_validate(SPEC), tmp_path_factory.mktemp("contract") / "exact", Setting())
+    assert product.bundle is not None, product.findings
+    return product.bundle
+
+
+@pytest.fixture(scope="module")
+def said() -> dict[str, dict[str, Any]]:
+    """What each engine's probe says of each device, with everything installed."""
+    answer: dict[str, dict[str, Any]] = call("tests.contract.engine_child:probes", {"devices": DEVICES}, LIMITS)
+    return answer
+
+
+@pytest.mark.parametrize(("name", "format"), PAIRS)
+def test_engine_keeps_the_contract(name: str, format: str, bundle: Bundle, said: dict[str, dict[str, Any]]) -> None:
+    keeps_the_contract(name, format, "cpu", bundle, said)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("name", "format"), PAIRS)
+def test_engine_keeps_the_contract_on_a_gpu(
+    name: str, format: str, bundle: Bundle, said: dict[str, dict[str, Any]]
+) -> None:
+    keeps_the_contract(name, format, "gpu:0", bundle, said)
+
+
+def keeps_the_contract(name: str, format: str, device: str, bundle: Bundle, said: dict[str, dict[str, Any]]) -> None:
+    if why := said[name][device]["why_not"]:
+        pytest.skip(f"{name} on {device}: {why}")
+    answers = call(
+        "tests.contract.engine_child:contract",
+        {"engine": name, "device": device, "artifact": artifact(format, bundle)},
+        LIMITS,
+        environment={**SINGLE_THREAD, **ENGINES[name].environment(format)},
+    )
+    assert answers == dict.fromkeys(answers, "ok")
+    assert len(answers) >= 11
+
+
+def artifact(format: str, bundle: Bundle) -> dict[str, Any]:
+    spec = Spec.model_validate(SPEC)
+    if format == "source":
+        inputs = [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()]
+        outputs = [one.name for one in bundle.manifest.outputs]
+        source = {"model": spec.model, "checkpoint": None, "seed": 0, "inputs": inputs, "outputs": outputs, "fixed": {}}
+        return {
+            "format": format,
+            "folder": None,
+            "model": "",
+            "inputs": list(spec.inputs),
+            "outputs": outputs,
+            "source": source,
+        }
+    found = bundle.manifest.variants[format]
+    main = next(Path(path) for path in found.files if not path.endswith(".pdiparams"))
+    return {
+        "format": format,
+        "folder": str((bundle.folder / main).parent),
+        "model": main.name,
+        "inputs": list(found.inputs),
+        "outputs": list(found.native_outputs),
+    }
+
+
+def test_only_what_needs_a_gpu_is_not_available(said: dict[str, dict[str, Any]]) -> None:
+    assert [name for name, answer in said.items() if answer["cpu"]["why_not"]] == [NEEDS_GPU]
+
+
+def test_probe_tells_a_version_or_why_not_and_the_cure(said: dict[str, dict[str, Any]]) -> None:
+    assert set(said) == set(ENGINES.names())
+    for name, answer in said.items():
+        for device, found in answer.items():
+            complete = bool(found["version"]) != (bool(found["why_not"]) and bool(found["cure"]))
+            assert complete, f"{name} on {device}: {found}"
+        assert answer["gpu:99"]["why_not"], f"{name} would run on a GPU that is not there"
+
+
+@pytest.mark.parametrize("raised", ["ImportError", "OSError", "RuntimeError", "AttributeError"])
+def test_probe_of_a_broken_package_says_so(raised: str, tmp_path: Path) -> None:
+    for package in ("paddle", "onnxruntime", "openvino"):
+        (tmp_path / f"{package}.py").write_text(f"raise {raised}('libbroken.so.7 is not here')")
+    answers = call(
+        "exporter.engines._child:probe",
+        {"engines": list(ENGINES.names()), "device": "cpu"},
+        LIMITS,
+        environment={"PYTHONPATH": str(tmp_path)},
+    )
+    for name, found in answers.items():
+        assert not found["version"] and found["cure"], name
+        assert name == NEEDS_GPU or "libbroken.so.7 is not here" in found["why_not"], name

@@ -1,0 +1,107 @@
+"""What the tests of engines run in children; each imports its engine once and answers with facts."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors.numpy import load_file
+
+from exporter.engines._session import started
+from exporter.engines.base import EngineRefused, Runnable
+from exporter.engines.paddle_inference_tensorrt import keep_program, require_subgraph
+from exporter.parity.plan import ENGINES
+
+Array = npt.NDArray[np.generic]
+CASE = "batch=5"
+
+
+def small(request: dict[str, Any], format: str) -> Runnable:
+    """The small network of `tests.exported`."""
+    model = {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}[format]
+    return Runnable(format, Path(request["exported"]) / format, model, ("image",), tuple(request["outputs"][format]))
+
+
+def run(request: dict[str, Any], engine: str, format: str) -> tuple[Array, dict[str, Any]]:
+    """The first output of one case, and the effective settings."""
+    artifact = small(request, format)
+    golden = load_file(Path(request["exported"]) / "golden.safetensors")
+    with started(ENGINES[engine], artifact, "cpu") as session:
+        outputs = session.run({"image": golden[f"{CASE}/input/image"]})
+        return outputs[artifact.outputs[0]], dict(session.settings.effective)
+
+
+def predictors(request: dict[str, Any]) -> dict[str, Any]:
+    """The strict and the default predictor beside eager, and the program that passes leave."""
+    eager = load_file(Path(request["exported"]) / "golden.safetensors")[f"{CASE}/eager/logits"]
+    facts: dict[str, Any] = {}
+    for name in ("paddle_inference", "paddle_inference_default"):
+        for format in ("pir", "pdmodel"):
+            value, effective = run(request, name, format)
+            facts[f"{name} {format}"] = {
+                "effective": effective,
+                "bit_equal": bool(np.array_equal(value, eager)),
+                "error": float(np.abs(value - eager).max() / np.abs(eager).max()),
+            }
+    return {**facts, "program": _program(small(request, "pdmodel"))}
+
+
+def _program(artifact: Runnable) -> dict[str, Any]:
+    """The operators after Paddle's passes, and what TensorRT's engine says of them."""
+    from paddle import inference
+
+    from exporter.readers import read
+
+    with tempfile.TemporaryDirectory() as folder:
+        config = inference.Config(str(artifact.path), str(artifact.path.with_suffix(".pdiparams")))
+        config.disable_gpu()
+        config.disable_glog_info()
+        keep_program(config, Path(folder))
+        inference.create_predictor(config)
+        operators = dict(read(Path(folder) / "_optimized.pdmodel").operators)
+        try:
+            require_subgraph(Path(folder))
+        except EngineRefused as error:
+            return {"operators": operators, "tensorrt": str(error)}
+        return {"operators": operators, "tensorrt": "taken"}
+
+
+def paddle_threads(request: dict[str, Any]) -> dict[str, list[int]]:
+    """How many operating-system threads there are after a large product, asked to use one and then two."""
+    import paddle
+
+    from exporter.engines._paddle import use
+
+    counts: dict[str, list[int]] = {"asked": [], "effective": [], "tasks": []}
+    matrix = paddle.ones([600, 600])
+    for threads in (1, 2):
+        counts["asked"].append(threads)
+        counts["effective"].append(int(use("cpu", threads).effective["threads"]))
+        paddle.matmul(matrix, matrix).numpy()
+        counts["tasks"].append(len(list(Path("/proc/self/task").iterdir())))
+    return counts
+
+
+def openvino_precision(request: dict[str, Any]) -> dict[str, Any]:
+    """Our engine beside OpenVINO as it comes, on the same files; errors against float64."""
+    import openvino
+
+    golden = load_file(Path(request["exported"]) / "golden.safetensors")
+    truth = golden[f"{CASE}/truth/logits"]
+    facts: dict[str, Any] = {}
+    core = openvino.Core()
+    facts["has_bf16"] = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    for format in ("onnx", "pdmodel"):
+        value, effective = run(request, "openvino", format)
+        compiled = core.compile_model(core.read_model(small(request, format).path), "CPU")
+        default = compiled({"image": golden[f"{CASE}/input/image"]})[0]
+        facts[format] = {
+            "effective": effective,
+            "default": compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name(),
+            "ours_error": float(np.abs(value - truth).max() / np.abs(truth).max()),
+            "default_error": float(np.abs(default - truth).max() / np.abs(truth).max()),
+        }
+    return facts

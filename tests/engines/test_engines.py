@@ -1,0 +1,69 @@
+"""What each engine promises beyond the contract: precision, optimisations, threads; each as it is in effect."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.engines.base import SINGLE_THREAD
+from exporter.readers import read
+from exporter.workers import Limits, call
+from tests.command import ROOT
+from tests.exported import exported_artifacts
+
+LIMITS = Limits(seconds=300)
+
+
+@pytest.fixture(scope="module")
+def request_of_small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Where the small network lies, and what its files call its outputs."""
+    folder = exported_artifacts(tmp_path_factory)
+    models = {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}
+    outputs = {name: [one.name for one in read(folder / name / path).outputs] for name, path in models.items()}
+    return {"exported": str(folder), "outputs": outputs}
+
+
+def in_child(function: str, request: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(ROOT)
+    return call(f"tests.engines.engine_children:{function}", request, LIMITS, environment=SINGLE_THREAD)
+
+
+def test_strict_predictor_equals_eager_and_the_default_one_runs_other_kernels(
+    request_of_small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = in_child("predictors", request_of_small, monkeypatch)
+    for format in ("pir", "pdmodel"):
+        strict, default = found[f"paddle_inference {format}"], found[f"paddle_inference_default {format}"]
+        assert strict["bit_equal"]
+        assert not strict["effective"]["ir_optim"] and not strict["effective"]["onednn"]
+        assert default["effective"]["ir_optim"] and default["effective"]["onednn"]
+        assert 0 < default["error"] < 1e-5
+    # TensorRT's own check, on a program that Paddle's passes changed and TensorRT did not take.
+    assert any(name.startswith("fused") or name == "fc" for name in found["program"]["operators"])
+    assert found["program"]["tensorrt"].startswith("TensorRT took no part of this model")
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells which OpenMP runtimes are loaded")
+def test_paddle_computes_in_as_many_threads_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = in_child("paddle_threads", {}, monkeypatch)
+    assert found["effective"] == found["asked"] == [1, 2]
+    if (os.cpu_count() or 1) < 2:
+        pytest.skip("MKL starts no second thread on one core; what the runtimes say was checked")
+    assert found["tasks"][1] > found["tasks"][0], "no second thread was ever started"
+
+
+def test_openvino_computes_in_float32_where_it_would_not(
+    request_of_small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = in_child("openvino_precision", request_of_small, monkeypatch)
+    for format in ("onnx", "pdmodel"):
+        one = found[format]
+        assert one["effective"]["precision"] == "f32"
+        assert one["ours_error"] < 1e-5
+    if not found["has_bf16"]:
+        pytest.skip("this CPU has no bfloat16, so OpenVINO's default is float32 too; the rest was checked")
+    assert {found[format]["default"] for format in ("onnx", "pdmodel")} == {"bf16"}
+    assert found["onnx"]["default_error"] > 100 * found["onnx"]["ours_error"]
