@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 from exporter.errors import UsageError
 from exporter.parity.cases import Case, batch_dim
 from exporter.spec.model import Input, Spec
+from exporter.spec.values import arguments
 from exporter.tensors import Array
 
 #: Gives `count` rows of real inputs by name: `rows(names, count, seed)`.
@@ -54,7 +54,7 @@ def _shape(one: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
 def _fill(one: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator: np.random.Generator) -> Array:
     if one.values.endswith(".npy"):
         return _rows_of_file(Path(one.values), shape, generator)
-    word, numbers = one.values.partition("(")[0], _arguments(one.values)
+    word, numbers = one.values.partition("(")[0], arguments(one.values)
     if word == "uniform":
         return generator.uniform(float(numbers[0]), float(numbers[1]), shape).astype(one.dtype)
     if word == "integers":
@@ -145,7 +145,7 @@ def _strange(one: Input, case: Case, value: Array) -> Array:
         factor = {"zeros": 0.0, "large": 16.0, "tiny": 2.0**-10}[case.kind]
         return (value * factor).astype(value.dtype)
     if one.values.startswith("integers") and case.kind in ("zeros", "large"):
-        low, high = (case.dims[text] if text in case.dims else int(text) for text in _arguments(one.values))
+        low, high = (case.dims[text] if text in case.dims else int(text) for text in arguments(one.values))
         return np.full_like(value, low if case.kind == "zeros" else high - 1)
     return value
 
@@ -158,7 +158,3 @@ def _padded(one: Input, value: Array, batch: str | None) -> Array:
     padded = value.copy()
     padded[(slice(None),) * axes[0] + (slice((value.shape[axes[0]] + 1) // 2, None),)] = 0
     return padded
-
-
-def _arguments(values: str) -> list[str]:
-    return re.findall(r"[^(),\s]+", values)[1:]

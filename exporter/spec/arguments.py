@@ -29,7 +29,7 @@ def parse_input(text: str) -> tuple[str, dict[str, Any]]:
         )
     name, dtype, inside = match.groups()
     parts = [part.strip() for part in inside.split(",")] if inside.strip() else []
-    return name, {"dtype": dtype, "shape": [int(part) if part.isdigit() else part for part in parts]}
+    return name, {"dtype": dtype, "shape": [int(part) if re.fullmatch("[0-9]+", part) else part for part in parts]}
 
 
 def parse_dim(text: str) -> tuple[str, dict[str, int]]:
@@ -78,6 +78,8 @@ def spec_from_arguments(
             raise UsageError(
                 f"no input is called '{name}'", where=f"--values {text}", hint=f"inputs: {', '.join(described)}"
             )
+        if "values" in described[name]:
+            raise UsageError(f"'{name}' is given twice", where="--values", hint="give each once")
         described[name]["values"] = what
     for one in described.values():
         if "values" not in one and not str(one["dtype"]).startswith(("float", "bfloat")):

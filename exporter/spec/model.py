@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from typing import Annotated, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from exporter.spec.values import check_values, known_values
 from exporter.tensors import DTYPES, TensorSpec
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
@@ -18,20 +18,7 @@ FormatName = Literal["pir", "pdmodel", "onnx"]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
-
-
-_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-_VALUES = re.compile(
-    rf"^(?:dataset|normal|uniform\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)"
-    r"|integers\(\s*(?:-?\d+|[A-Za-z_]\w*)\s*,\s*(?:-?\d+|[A-Za-z_]\w*)\s*\)|.+\.npy)$"
-)
-
-
-def _known_values(text: str) -> str:
-    if not _VALUES.match(text):
-        raise ValueError(f"'{text}' is none of: dataset, normal, uniform(a,b), integers(a,b), FILE.npy")
-    return text
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 
 
 def _known_target(text: str) -> str:
@@ -47,12 +34,11 @@ class Input(_Frozen):
 
     dtype: Literal[DTYPES]  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
     shape: tuple[Annotated[int, Field(ge=1)] | Identifier, ...]
-    values: Annotated[str, AfterValidator(_known_values)] = "normal"
+    values: Annotated[str, AfterValidator(known_values)] = "normal"
 
     @model_validator(mode="after")
     def _values_fit_dtype(self) -> Input:
-        if self.values == "normal" and not self.dtype.startswith(("float", "bfloat")):
-            raise ValueError(f"'values: normal' cannot fill {self.dtype}; say e.g. integers(0,10)")
+        check_values(self.values, self.dtype, None)
         return self
 
 
@@ -101,7 +87,7 @@ class Spec(_Frozen):
     opset: Annotated[int, Field(ge=7, le=21)] | None = None
     budget: Annotated[float, Field(gt=0, le=64)] = 4.0
     golden_mb: Annotated[float, Field(gt=0)] = 64.0
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0  # what every random generator takes
     device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = "auto"
     targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = ()
     waivers: tuple[Waiver, ...] = ()
@@ -113,14 +99,22 @@ class Spec(_Frozen):
             raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims")
         if idle := sorted(set(self.dims) - used):
             raise ValueError(f"dim '{idle[0]}' is described but no input uses it")
-        for field in ("outputs", "formats", "engines"):
+        for field in ("outputs", "formats", "engines", "precisions"):
             listed = getattr(self, field) or ()
             if len(set(listed)) != len(listed):
                 raise ValueError(f"{field} names something twice: {', '.join(listed)}")
+        if both := sorted(set(self.outputs or ()) & set(self.inputs)):
+            raise ValueError(f"'{both[0]}' is the name of an input and of an output, which a program cannot tell apart")
         if self.version in ("failed", "unverified"):
             raise ValueError(f"version '{self.version}' is the name of a folder that means something else")
         if any(spec.values == "dataset" for spec in self.inputs.values()) and self.recipe is None:
             raise ValueError("'values: dataset' needs a recipe to take the held-out data from")
+        ranges = {name: (dim.min, dim.max) for name, dim in self.dims.items()}
+        for name, one in self.inputs.items():
+            try:
+                check_values(one.values, one.dtype, ranges)
+            except ValueError as error:
+                raise ValueError(f"inputs.{name}.values: {error}") from error
         return self
 
     def input_specs(self) -> tuple[TensorSpec, ...]:

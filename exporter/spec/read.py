@@ -12,6 +12,10 @@ from pydantic import BaseModel, ValidationError
 from exporter.errors import UsageError
 from exporter.spec.model import Dim, Input, Spec, Waiver
 
+#: What PyYAML raises beside its own errors: for dates that do not exist, numbers too long, nesting too deep, and tags
+#: that do not fit their text (`!!timestamp x`, `!!bool x`, `!!int ''`).
+_NOT_YAML = (yaml.YAMLError, ValueError, RecursionError, AttributeError, LookupError, TypeError)
+
 Marks = dict[tuple[str | int, ...], tuple[int, int]]
 
 
@@ -35,10 +39,10 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         mark = error.problem_mark or error.context_mark
         where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
         raise UsageError(f"not valid YAML: {error.problem}", where=where, hint="mend the file at that place") from error
-    except (yaml.YAMLError, RecursionError) as error:
+    except _NOT_YAML as error:
         raise UsageError(f"not valid YAML: {error}", where=str(path), hint="mend the file") from error
     marks: Marks = {}
-    _collect(node, (), marks, str(path))
+    _collect(node, (), marks, str(path), set())
     if not isinstance(content, dict):
         raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint="see specs/digits.yaml")
     for override in overrides:
@@ -56,11 +60,12 @@ def validate(content: dict[str, Any], source: str, marks: Marks | None = None) -
         return Spec.model_validate(content)
     except ValidationError as error:
         first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-        place = tuple(part for part in first["loc"] if not _is_union_tag(part))
+        strange = first["type"] == "extra_forbidden"
+        place = _place(first["loc"], ends_in_a_key=strange)
         key = ".".join(map(str, place))
         line, column = _mark(marks or {}, place)
         where = f"{source}:{line}:{column}" if line else source
-        if first["type"] == "extra_forbidden":
+        if strange:
             raise UsageError(f"unknown key '{key}'", where=where, hint=_likely(place)) from error
         message = first["msg"].removeprefix("Value error, ")
         message = message[0].lower() + message[1:]
@@ -68,14 +73,17 @@ def validate(content: dict[str, Any], source: str, marks: Marks | None = None) -
         raise UsageError(what, where=where, hint="see specs/digits.yaml for a whole spec") from error
 
 
-def _is_union_tag(part: str | int) -> bool:
-    """Pydantic names the member of a union in an error's place; a user's file has no such key."""
-    return isinstance(part, str) and ("[" in part or part in ("int", "str", "constrained-str"))
+def _place(location: tuple[str | int, ...], *, ends_in_a_key: bool) -> tuple[str | int, ...]:
+    """Where a user's file is wrong: pydantic also names the member of a union, which stands in no file."""
+    tags = {"constrained-int", "constrained-str"}
+    last = len(location) - 1
+    return tuple(part for at, part in enumerate(location) if part not in tags or (ends_in_a_key and at == last))
 
 
-def _collect(node: Any, place: tuple[str | int, ...], marks: Marks, source: str) -> None:
-    if node is None:
+def _collect(node: Any, place: tuple[str | int, ...], marks: Marks, source: str, seen: set[int]) -> None:
+    if node is None or id(node) in seen:  # an alias: it may lead back to itself, or multiply without end
         return
+    seen.add(id(node))
     marks.setdefault(place, (node.start_mark.line + 1, node.start_mark.column + 1))
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -88,10 +96,10 @@ def _collect(node: Any, place: tuple[str | int, ...], marks: Marks, source: str)
                     hint=f"the first one is in line {marks[inner][0]}",
                 )
             marks[inner] = mark
-            _collect(value, inner, marks, source)
+            _collect(value, inner, marks, source, seen)
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
-            _collect(value, (*place, index), marks, source)
+            _collect(value, (*place, index), marks, source, seen)
 
 
 def _mark(marks: Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
@@ -124,5 +132,5 @@ def apply_override(content: dict[str, Any], override: str) -> None:
             raise UsageError(f"'{parent}' holds no keys", where=f"--set {override}", hint="check the dotted key")
     try:
         content[last] = yaml.safe_load(value)
-    except yaml.YAMLError as error:
+    except _NOT_YAML as error:
         raise UsageError(f"'{value}' is not a YAML value", where=f"--set {override}", hint="quote it") from error

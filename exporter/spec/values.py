@@ -1,0 +1,84 @@
+"""What an input may be filled with: `normal`, `uniform(a,b)`, `integers(a,b)`, `dataset` or `FILE.npy`.
+
+`integers` may name dims: `integers(1,seq)`. Everything that could not be drawn is refused here, before anything runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+_WHOLE = r"(?:-?\d+|[A-Za-z_]\w*)"
+_VALUES = re.compile(
+    rf"dataset|normal|uniform\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)|integers\(\s*{_WHOLE}\s*,\s*{_WHOLE}\s*\)|.+\.npy"
+)
+#: Smallest and largest size of each named dim.
+Ranges = Mapping[str, tuple[int, int]]
+
+
+def known_values(text: str) -> str:
+    """Return the text.
+
+    Raises:
+        ValueError: it is none of the forms.
+    """
+    if not _VALUES.fullmatch(text):
+        raise ValueError(f"'{text}' is none of: dataset, normal, uniform(a,b), integers(a,b), FILE.npy")
+    return text
+
+
+def arguments(text: str) -> list[str]:
+    """The words between the parentheses."""
+    return re.findall(r"[^(),\s]+", text)[1:]
+
+
+def check_values(text: str, dtype: str, dims: Ranges | None) -> None:
+    """Make sure that the values exist and fit the dtype; without `dims`, as far as that can be said.
+
+    Raises:
+        ValueError: they cannot be drawn at some size of the dims.
+    """
+    word = text.partition("(")[0]
+    if word in ("normal", "uniform") and not dtype.startswith(("float", "bfloat")):
+        raise ValueError(f"'values: {text}' cannot fill {dtype}; say e.g. integers(0,10)")
+    if word == "uniform":
+        low, high = map(float, arguments(text))
+        if not low < high:
+            raise ValueError(f"{text} holds nothing")
+    if word == "integers":
+        _check_integers(text, dtype, dims)
+
+
+def _check_integers(text: str, dtype: str, dims: Ranges | None) -> None:
+    starts, stops = (_sizes(number, dims or {}) for number in arguments(text))
+    if not starts or not stops:
+        if dims is not None:
+            unknown = next(number for number in arguments(text) if not _sizes(number, dims))
+            raise ValueError(f"{text}: no dim is called '{unknown}'")
+        return
+    if starts[1] >= stops[0]:
+        sizes = zip(arguments(text), (starts[1], stops[0]), strict=True)
+        named = [f"{number} is {size}" for number, size in sizes if number != str(size)]
+        raise ValueError(f"{text} holds nothing" + (f" where {' and '.join(named)}" if named else ""))
+    least, most = _bounds(dtype)
+    if starts[0] < least or stops[1] - 1 > most:
+        raise ValueError(f"{text} does not fit {dtype}, which holds {least} to {most}")
+
+
+def _sizes(number: str, dims: Ranges) -> tuple[int, int] | None:
+    """The smallest and the largest value of a number or a named dim; None for a dim that is not known."""
+    if re.fullmatch(r"-?\d+", number):
+        return int(number), int(number)
+    return dims.get(number)
+
+
+def _bounds(dtype: str) -> tuple[int, int]:
+    """The whole numbers that a dtype holds exactly."""
+    floats = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
+    if dtype in floats:
+        return -(2 ** floats[dtype]), 2 ** floats[dtype]
+    if dtype == "bool":
+        return 0, 1
+    bits = int(dtype.lstrip("uint"))
+    return (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)

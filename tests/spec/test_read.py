@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from exporter.errors import UsageError
+from exporter.spec.model import Spec
+from exporter.spec.read import apply_override, read_spec, validate
+from tests.command import ROOT
+
+PLAIN: dict[str, Any] = {
+    "name": "net",
+    "model": "models.sound:mlp",
+    "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
+    "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
+}
+
+
+def written(folder: Path, text: str | bytes) -> Path:
+    path = folder / "net.yaml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def wrong(path: Path, *overrides: str) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        read_spec(path, overrides)
+    assert caught.value.where and caught.value.hint, "it must say where, and what to do"
+    return caught.value
+
+
+def altered(**keys: Any) -> dict[str, Any]:
+    return {**PLAIN, **keys}
+
+
+def refusal(content: dict[str, Any]) -> str:
+    with pytest.raises(UsageError) as caught:
+        validate(content, "command line")
+    return f"{caught.value.what} ({caught.value.hint})"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "specs").glob("*.yaml")), ids=lambda path: path.name)
+def test_every_spec_that_we_ship_is_sound(path: Path) -> None:
+    spec = read_spec(path)
+    assert Spec.model_validate(spec.model_dump(mode="json")) == spec, "a manifest must give the same spec back"
+
+
+def test_a_spec_that_is_not_there_names_the_likely_one(tmp_path: Path) -> None:
+    written(tmp_path, yaml.safe_dump(PLAIN))
+    assert "did you mean" in wrong(tmp_path / "nets.yaml").hint
+    assert wrong(tmp_path / "other/none.yaml").what == "no such spec"
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("name: net\nmodel: [a\n", ":3:1"),
+        ("name: net\n\tmodel: a\n", ":2:1"),
+        ("name: 'net\n", ":2:1"),
+        ("name: net\nmodel: *nobody\n", ":2:8"),
+        ("name: !!python/object/apply:os.system ['true']\n", ":1:7"),
+        ("name: net\nwaivers: [{until: 2027-02-30}]\n", ""),
+    ],
+)
+def test_yaml_that_is_wrong_is_shown_by_line_and_column(tmp_path: Path, text: str, where: str) -> None:
+    error = wrong(written(tmp_path, text))
+    assert error.where == f"{tmp_path}/net.yaml{where}" and "YAML" in error.what
+
+
+def test_text_that_is_no_utf8_is_said(tmp_path: Path) -> None:
+    assert "UTF-8 at byte 6" in wrong(written(tmp_path, b"name: \xff\n")).what
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "net\n", "3\n", "null\n", "--- {}\n--- {}\n"])
+def test_what_is_no_mapping_is_said(tmp_path: Path, text: str) -> None:
+    wrong(written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "likely"),
+    [
+        ("modle: a:b", "modle", "did you mean 'model'?"),
+        ("inputs: {x: {dtyp: float32}}", "inputs.x.dtyp", "did you mean 'dtype'?"),
+        ("dims: {batch: {minimum: 1}}", "dims.batch.minimum", "did you mean 'min'?"),
+        ("waivers: [{cliam: x}]", "waivers.0.cliam", "did you mean 'claim'?"),
+        ("zzz: 1", "zzz", "known keys: name, "),
+    ],
+)
+def test_an_unknown_key_is_shown_with_its_line_and_the_likely_one(
+    tmp_path: Path, line: str, key: str, likely: str
+) -> None:
+    text = "\n".join(one for one in yaml.safe_dump(PLAIN).splitlines())
+    kept = {name: value for name, value in PLAIN.items() if name != line.partition(":")[0]}
+    text = yaml.safe_dump(kept) + line + "\n"
+    error = wrong(written(tmp_path, text))
+    assert error.what == f"unknown key '{key}'" and likely in error.hint
+    row = text.splitlines().index(line) + 1
+    assert error.where.startswith(f"{tmp_path}/net.yaml:{row}:")
+
+
+def test_a_key_given_twice_is_shown(tmp_path: Path) -> None:
+    error = wrong(written(tmp_path, yaml.safe_dump(PLAIN) + "name: other\n"))
+    assert "'name' is given twice" in error.what and "line" in error.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "inputs: &a\n  x: *a\n",
+        "inputs: &a [*a]\n",
+        "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
+        + "".join(f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 10)}]\n" for i in range(12)),
+        "name: " + "[" * 5000,
+        "name: " + "{a: " * 3000,
+        f"seed: {'9' * 5000}\n",
+        "seed: 0b\n",
+        "? [a, b]\n: c\n",
+        "? {a: b}\n: c\n",
+        "1: a\ntrue: b\nnull: c\n",
+        "name: !!binary x\n",
+        "inputs: !!set {a, b}\n",
+        "<<: {name: a}\n<<: {name: b}\n",
+        "name: '\\0'\n",
+        'name: "\\ud800"\n',
+        "name: \x07\n",
+        "%YAML 9.9\n---\nname: x\n",
+    ],
+    ids=range(17),
+)
+@pytest.mark.timeout(20)
+def test_hostile_yaml_is_refused_and_never_followed(tmp_path: Path, text: str) -> None:
+    wrong(written(tmp_path, text))
+
+
+YAML = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text() | st.integers(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.binary(max_size=60) | st.text("ab:- {}[]&*!'\"\n\t%#?|>0.1", max_size=60).map(str.encode))
+@example(b"2001-99-99")
+@example(b"a: !!timestamp x")
+@example(b"([:")
+@example(b"int:")
+@example(b"'':")
+@example(b"!!int x")
+@example(b"!!int ''")
+@example(b"!!float ''")
+@example(b"!!bool x")
+@example(b"!!omap x")
+@example(b"!!pairs [a]")
+@example(b"a: !!float x")
+@example(b"\xef\xbb\xbfa: 1")
+def test_whatever_the_bytes_only_a_usage_error_comes(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
+    wrong(written(tmp_path_factory.getbasetemp(), text))
+
+
+@given(st.sampled_from(sorted(Spec.model_fields)), YAML)
+@example("golden_mb", float("inf"))
+@example("budget", float("nan"))
+@example("seed", 2**40)
+@example("waivers", [{"claim": "*", "reason": "long enough", "until": datetime.date(2030, 1, 1)}])
+def test_whatever_a_key_holds_it_is_a_spec_or_a_usage_error(key: str, value: object) -> None:
+    try:
+        spec = validate(altered(**{key: value}), "command line")
+    except UsageError as error:
+        assert error.what and error.where and error.hint
+        return
+    assert Spec.model_validate_json(spec.model_dump_json()) == spec
+
+
+@given(st.sampled_from(sorted(Spec.model_fields)), YAML)
+def test_whatever_a_file_says_it_is_a_spec_or_a_usage_error(
+    tmp_path_factory: pytest.TempPathFactory, key: str, value: object
+) -> None:
+    path = written(tmp_path_factory.getbasetemp(), yaml.safe_dump(altered(**{key: value})))
+    try:
+        read_spec(path)
+    except UsageError as error:
+        assert error.where.startswith(str(path)) and error.hint
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"dims": {"batch": {"min": 5, "typical": 5, "max": 4}}}, "min (5) is greater than max (4)"),
+        ({"dims": {"batch": {"min": 1, "typical": 9, "max": 4}}}, "typical (9) is not between"),
+        ({"dims": {"batch": {"min": 1, "typical": 2, "max": 4, "multiple_of": 2}}}, "min (1) is not a multiple of 2"),
+        ({"dims": {"batch": {"min": 0, "typical": 2, "max": 4}}}, "greater than or equal to 1"),
+        ({"dims": {}}, "dim 'batch' is used in inputs but not described"),
+        ({"dims": {**PLAIN["dims"], "seq": {"min": 1, "typical": 1, "max": 1}}}, "dim 'seq' is described but no input"),
+        ({"inputs": {}}, "inputs"),
+        ({"inputs": {"x": {"dtype": "float", "shape": [1]}}}, "float32"),
+        ({"inputs": {"x": {"dtype": "int64", "shape": ["batch"]}}}, "cannot fill int64"),
+        ({"outputs": []}, "outputs"),
+        ({"outputs": ["y", "y"]}, "outputs names something twice"),
+        ({"outputs": ["x"]}, "'x' is the name of an input and of an output"),
+        ({"formats": []}, "formats"),
+        ({"formats": ["onx"]}, "'pir', 'pdmodel' or 'onnx'"),
+        ({"engines": ["jit_load", "jit_load"]}, "engines names something twice"),
+        ({"precisions": ["fp32", "fp32"]}, "precisions names something twice"),
+        ({"budget": 0}, "greater than 0"),
+        ({"budget": float("inf")}, "budget"),
+        ({"golden_mb": float("inf")}, "golden_mb"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**32}, "seed"),
+        ({"device": "cuda"}, "device"),
+        ({"device": "gpu:"}, "device"),
+        ({"version": "../up"}, "version"),
+        ({"version": "failed"}, "folder that means something else"),
+        ({"name": ".hidden"}, "name"),
+        ({"model": "models.sound"}, "model"),
+        ({"targets": ["=>3"]}, "no target such as"),
+        ({"waivers": [{"claim": "*", "reason": "short", "until": "2030-01-01"}]}, "at least 8"),
+        ({"waivers": [{"claim": "*", "reason": "long enough"}]}, "until"),
+    ],
+)
+def test_what_a_spec_may_not_say(keys: dict[str, Any], said: str) -> None:
+    assert said in refusal(altered(**keys))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "said"),
+    [
+        ("float32", "norml", "none of"),
+        ("float32", "normal\n", "none of"),
+        ("float32", "uniform(1)", "none of"),
+        ("float32", "uniform(2,1)", "uniform(2,1) holds nothing"),
+        ("float32", "dataset", "needs a recipe"),
+        ("int64", "uniform(0,5)", "cannot fill int64"),
+        ("int64", "integers(5,5)", "integers(5,5) holds nothing"),
+        ("int64", "integers(3,batch)", "integers(3,batch) holds nothing where batch is 1"),
+        ("int64", "integers(0,sequence)", "no dim is called 'sequence'"),
+        ("int8", "integers(0,1000)", "int8"),
+        ("uint8", "integers(-1,5)", "uint8"),
+        ("bool", "integers(0,3)", "bool"),
+    ],
+)
+def test_values_that_cannot_be_drawn_are_refused_before_anything_runs(dtype: str, values: str, said: str) -> None:
+    content = altered(inputs={"x": {"dtype": dtype, "shape": ["batch", 4], "values": values}})
+    assert said in refusal(content)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("float32", "normal"),
+        ("float32", "uniform(-1,1.5e2)"),
+        ("float32", "integers(0,256)"),
+        ("int64", "integers(0,batch)"),
+        ("int8", "integers(-128,128)"),
+        ("bool", "integers(0,2)"),
+        ("uint8", "pixels.npy"),
+    ],
+)
+def test_values_that_can(dtype: str, values: str) -> None:
+    content = altered(inputs={"x": {"dtype": dtype, "shape": ["batch", 4], "values": values}})
+    assert validate(content, "command line").inputs["x"].values == values
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("nothing", "is not key=value"),
+        ("=3", "is not key=value"),
+        ("name.first=3", "'name' holds no keys"),
+        ("seed=[", "is not a YAML value"),
+        ("seed=2027-02-30", "is not a YAML value"),
+        ("seed.=3", ""),
+        ("a..b=3", ""),
+        ("seed=!!python/name:os.system", "is not a YAML value"),
+        ("seed=" + "[" * 3000, "is not a YAML value"),
+        ("budgt=3", "unknown key 'budgt'"),
+    ],
+)
+def test_a_wrong_override_is_said(tmp_path: Path, override: str, said: str) -> None:
+    assert said in wrong(written(tmp_path, yaml.safe_dump(PLAIN)), override).what
+
+
+@given(st.text(max_size=30))
+def test_whatever_an_override_says_only_a_usage_error_comes(text: str) -> None:
+    content: dict[str, Any] = {"name": "net"}
+    try:
+        apply_override(content, text)
+    except UsageError as error:
+        assert error.where.startswith("--set") and error.hint
+
+
+def test_an_override_reaches_its_key(tmp_path: Path) -> None:
+    path = written(tmp_path, yaml.safe_dump(PLAIN))
+    spec = read_spec(path, ("dims.batch.max=16", "formats=[onnx]", "checkpoint=a b.safetensors"))
+    assert spec.dims["batch"].max == 16 and spec.formats == ("onnx",) and spec.checkpoint == "a b.safetensors"
