@@ -83,7 +83,7 @@ def _border() -> Iterator[None]:
     except (RuntimeError, TypeError, ValueError, KeyError) as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()] or ["no message"]
         telling = [line for line in lines if not line.startswith(("Exception from", "Check '"))] or lines
-        raise EngineRefused(f"{type(error).__name__}: {telling[0][:500]}") from error
+        raise EngineRefused(f"{type(error).__name__}: {' '.join(telling[:4])[:500]}") from error
 
 
 plugin: Engine = OpenVino()
