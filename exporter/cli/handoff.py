@@ -1,0 +1,65 @@
+"""`exporter handoff`: a released bundle in the layout that a server, or a plain script, expects."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter.cli._options import Debug, Json, Out, Quiet, Timeout
+from exporter.cli._run import Verb
+from exporter.errors import ExitCode
+
+_Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle that passed.", metavar="BUNDLE")]
+_To = Annotated[str, typer.Option("--to", help="plain, triton, mlserver or paddle_serving.", metavar="TARGET")]
+_Variant = Annotated[str | None, typer.Option("--variant", help="Which, where the target takes several.")]
+
+
+def handoff(  # noqa: PLR0913 - an option is a parameter
+    bundle: _Bundle,
+    to: _To,
+    variant: _Variant = None,
+    out: Out = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Write BUNDLE for TARGET into --out (artifacts/handoff/NAME-VERSION-TARGET), and say if it was run here."""
+    del debug  # the funnel looks for it
+    from exporter.bundle.open import open_bundle
+    from exporter.cli._progress import setting
+    from exporter.handoff._write import hand_over
+
+    opened = open_bundle(bundle)
+    about = opened.manifest
+    if about.verdict != "passed":
+        return _refuse(str(bundle), about.verdict, as_json)
+    place = out or Path("artifacts/handoff") / f"{about.name}-{about.version}-{to}"
+    with setting(quiet=quiet, timeout=timeout) as how:
+        done = hand_over(opened, to, place, how, variant)
+    told = {"folder": str(done.folder), "target": to, "variant": done.variant, "digest": about.digest}
+    if as_json:
+        proof = {"verified_here": done.proof.verified, "how": done.proof.how}
+        sys.stdout.write(json.dumps({**told, **proof}) + "\n")
+    else:
+        word = "yes" if done.proof.verified else "NO"
+        sys.stdout.write(f"verified here: {word} ({done.proof.how})\n{done.folder}\n")
+    return ExitCode.PASSED
+
+
+def _refuse(bundle: str, verdict: str, as_json: bool) -> ExitCode:
+    """The gate's no: nothing is written."""
+    what, hint = f"its verdict is {verdict}, so it is not handed over", "release it again; exporter verify says why not"
+    error = {"what": what, "where": bundle, "hint": hint, "exit": int(ExitCode.REFUSED)}
+    if as_json:
+        sys.stdout.write(json.dumps({"error": error}) + "\n")
+    else:
+        sys.stderr.write(f"error: {bundle}: {what}\n  hint: {hint}\n")
+    return ExitCode.REFUSED
+
+
+plugin: Verb = handoff
