@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.lower._convert import artifact_from_json, fixed_dims
 from exporter.lower.base import Artifact
-from exporter.parity import parameters
+from exporter.parity import declared, parameters
 from exporter.parity.golden import read_goldens
 from exporter.parity.localise.find import localise
 from exporter.parity.localise.search import Search
@@ -44,10 +44,13 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
     """Plan the claims, gather the evidence, waive what is waived today."""
     content, spec, bench = subject.content, subject.spec, bench_of(subject)
     artifacts = bench.artifacts
-    proven = [artifacts[run.variant] for run in runs if run.format != "source"] if content["parameters"] else []
+    stored = [artifacts[name] for name in dict.fromkeys(run.variant for run in runs if run.format != "source")]
+    proven = stored if content["parameters"] else []
     planned = claims(runs, [case.name for case in bench.cases], bench.outputs)
-    planned |= {parameters.claim(artifact) for artifact in proven}
+    planned |= {parameters.claim(artifact) for artifact in proven} | {declared.claim(artifact) for artifact in stored}
     evidence = {parameters.claim(artifact): _stored(subject, artifact) for artifact in proven}
+    for artifact in stored:
+        evidence[declared.claim(artifact)] = declared.prove_declared(artifact, subject.folder, content)
     evidence.update(gather(bench, runs, setting))
     verdict = Verdict(planned, evidence)
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}

@@ -1,0 +1,65 @@
+"""`exporter drill`: how strong is the gate? Plant faults in a bundle's artifacts and see which it catches."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter.cli._options import Debug, Device, Json, Quiet, Timeout
+from exporter.cli._run import Verb
+from exporter.errors import ExitCode
+
+_Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle.", metavar="BUNDLE")]
+_Faults = Annotated[int, typer.Option("--faults", min=1, help="How many, over all formats.")]
+_Seed = Annotated[int, typer.Option("--seed", min=0, help="Chooses other faults.")]
+_Formats = Annotated[str | None, typer.Option("--formats", help="Only these, separated by commas.")]
+_Engines = Annotated[str | None, typer.Option("--engines", help="Only these, separated by commas.")]
+_Resealed = Annotated[
+    bool, typer.Option("--reseal-parameters", help="Record the faulty tensors' digests too: only the outputs tell.")
+]
+_Through = Annotated[int, typer.Option("--through-verify", min=0, help="Send so many faults through verify as well.")]
+
+
+def drill(  # noqa: PLR0913 - an option is a parameter
+    bundle: _Bundle,
+    faults: _Faults = 120,
+    seed: _Seed = 0,
+    formats: _Formats = None,
+    engines: _Engines = None,
+    reseal_parameters: _Resealed = False,
+    through_verify: _Through = 0,
+    device: Device = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Plant single faults in copies of BUNDLE's artifacts; exits 1 where one survives that does harm."""
+    from exporter import pipeline
+    from exporter.cli._progress import setting
+    from exporter.parity.drill import run
+
+    wish = run.Wish(
+        faults=faults,
+        seed=seed,
+        formats=tuple(formats.split(",")) if formats else (),
+        engines=tuple(engines.split(",")) if engines else (),
+        device=device or "cpu",
+        resealed=reseal_parameters,
+        through_verify=through_verify,
+    )
+    with setting(quiet=quiet, timeout=timeout) as how:
+
+        def verify(folder: Path, named: tuple[str, ...]) -> str:
+            return pipeline.verify(folder, how, engines=named, device=device).verdict.word
+
+        result = run.drill(bundle, wish, how, verify)
+    sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n" if as_json else result.table())
+    return ExitCode.PASSED if result.passed else ExitCode.REFUSED
+
+
+plugin: Verb = drill

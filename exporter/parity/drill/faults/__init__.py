@@ -1,0 +1,1 @@
+"""The kinds of faults that can be planted: one file a family."""

@@ -1,0 +1,1 @@
+"""Programs that can be edited: one file a format."""
