@@ -106,7 +106,7 @@ class Containers(Operators):
         if isinstance(container, Mapping):
             known = isinstance(index, Const) and index.value in container.items
             found = container.items[index.value] if isinstance(index, Const) and known else element(container)
-            return self.capture(found, node, "container")
+            return self.from_container(container, found, node)
         if isinstance(container, Instance) and container.cls.method("__getitem__") is not None:
             return self.call_unseen(self.instance_attribute(container, "__getitem__", node), (index,), node)
         if isinstance(container, Either):
@@ -160,7 +160,7 @@ class Containers(Operators):
         at = index.value if isinstance(index, Const) else None
         if isinstance(at, int) and container.rest is None and -len(container.items) <= at < len(container.items):
             found = container.items[at]
-        return self.capture(found, node, "container")
+        return self.from_container(container, found, node)
 
     def on_listcomp(self, node: ast.ListComp) -> Value:
         return self._comprehension("list", node.generators, node.elt)

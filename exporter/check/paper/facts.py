@@ -162,6 +162,14 @@ class Looped(Fact):
 
 
 @dataclass(frozen=True, eq=False)
+class Strayed(Fact):
+    """A layer (or a `parameter`) was taken out of a plain container, and no layer has it for a sublayer."""
+
+    home: str
+    parameter: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Recursed(Fact):
     """A function called itself under a tensor condition."""
 

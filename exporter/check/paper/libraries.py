@@ -29,6 +29,7 @@ from exporter.check.paper.values import (
     inputs_of,
     join,
     only_tensor,
+    register,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def call_external(
         return _builtin(run, last, arguments, keywords, node)
     if top == "paddle":
         return _paddle(run, name, arguments, keywords, node)
-    if top == "numpy":
+    if top == "numpy" and name not in _STAND_INS:
         run.consumed(arguments, keywords)
         return _numpy(last, arguments)
     if top == "math":
@@ -98,7 +99,14 @@ def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[st
 
 
 #: What a call of these gives is something to be called.
-_STAND_INS = {"functools.wraps": "functools.update_wrapper", "collections.namedtuple": "collections.namedtuple.made"}
+_STAND_INS = {
+    "collections.namedtuple": "collections.namedtuple.made",
+    "functools.wraps": "functools.update_wrapper",
+    "numpy.random.default_rng": "numpy.random.generator",
+    "numpy.random.RandomState": "numpy.random.generator",
+    "random.Random": "random.generator",
+    "random.SystemRandom": "random.generator",
+}
 
 
 _ARRAY_MAKERS = frozenset(
@@ -136,7 +144,7 @@ def _copied(value: Value) -> Value:
 def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     last = name.rpartition(".")[2]
     if name in CONTAINERS:
-        return _container(run, name, arguments, node)
+        return _registered(_container(run, name, arguments, node))
     if is_layer_class(name):
         return Layer(name, arguments, keywords)
     first = arguments[0] if arguments else UNKNOWN
@@ -144,18 +152,33 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
         return first
     if last == "shape" and isinstance(first, Tensor):
         return Tensor((len(first.sizes) if first.closed else Extent.UNKNOWN,), True, first.inputs)
-    if last == "assign" and len(arguments) > 1 and isinstance(arguments[1], Tensor):
-        run.tensor_written(arguments[1], node)
     if is_plain(name):
         return UNKNOWN
+    if last == "assign":
+        _written(run, arguments[1:], node)
     for each in (*arguments, *keywords.values()):
         if isinstance(each, (Sequence, Mapping)):
             run.capture(element(each), node, "container")
     value = apply_operator(last, arguments, keywords)
-    if last.endswith("_") and not last.endswith("__") and arguments and isinstance(arguments[0], Tensor):
-        run.tensor_written(arguments[0], node)
-        return arguments[0]
+    if last.endswith("_") and not last.endswith("__") and isinstance(first, Tensor):
+        run.tensor_written(first, node)
+        return first
     return run.made_here(value, node) if isinstance(value, Tensor) else value
+
+
+def _written(run: Calls, targets: tuple[Value, ...], node: ast.AST) -> None:
+    for each in targets:
+        if isinstance(each, Tensor):
+            run.tensor_written(each, node)
+
+
+def _registered(container: Value) -> Value:
+    """A container of layers; whatever it holds is a sublayer of it."""
+    if isinstance(container, (Sequence, Mapping)):
+        every = container.items.values() if isinstance(container, Mapping) else container.items
+        for each in (*every, *((container.rest,) if container.rest is not None else ())):
+            register(each)
+    return container
 
 
 def _container(run: Calls, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:

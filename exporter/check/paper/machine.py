@@ -93,6 +93,8 @@ class Machine:
         self._read: dict[tuple[int, str], bool] = {}
         self._written: dict[tuple[int, str], Change] = {}
         self._emptied: set[tuple[int, str]] = set()
+        #: Lasting containers that were asked whether they hold a key.
+        self.asked_for_keys: set[tuple[int, str]] = set()
         self._weak = False
 
     # ------------------------------------------------------------------------------------------------- circumstances
@@ -175,7 +177,10 @@ class Machine:
         """The call has ended: say what it changed for the next one."""
         for place, change in self._written.items():
             read = self._read.get(place)
-            kind = change.kind if read is not False else "lazy"
+            if change.kind == "container" and read is False:
+                read = None  # it was only reached for, to put something in
+            cache = change.kind == "container" and place in self.asked_for_keys and not change.varies
+            kind = "lazy" if read is False or cache else change.kind
             self.facts.append(Changed(change.site, change.what, kind, read is not None, change.varies))
         self._read.clear()
         self._written.clear()

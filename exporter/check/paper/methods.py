@@ -19,6 +19,7 @@ from exporter.check.paper.values import (
     Value,
     element,
     join,
+    register,
 )
 
 if TYPE_CHECKING:
@@ -92,20 +93,8 @@ def _tensor_method(
 
 
 def _list_method(run: Calls, owner: Sequence, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
-    first = arguments[0] if arguments else UNKNOWN
-    if name == "append" and arguments:
-        run.grow(owner, (first,), node)
-    elif name == "extend" and arguments:
-        if isinstance(first, Sequence) and first.rest is None:
-            run.grow(owner, first.items, node)
-        else:
-            run.grow(owner, (run.iterate(first, node, "extend"),), node)
-    elif name == "insert" and len(arguments) == 2:
-        if owner.rest is None and isinstance(first, Const) and first.value == 0 and not run.now.python_loops:
-            run.note_container(owner, node)
-            run.store.write(vars(owner), "items", (arguments[1], *owner.items))
-        else:
-            run.grow(owner, (arguments[1],), node)
+    if name in ("append", "add_sublayer", "insert", "extend") and arguments:
+        _grown(run, owner, name, arguments, node)
     elif name in ("pop", "remove", "clear", "reverse", "sort", "popleft"):
         return _shuffled(run, owner, name, node)
     elif name in ("index", "count"):
@@ -118,6 +107,24 @@ def _list_method(run: Calls, owner: Sequence, name: str, arguments: tuple[Value,
         run.consumed(arguments, {})
         return UNKNOWN
     return Const(None)
+
+
+def _grown(run: Calls, owner: Sequence, name: str, arguments: tuple[Value, ...], node: ast.AST) -> None:
+    """A list that takes in one more item, or several."""
+    last = arguments[-1]
+    items: tuple[Value, ...] = (last,)
+    if name == "extend":
+        known = isinstance(last, Sequence) and last.rest is None
+        items = last.items if isinstance(last, Sequence) and known else (run.iterate(last, node, "extend"),)
+    if owner.kind.startswith("paddle."):
+        for each in items:
+            register(each)
+    first = name == "insert" and arguments[0] == Const(0) and owner.rest is None and not run.now.python_loops
+    if first:
+        run.note_container(owner, node)
+        run.store.write(vars(owner), "items", (*items, *owner.items))
+    else:
+        run.grow(owner, items, node)
 
 
 def _shuffled(run: Calls, owner: Sequence, name: str, node: ast.AST) -> Value:
@@ -166,9 +173,13 @@ def _layer_method(
         every = (*arguments, *(value for key, value in keywords.items() if key != "name"))
         label = keywords.get("name", every[0])
         value = every[0] if "name" in keywords else every[min(1, len(every) - 1)]
+        register(value)
         if isinstance(label, Const):
             run.set_attribute(owner, str(label.value), value, node)
         return value
+    if name == "register_forward_pre_hook" and arguments:
+        run.store.write(vars(owner), "hooks", (*owner.hooks, arguments[0]))
+        return UNKNOWN
     if name in ("train", "eval"):
         run.store.write(owner.attributes, "training", Const(name == "train"))
         return owner

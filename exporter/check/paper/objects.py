@@ -31,6 +31,7 @@ from exporter.check.paper.values import (
     element,
     inputs_of,
     join,
+    register,
 )
 
 _MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
@@ -238,6 +239,8 @@ class Objects(Expressions):
             before = owner.attributes.get(name)
             buffer = isinstance(before, Tensor) and before.origin in ("buffer", "parameter")
             self.note_change(place, node, f"self.{name}", "buffer" if buffer else "attribute", value)
+        if owner.cls.is_layer:
+            register(value)
         if not self.forward:
             if isinstance(value, Tensor) and value.origin == "eager" and owner.cls.is_layer:
                 value = replace(
@@ -251,10 +254,10 @@ class Objects(Expressions):
             value.home, value.place = home, place
         return value
 
-    def note_container(self, container: Sequence | Mapping, node: ast.AST) -> None:
-        """A container is about to be changed."""
+    def note_container(self, container: Sequence | Mapping, node: ast.AST, value: Value = UNKNOWN) -> None:
+        """A container is about to be changed, maybe by taking in a value."""
         if container.place is not None:
-            self.note_change(container.place, node, container.home, "container")
+            self.note_change(container.place, node, container.home, "container", value)
 
     def grow(self, container: Sequence, items: tuple[Value, ...], node: ast.AST) -> None:
         """Items are added to a list; in a loop there is no telling how many."""

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from exporter.check.paper.facts import Called, Clashed, Iterated, Operated, Phase, Tested
+from exporter.check.paper.facts import Called, Clashed, Iterated, Operated, Phase, Strayed, Tested
 from exporter.check.paper.machine import Machine
 from exporter.check.paper.paddle_api import operate
 from exporter.check.paper.values import (
@@ -163,6 +163,8 @@ class Operators(Machine):
         if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
             self.test(operate(values[0], values[1], True), "chain", node)
         if kind in (ast.In, ast.NotIn):
+            if isinstance(values[1], (Sequence, Mapping)) and values[1].place is not None:
+                self.asked_for_keys.add(values[1].place)
             return Scalar("bool")
         if any(isinstance(each, Tensor) or only_tensor(each) for each in values):
             certain = any(only_tensor(each) for each in values)
@@ -233,7 +235,7 @@ class Operators(Machine):
             self.facts.append(Iterated(self.site(node), as_it_is(value), form))
         self.note_content(value)
         if isinstance(value, Sequence):
-            return self.capture(element(value), node, "container")
+            return self.from_container(value, element(value), node)
         if isinstance(value, Tensor):
             if value.guessed:
                 return Tensor((), False, value.inputs, guessed=True)
@@ -267,6 +269,20 @@ class Operators(Machine):
         """What is in a container that outlives the call was looked at."""
         if isinstance(value, (Sequence, Mapping)) and value.place is not None:
             self.note_looked_into(value.place)
+
+    def from_container(self, container: Sequence | Mapping, value: Value, node: ast.AST) -> Value:
+        """Something was taken out of a container: a tensor or a layer in it may be nobody's."""
+        if self.forward and container.home.startswith("self."):
+            for each in options(value):
+                stray = isinstance(each, (Layer, Instance)) and not each.registered
+                if isinstance(each, Instance):
+                    stray = stray and each.cls.is_layer and each.lasting
+                if isinstance(each, Tensor):
+                    stray = each.origin == "parameter" and each.place is None
+                if stray:
+                    self.facts.append(Strayed(self.site(node), container.home, isinstance(each, Tensor)))
+                    break
+        return self.capture(value, node, "container")
 
     def call_unseen(self, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:
         """A call that Python or a library makes, which dy2static does not see and does not convert."""

@@ -197,6 +197,8 @@ def _call(run: Interpreter, layer: Instance, inputs: Inputs, exported: bool) -> 
     run.facts.append(Defined(run.site(forward), layer.cls, forward))
     arguments, required = _arguments(run, forward, inputs)
     bound = run.instance_attribute(layer, "forward", forward)
+    for hook in layer.hooks:  # those before the call; what they give in place of the inputs is not followed
+        run.call_unseen(hook, (layer, Sequence("tuple", arguments)), forward)
     run.call(bound, arguments, {}, forward)
     run.finish()
     if run.exported is not None and run.outputs:

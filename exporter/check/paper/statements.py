@@ -187,7 +187,7 @@ class Interpreter(Calls):
 
     def _set_item(self, container: Value, index: Value, value: Value, node: ast.Subscript) -> None:
         if isinstance(container, Mapping):
-            self.note_container(container, node)
+            self.note_container(container, node, value)
             items = dict(container.items)
             if isinstance(index, Const):
                 if container.place is not None:
@@ -277,7 +277,7 @@ class Interpreter(Calls):
                 self.frame.names[name] = value
 
     def do_match(self, node: ast.Match) -> bool:
-        self.evaluate(node.subject)
+        self.test(self.evaluate(node.subject), "match", node)
         alive = True
         for case in node.cases:
             changes, _ = self._side(node.subject, case.body, True, False)

@@ -143,6 +143,8 @@ class Instance(Value):
     attributes: dict[str, Value] = field(default_factory=dict)
     complete: bool = False
     lasting: bool = False
+    registered: bool = False
+    hooks: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)
@@ -154,6 +156,7 @@ class Layer(Value):
     keywords: dict[str, Value] = field(default_factory=dict)
     training: bool = False
     hooks: tuple[Value, ...] = ()
+    registered: bool = False
 
 
 @dataclass(eq=False)
@@ -370,3 +373,17 @@ def select(one: Value, other: Value) -> tuple[Value, str]:
 
 def _is(value: Value, kind: type) -> bool:
     return isinstance(value, Const) and isinstance(value.value, kind)
+
+
+def register(value: Value) -> None:
+    """A layer has taken in a layer, or a container of Paddle's that holds some: their parameters are its own."""
+    if isinstance(value, (Layer, Instance)):
+        value.registered = True
+    elif isinstance(value, Tensor) and value.origin == "parameter":
+        value.place = value.place or (id(value), "")
+    elif isinstance(value, Sequence) and value.kind.startswith("paddle."):
+        for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
+            register(each)
+    elif isinstance(value, Either):
+        for each in value.options:
+            register(each)

@@ -12,6 +12,7 @@ from exporter.diagnostics import Diagnostic
 
 _FORMS = {
     "chain": ("a chained comparison of tensors", "write `(a < x) & (x < b)`, or two comparisons joined by `and`"),
+    "match": ("`match` on a tensor", "write it as `if` and `elif`"),
     "filter": (
         "a condition on a tensor that filters",
         "keep every item and weigh it: paddle.where(condition, item, 0)",
@@ -23,7 +24,7 @@ class HiddenTruth(Rule):
     """Python asks a tensor whether it is true, where no `if` stands.
 
     What:
-        A chained comparison, the `if` of a comprehension, `filter`, `in`, or a comparison of whole shapes has a
+        A chained comparison, the `if` of a comprehension, `filter`, `in`, `match` or a comparison of whole shapes has a
         tensor (or a dimension that varies) in it.
 
     Why:

@@ -8,7 +8,10 @@ from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Operated
 from exporter.check.paper.values import Array, Dim, Extent, Shape, Tensor, Value, holds, only_tensor
 from exporter.check.rules.base import Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
+
+_METHODS = frozenset("mean sum prod max min amax amin any all".split())
+_MISSING = ("Tensor.copy", "Tensor.ravel", "Tensor.tobytes")
 
 
 class NumpyOnTensor(Rule):
@@ -56,7 +59,12 @@ class NumpyOnTensor(Rule):
                     continue  # it only multiplies, and gives a dimension back
                 if any(holds(each, _traced) for each in given):
                     message = f"`{fact.name}` is given a value of the trace, which NumPy cannot read"
-                    yield self.at(fact.site, message, f"use paddle's own operator in place of `{fact.name}`")
+                    cure = f"use paddle's own operator in place of `{fact.name}`"
+                    mild = fact.name.rpartition(".")[2] in _METHODS  # NumPy hands these on to the tensor's own method
+                    yield self.at(fact.site, message, cure, Severity.WARNING if mild else None)
+            elif isinstance(fact, Called) and fact.name in _MISSING:
+                message = "`.numpy()` gives a tensor while the model is traced, and that has no such method"
+                yield self.at(fact.site, message, "leave out `.numpy()` and use the tensor's own methods")
             elif isinstance(fact, Operated) and fact.operator not in ("Is", "IsNot", "In", "NotIn"):
                 pair = (fact.left, fact.right)
                 if any(isinstance(each, Tensor) for each in pair) and any(_array(each) for each in pair):

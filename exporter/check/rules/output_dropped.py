@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
-from exporter.check.paper.values import Const, Either, Scalar, Value
+from exporter.check.paper.values import Const, Either, Scalar, Shape, Value
 from exporter.check.rules.base import Rule
 from exporter.check.rules.output_repeated import doubt, leaves
 from exporter.diagnostics import Diagnostic, Severity
@@ -60,6 +60,8 @@ class OutputDropped(Rule):
 def _what(leaf: Value) -> str:
     if isinstance(leaf, Const):
         return "None" if leaf.value is None else f"the Python value {leaf.value!r}"
+    if isinstance(leaf, Shape):
+        return "a list of Python numbers, a shape,"
     return f"a Python {leaf.kind}" if isinstance(leaf, Scalar) and leaf.kind != "layer" else ""
 
 

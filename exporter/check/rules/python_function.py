@@ -60,6 +60,9 @@ class PythonFunction(Rule):
             elif space == "builtins" and name in _TRUTH and _compares(fact.arguments):
                 message = f"`{name}` of Python asks tensors for their truth while the model is traced"
                 yield self.at(fact.site, message, f"use {_TRUTH[name]}")
+            elif fact.name == "list.sort" and fact.owner is not None and _compares((fact.owner,)):
+                message = "`sort` of Python compares values that do not exist while the model is traced"
+                yield self.at(fact.site, message, f"use {_COMPARING['sorted']}")
             elif space == "math" and fact.name not in _MATH_WELL and any(only_tensor(each) for each in fact.arguments):
                 message = f"`{fact.name}` needs a number; while the model is traced there is only a tensor"
                 yield self.at(fact.site, message, f"use paddle.{name} of `paddle.to_tensor(...)`, or of the tensor")

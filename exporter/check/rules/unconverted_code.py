@@ -55,7 +55,7 @@ class UnconvertedCode(Rule):
         for fact in module.facts:
             if not fact.site.forward or fact.site.converted:
                 continue
-            if isinstance(fact, Tested) and fact.form not in ("chain", "filter"):
+            if isinstance(fact, Tested) and fact.form not in ("chain", "filter", "match"):
                 if not (isinstance(fact.value, Tensor) and fact.value.shaped):
                     message = "a tensor decides here, but this code is not converted: the export fails"
                     yield self.at(fact.site, message, _CURE)

@@ -53,6 +53,8 @@ class WalkDynamic(Rule):
                 continue
             if fact.form == "unpack" and not (isinstance(fact.value, Tensor) and fact.value.closed):
                 continue  # most likely a call with several results that nothing is known of
+            if fact.form == "enumerate" and isinstance(fact.value, Sequence):
+                continue  # `enumerate(range(n))` is converted
             if _varies(fact.value) and fact.form not in _CONVERTED:
                 message = f"Python walks along a dimension that varies ({fact.form}): the export fails or never ends"
                 cure = "compute on the whole tensor, or use a plain `for` statement over it"
