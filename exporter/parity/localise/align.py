@@ -3,6 +3,7 @@
 Names differ from format to format; contents do not. A tensor of the same shape whose error ratio is within the
 threshold is the counterpart. The layer tree is walked from the root down: the first child whose output has none,
 while its inputs have, is descended into; where its inputs have none either, the parent's own code is to blame.
+An operator that a program has too many between two sublayers leaves both values in place, so the reader is blamed.
 """
 
 from __future__ import annotations

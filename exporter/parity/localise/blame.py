@@ -15,8 +15,9 @@ class Blame:
     `stage` is where the fault came in: `eager`, `trace`, `lower` (the artifact's file) or `engine`; empty where it is
     not known. `path` is the sublayer in the layer tree (`encoder.layers.3.norm1`; the root is `.`), `kind` its class,
     `line` the code that called it, or, with `own`, the code in its own `forward` around which values part.
-    `inputs` are the tensors that went into it, as `float32[1,64]`; the ratios are error ratios at its output and at
-    the worst of its inputs, None where no value of the program is like it at all. `reason` is a sentence.
+    `inputs` are the tensors that went into it, as `float32[1, 64]`; the ratios are error ratios at its output and at
+    the worst of its inputs (of `eager`, which is what they are measured by, plain relative errors), None where it is
+    not finite or no value of the program is like it. `reason` is a sentence.
     """
 
     claim: Claim
@@ -40,11 +41,10 @@ class Blame:
         if not self.located:
             return f"{self.claim.variant}/{self.claim.engine}: not localised: {self.reason}"
         part = f"own code of {self.path}" if self.own else self.path
-        return (
-            f"{self.claim.variant}/{self.claim.engine}: {part} ({self.kind}) at {self.line or 'an unknown line'}: "
-            f"error ratio {_ratio(self.error_ratio)} at its output, {_ratio(self.inputs_ratio)} at its inputs; "
-            f"stage {self.stage}: {self.reason}"
-        )
+        where = f"{self.claim.variant}/{self.claim.engine}: {part} ({self.kind}) at {self.line or 'an unknown line'}"
+        unit = "relative error" if self.stage == "eager" else "error ratio"
+        ratios = f"{unit} {_ratio(self.error_ratio)} at its output, {_ratio(self.inputs_ratio)} at its inputs"
+        return f"{where}: {ratios}; stage {self.stage}: {self.reason}"
 
     def to_json(self) -> dict[str, Any]:
         """The object under `blame` in parity.json."""
@@ -65,4 +65,4 @@ class Blame:
 
 
 def _ratio(value: float | None) -> str:
-    return "of no value like it" if value is None else f"{value:.3g}"
+    return "beyond measure" if value is None else f"{value:.3g}"

@@ -37,10 +37,13 @@ def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
     Raises:
         UsageError, EnvironmentLacks: the folder for repros cannot be written.
     """
-    found = []
+    found: list[Blame] = []
     for run in runs:
         claim = _first(search.bench, run, search.verdict)
-        blame = None if claim is None else _localise(search, run, claim)
+        # What could not be judged is eager's doing, whichever engine ran: once is enough.
+        if claim is None or (found and search.verdict.of(claim).outcome is Outcome.INCONCLUSIVE):
+            continue
+        blame = _localise(search, run, claim)
         if blame is not None:
             found.append(blame)
     return tuple(found)
@@ -103,7 +106,7 @@ def _blame(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None,
         return Blame(claim, "", witness), None, None
     if run.engine == "eager" or evidence.outcome is Outcome.INCONCLUSIVE:
         place, why_not = locate_eager(witness.observed)
-        stage = "eager", "eager float32 itself is far from float64"
+        stage = "eager", "eager float32 itself is far from float64 there"
     else:
         place, why_not = _locate_program(search, run, claim, witness)
         stage = came_in_at(search, run, claim, witness) if place is not None else ("", "")
