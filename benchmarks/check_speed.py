@@ -46,7 +46,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         write_models(Path(folder))
         measured = [run([sys.executable, "-c", _READ, folder], memory=True) for _ in range(runs)]
-    seconds, megabytes = (statistics.median(getattr(one, name) for one in measured) for name in ("seconds", "megabytes"))
+    seconds, megabytes = (
+        statistics.median(getattr(one, name) for one in measured) for name in ("seconds", "megabytes")
+    )
     fast = seconds <= SECONDS and megabytes <= MEGABYTES
     print(f"{LINES} lines: {seconds:.2f} s (limit {SECONDS}), {megabytes:.0f} MB (limit {MEGABYTES:.0f})")
     exporter = str(Path(sys.executable).with_name("exporter"))

@@ -52,13 +52,19 @@ def of_project(folder: Path) -> Settings:
 
 
 def _from_file(file: Path) -> Settings:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"not UTF-8 at byte {error.start}", where=str(file), hint="save it as UTF-8") from error
+    if "exporter" not in text:  # most files have no such table, and TOML costs an import
+        return Settings()
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("exporter", {}).get("check", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        table = tomllib.loads(text).get("tool", {}).get("exporter", {}).get("check", {})
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"not valid TOML: {error}", where=str(file), hint="mend the file") from error
     where = f"{file}: tool.exporter.check"
     for key in table:
