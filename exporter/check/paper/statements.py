@@ -12,6 +12,7 @@ from exporter.check.paper.calls import Calls
 from exporter.check.paper.facts import Clashed, Left, Looped
 from exporter.check.paper.machine import Result
 from exporter.check.paper.store import Changes
+from exporter.check.paper.syntax import loaded, none_test
 from exporter.check.paper.values import (
     UNBOUND,
     UNKNOWN,
@@ -80,7 +81,7 @@ class Interpreter(Calls):
 
     def do_augassign(self, node: ast.AugAssign) -> None:
         target = node.target
-        current = ast.copy_location(_loaded(target), target)
+        current = ast.copy_location(loaded(target), target)
         left, right = self.evaluate(current), self.evaluate(node.value)
         if isinstance(left, Sequence) and isinstance(target, ast.Name) and left.kind == "list":
             self.grow(left, (right.items if isinstance(right, Sequence) and right.rest is None else (UNKNOWN,)), node)
@@ -258,7 +259,7 @@ class Interpreter(Calls):
     @contextmanager
     def narrowed(self, test: ast.expr, positive: bool) -> Iterator[None]:
         """Inside the block, `x is None` and `x is not None` in the test are what they must be on this side."""
-        name, none = _none_test(test)
+        name, none = none_test(test)
         value = self.frame.names.get(name) if name else None
         if value is None or not isinstance(value, (Either, Tensor)):
             yield
@@ -378,29 +379,6 @@ class Interpreter(Calls):
 
 def _nothing(node: ast.AST) -> None:
     """A statement without an effect on paper, such as `pass`."""
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    if isinstance(target, ast.Name):
-        return ast.Name(target.id, ast.Load())
-    if isinstance(target, ast.Attribute):
-        return ast.Attribute(target.value, target.attr, ast.Load())
-    if isinstance(target, ast.Subscript):
-        return ast.Subscript(target.value, target.slice, ast.Load())
-    return target
-
-
-def _none_test(test: ast.expr) -> tuple[str, bool]:
-    """The name that a test compares with None, and whether it asks for None."""
-    if (
-        isinstance(test, ast.Compare)
-        and isinstance(test.left, ast.Name)
-        and isinstance(test.ops[0], (ast.Is, ast.IsNot))
-        and isinstance(test.comparators[0], ast.Constant)
-        and test.comparators[0].value is None
-    ):
-        return test.left.id, isinstance(test.ops[0], ast.Is)
-    return "", False
 
 
 def _walks_a_tensor(source: Value) -> bool:
