@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,19 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     formats: Registry[Format] = Registry("exporter.lower", "format")
     plugin = formats[name]
     source = Path(request["source"]) if request["source"] else None
+    anew = plugin.after is None or source is None or not plugin.takes(source)
     traced = None
-    with plugin.session(request["target"]), tempfile.TemporaryDirectory() as folder:
-        if plugin.after is None or source is None:
+    with plugin.session(request["target"]) if anew else nullcontext(), tempfile.TemporaryDirectory() as folder:
+        if anew:
             traced = _trace(request)
-        if plugin.after is not None and source is None:
+        if anew and plugin.after is not None:
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")
             formats[plugin.after].write(traced, None, source, None)
         doing(f"writing {name}")
-        details = plugin.write(traced, source, into, request["opset"])
+        details = dict(plugin.write(traced, source, into, request["opset"]))
+        if plugin.after is not None:
+            details["traced_anew"] = anew
     outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)
     inputs = specs_from_json(request["inputs"])
     held = set(traced.parameters.values()) if traced else set(request["held"])

@@ -56,6 +56,11 @@ class Format(ABC):
         del target
         return nullcontext()
 
+    def takes(self, source: Path) -> bool:
+        """Whether the files of the format `after` will do; if not, the layer is traced anew within `session`."""
+        del source
+        return True
+
     @abstractmethod
     def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
         """Write the files into the empty folder `into`; return details for the manifest.

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +14,8 @@ from exporter.errors import ModelError
 from exporter.files import write_bytes
 from exporter.lower.base import Format
 from exporter.readers.onnx import read_onnx
+from exporter.readers.pir import read_pir
+from exporter.trace.legacy.onnx import REWRITES, convertible
 from exporter.trace.traced import Traced
 
 #: The newest opset that paddle2onnx 2.1.0 knows well, and that every onnxruntime since 1.12 runs.
@@ -27,6 +30,13 @@ class Onnx(Format):
     after = "pir"
     folds = True
     model = "model.onnx"
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
+        return convertible()
+
+    def takes(self, source: Path) -> bool:
+        """Programs with operators that paddle2onnx refuses, aborts on or gets wrong are traced anew, without them."""
+        return not set(read_pir(source / "model.json").operators) & set(REWRITES)
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it

@@ -21,6 +21,7 @@ class Pir(Format):
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
+        _anchor_outputs(traced.layer)
         save(traced, into, ".json")
         _name_outputs(into / self.model, traced.native_outputs)
         return {"writer": read_pir(into / self.model).writer}
@@ -28,6 +29,29 @@ class Pir(Format):
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         facts = read_pir(folder / self.model)
         return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
+
+
+def _anchor_outputs(static: Any) -> None:
+    """Put an `assign` behind each output that a `scale` makes.
+
+    `x + 1` is a scale by 1 with a bias. `normalize_pir_program` takes any scale by 1 of an input or parameter for
+    nothing but a name, and fetches `x` itself: the file then puts out another value than eager, without a word
+    (`paddle/static/pir_io.py:318`, 3.3.1). It looks at the operator behind the fetch only.
+    """
+    import paddle
+
+    program = static.forward.concrete_program
+
+    def anchored(value: Any) -> Any:
+        operator = value.get_defining_op() if isinstance(value, paddle.pir.Value) else None
+        return paddle.assign(value) if operator is not None and operator.name() == "pd_op.scale" else value
+
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(program.main_program):
+            program.outputs = paddle.utils.map_structure(anchored, program.outputs)
+    finally:
+        paddle.disable_static()
 
 
 def _name_outputs(path: Path, names: tuple[str, ...]) -> None:
