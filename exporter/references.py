@@ -14,7 +14,6 @@ import sysconfig
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -63,17 +62,12 @@ def find_source(module: str, folder: Path | None = None) -> Path | None:
 
     With `folder` only what lies there is found. None where there is no such module, or it has no Python source.
     """
-    places = [str(folder)] if folder else [str(Path.cwd()), *sys.path]
-    origin = None
-    parts = module.split(".")
-    for depth in range(len(parts)):
-        spec = PathFinder.find_spec(".".join(parts[: depth + 1]), places)
-        if spec is None:
-            return None
-        origin, found = spec.origin, spec.submodule_search_locations
-        # The portions of a namespace package can only be listed while they are what the import system knows.
-        places = list(found) if found is not None else []
-    return Path(origin) if origin and origin.endswith(".py") else None
+    relative = Path(*module.split("."))
+    for place in [folder] if folder else [Path.cwd(), *map(Path, sys.path)]:
+        for candidate in (place / relative / "__init__.py", place / relative.with_suffix(".py")):
+            if candidate.is_file():
+                return candidate
+    return None
 
 
 def load_object(reference: str) -> Any:

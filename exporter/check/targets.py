@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import os
 from collections.abc import Iterator, Sequence
@@ -85,6 +86,29 @@ def _from_reference(reference: str) -> Target:
         top = module.partition(".")[0]
         hint = f"run from the folder that holds {top}, or correct the name"
         raise UsageError(f"no module '{module}' with Python source", where=reference, hint=hint)
+    return _followed(module, source, name)
+
+
+def _followed(module: str, source: Path, name: str, hops: int = 8) -> Target:
+    """Where a name is defined, if a package only hands it on: `from .resnet import resnet18` in its `__init__.py`."""
+    from exporter.references import find_source
+
+    try:
+        body = ast.parse(source.read_text(encoding="utf-8")).body
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return Target(source, name)  # reading it says what is wrong
+    first = name.partition(".")[0]
+    for node in body:
+        if not isinstance(node, ast.ImportFrom) or not hops:
+            continue
+        for alias in node.names:
+            if first != (alias.asname or alias.name):
+                continue
+            package = module.split(".") if source.name == "__init__.py" else module.split(".")[:-1]
+            base = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*base, *filter(None, [node.module])])
+            if (found := find_source(origin)) is not None:
+                return _followed(origin, found, name.replace(first, alias.name, 1), hops - 1)
     return Target(source, name)
 
 

@@ -1,0 +1,28 @@
+"""A reference may name what a package only hands on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporter.check.targets import resolve
+
+
+def test_names_are_followed_to_where_they_are_defined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "zoo"
+    (package / "deep").mkdir(parents=True)
+    (package / "__init__.py").write_text("from .deep import build as make\n")
+    (package / "deep/__init__.py").write_text("from zoo.deep.net import build\n")
+    (package / "deep/net.py").write_text("def build():\n    return None\n")
+    monkeypatch.chdir(tmp_path)
+    (target,) = resolve(["zoo:make"])
+    assert (target.path.relative_to(tmp_path), target.name) == (Path("zoo/deep/net.py"), "build")
+
+
+def test_two_packages_that_hand_on_to_each_other_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one.py").write_text("from other import net\n")
+    (tmp_path / "other.py").write_text("from one import net\n")
+    monkeypatch.chdir(tmp_path)
+    (target,) = resolve(["one:net"])
+    assert target.name == "net"
