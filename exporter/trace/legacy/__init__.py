@@ -10,15 +10,19 @@ exporting.
     composed     functions that never had a legacy operator, made of others
     dispatch     what stands in for the C++ entries: lower, compose or refuse
     patches      replacing references, and restoring them exactly
-    promotion, mends/      what else of Paddle is broken in legacy mode
+    promotion, exact, mends/      what else of Paddle is broken in legacy mode
+    older        operators that older runtimes lack, made of what they have
     session      the context manager around all of it
     files        the written files, made fit for old runtimes
+    runtimes     which versions of Paddle can load a file, and why not the others
+    onnx         the same mechanism for what paddle2onnx cannot convert
 """
 
 from __future__ import annotations
 
 from exporter.trace.legacy.files import finish
 from exporter.trace.legacy.refusal import CannotLower
+from exporter.trace.legacy.runtimes import runtimes
 from exporter.trace.legacy.session import legacy_export
 
-__all__ = ["CannotLower", "finish", "legacy_export"]
+__all__ = ["CannotLower", "finish", "legacy_export", "runtimes"]

@@ -9,6 +9,7 @@ from typing import Any
 from packaging.version import Version
 
 from exporter.files import write_bytes
+from exporter.trace.legacy.runtimes import demand
 
 #: A predictor refuses an empty parameter file, so a model without parameters gets one that nothing reads.
 _PLACEHOLDER = "no_parameters"
@@ -19,6 +20,9 @@ def finish(model: Path, parameters: Path, target: Version | None = None) -> None
 
     `legacy_format` is what makes `assign_value` (every constant of paddle.to_tensor) readable before 3.0, and it
     records version 2.4.2 as the writer's (paddle/fluid/pybind/protobuf.cc, 3.3.1).
+
+    Raises:
+        CannotLower: `target`, or a version since, cannot run the program; with the reasons.
     """
     from paddle.base import core
 
@@ -27,6 +31,8 @@ def finish(model: Path, parameters: Path, target: Version | None = None) -> None
         _add_placeholder(program)
         write_bytes(parameters, _tensor_file())
     write_bytes(model, program.serialize_to_string(legacy_format=True))
+    if target is not None:
+        demand(model, target)
 
 
 def _add_placeholder(program: Any) -> None:

@@ -17,11 +17,12 @@ import numpy as np
 from exporter.trace.legacy.audit import sunk_apis
 from exporter.trace.legacy.call import Call
 from exporter.trace.legacy.patches import Patches
+from exporter.trace.legacy.refusal import cannot_lower
 from exporter.trace.legacy.table import TABLE
 
 #: For entries that are not sunk: the arguments that Paddle's Python passes.
-_SIGNATURES = {"max": "x, axis=None, keepdim=False", "min": "x, axis=None, keepdim=False",
-               "mean": "x, axis=None, keepdim=False", "prod": "x, axis, keepdim, reduce_all"}  # fmt: skip
+_SIGNATURES = {"max": "x, axis=None, keepdim=False, out=None", "min": "x, axis=None, keepdim=False, out=None",
+               "mean": "x, axis=None, keepdim=False, out=None"}  # fmt: skip
 
 
 @contextmanager
@@ -226,16 +227,19 @@ def _diagonal(entry: Callable[..., Any], call: dict[str, Any]) -> Any:
     import paddle
 
     x, offset, rank = call["x"], int(call["offset"]), len(call["x"].shape)
+    if x.dtype == paddle.bool:  # paddle2onnx moves numbers only
+        x = x.astype("int32")
     first, second = int(call["axis1"]) % rank, int(call["axis2"]) % rank
     rows, columns = x.shape[first], x.shape[second]
     if rows < 0 or columns < 0:
-        return None
+        raise cannot_lower("paddle.diagonal", "paddle2onnx aborts on dynamic dims", "give both dims fixed sizes")
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     start = offset if offset >= 0 else -offset * columns
     positions = paddle.to_tensor(np.arange(length, dtype="int64") * (columns + 1) + start)
     rest = [axis for axis in range(rank) if axis not in (first, second)]
     flat = paddle.reshape(paddle.transpose(x, [*rest, first, second]), [*([0] * len(rest)), rows * columns])
-    return paddle.index_select(flat, positions, axis=len(rest))
+    picked = paddle.index_select(flat, positions, axis=len(rest))
+    return picked.astype("bool") if call["x"].dtype == paddle.bool else picked
 
 
 REWRITES: Mapping[str, Callable[..., Any]] = {

@@ -25,7 +25,7 @@ _SHORT = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool", "b
 
 @dataclass(frozen=True)
 class Input:
-    """`dtype` and `shape`; `values`: n (normal), u(a,b), i(a,b). A shape begins with `b` if its first dim is dynamic."""
+    """`values`: n (normal), u(a,b) or i(a,b). A shape begins with `b` if its first dim is dynamic."""
 
     dtype: str
     shape: tuple[int, ...]

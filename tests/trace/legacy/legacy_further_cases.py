@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one case is one line
 """What a network uses besides the sunk APIs: one line a case, `name | inputs | body | init`.
 
 Several cases of a name differ by a number that the table adds. Bodies see x, y, z; `self` has what init made.

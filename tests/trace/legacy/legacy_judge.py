@@ -12,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -73,8 +74,11 @@ def _fork(batch: list[tuple[int, Case]], how: How, keep: Path | None) -> list[Ou
     with tempfile.TemporaryDirectory() as folder:
         answers = Path(folder, "answers")
         answers.touch()
-        child = os.fork()
+        with warnings.catch_warnings():  # that a process with threads forks: nothing runs in them
+            warnings.simplefilter("ignore")
+            child = os.fork()
         if child == 0:
+            warnings.simplefilter("ignore")
             try:
                 _child(batch, how, keep, Path(folder), answers)
             finally:

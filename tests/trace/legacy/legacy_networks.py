@@ -1,13 +1,13 @@
-"""The networks of docs/legacy.md: python tests/trace/legacy/legacy_networks.py [--families vision,clas,seg,det,sequence].
+"""The networks of docs/legacy.md: python tests/trace/legacy/legacy_networks.py [--families vision,clas,seg,…].
 
-Each network is exported as .pdmodel by us and by Paddle alone, as .json, and as ONNX; loaded, run and compared with eager.
+Each network is exported as .pdmodel by us and by Paddle alone, as .json, and as ONNX; loaded, run and compared with
+eager.
 The environment with all families is described in docs/legacy.md.
 """
 
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import os
 import signal
@@ -46,7 +46,7 @@ def main() -> int:
         if options.json:
             options.json.write_text(json.dumps(rows, indent=1))
     for way in options.ways.split(","):
-        passed = sum(str(row.get(way)).startswith(("equal", "close")) for row in rows)
+        passed = sum(str(row.get(way)).startswith(("equal", "close", "near")) for row in rows)
         print(f"{way}: {passed}/{len(rows)}, bit for bit {sum(row.get(way) == 'equal' for row in rows)}")
     return 0
 
@@ -106,7 +106,7 @@ def _judge(net: Network, way: str, folder: Path, keep: Path | None) -> str:
                 np.savez(into / "inputs.npz", **{one.name: value for one, value in zip(specs, values, strict=True)})
                 np.savez(into / "outputs.npz", *expected)
         stage = "compare"
-        return _compare(net, layer, values, expected, found)
+        return _compare(net, values, expected, found)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a stage raises is the answer
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         return f"FAILED {stage}: {type(error).__name__}: {(lines or [''])[-1]}"[:220]
@@ -178,35 +178,50 @@ def _onnx(layer: Any, specs: list[Any], folder: Path, values: list[Any]) -> list
     return session.run(None, dict(zip([one.name for one in specs], values, strict=True)))
 
 
-def _compare(net: Network, layer: Any, values: list[Any], expected: list[Any], found: list[Any]) -> str:
-    """equal: bit for bit; close: errs at most four times what eager float32 errs against float64."""
+def _compare(net: Network, values: list[Any], expected: list[Any], found: list[Any]) -> str:
+    """equal: bit for bit; close: errs at most four times what eager float32 errs against float64.
+
+    near: the network has no float64 run (its author wrote float32 into it), and the largest difference from eager is at
+    most 64 ulp of the output's scale.
+    """
     if len(expected) != len(found):
         return f"FAILED compare: {len(found)} outputs, not {len(expected)}"
     for want, got in zip(expected, found, strict=True):
         if want.shape != got.shape or want.dtype != got.dtype:
             return f"FAILED compare: {got.dtype}{list(got.shape)}, not {want.dtype}{list(want.shape)}"
-    if all(np.array_equal(want, got, equal_nan=want.dtype.kind == "f") for want, got in zip(expected, found, strict=True)):
+    if all(
+        np.array_equal(want, got, equal_nan=want.dtype.kind == "f") for want, got in zip(expected, found, strict=True)
+    ):
         return "equal"
+    if any(not np.array_equal(want, got) for want, got in zip(expected, found, strict=True) if want.dtype.kind != "f"):
+        return "FAILED compare: integers differ"
+    try:
+        truth = _truth(net, values, expected)
+    except (Exception, SystemExit):  # noqa: BLE001 - whatever keeps it from being one
+        pairs = [pair for pair in zip(expected, found, strict=True) if pair[0].dtype.kind == "f"]
+        far = max(float(np.abs(got - want).max() / np.abs(want).max()) for want, got in pairs)
+        return f"near {far:.1e}" if far <= 64 * 2.0**-24 else f"FAILED compare: relative error {far:.1e}"
     worst = 0.0
-    for want, got, true in zip(expected, found, _truth(layer, values, expected), strict=True):
+    for want, got, true in zip(expected, found, truth, strict=True):
         if want.dtype.kind != "f":
-            if not np.array_equal(want, got):
-                return "FAILED compare: integers differ"
             continue
         reference = max(np.abs(want - true).max(), 4 * 2.0**-24 * np.abs(true).max())
         worst = max(worst, float(np.abs(got - true).max() / reference))
     return f"close {worst:.2f}" if worst <= 4 else f"FAILED compare: error ratio {worst:.1f}"
 
 
-def _truth(layer: Any, values: list[Any], expected: list[Any]) -> list[Any]:
+def _truth(net: Network, values: list[Any], expected: list[Any]) -> list[Any]:
+    """The same network in float64, built anew: to_static has changed the first one."""
     import paddle
 
-    paddle.set_default_dtype("float64")
-    double = copy.deepcopy(layer).astype("float64")
+    paddle.seed(7)
+    double = net.build().astype("float64")
     double.eval()
+    paddle.set_default_dtype("float64")
     inputs = [paddle.to_tensor(value.astype("float64") if value.dtype.kind == "f" else value) for value in values]
     found = [one.numpy() for one in _flat(double(*inputs))]
-    assert all(one.dtype == "float64" for one, want in zip(found, expected, strict=True) if want.dtype.kind == "f"), "the float64 run is not one"
+    pairs = zip(found, expected, strict=True)
+    assert all(one.dtype == "float64" for one, want in pairs if want.dtype.kind == "f"), "the float64 run is not one"
     return found
 
 

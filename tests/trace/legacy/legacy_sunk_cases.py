@@ -1,3 +1,4 @@
+# ruff: noqa: E501, C901 - one form of a case is one line, and a family of APIs one function
 """Every sunk API as function, method and operator, at each dtype and in each way of spelling its arguments."""
 
 from __future__ import annotations

@@ -24,13 +24,16 @@ def image(size: int) -> tuple[tuple[str, tuple[int, ...], int], ...]:
     return (("float32", (2, 3, size, size), 0),)
 
 
+_VISION_SIZES = {"alexnet": 224, "googlenet": 224, "inception_v3": 96}
+
+
 def vision() -> list[Network]:
     """All of paddle.vision.models."""
     import paddle
 
     models = paddle.vision.models
     names = [name for name in models.__all__ if name[0].islower()]
-    found = [Network("vision", name, getattr(models, name), image(96 if "incept" in name else 64)) for name in names]
+    found = [Network("vision", name, getattr(models, name), image(_VISION_SIZES.get(name, 64))) for name in names]
     return [*found, Network("vision", "LeNet", models.LeNet, (("float32", (2, 1, 28, 28), 0),))]
 
 
@@ -40,9 +43,11 @@ MobileViTV2_x0_5 MobileViTV3_XXS PPLCNet_x0_25 PPLCNetV2_small PPHGNet_tiny PPHG
 EfficientNetB0 ShuffleNetV2_x0_25 DLA46_c DPN68 RegNetX_200MF ReXNet_1_0 MixNet_S Xception41 DarkNet53 CSPDarkNet53
 HarDNet39_ds RedNet26 PeleeNet RepVGG_A0 TinyNet_E MicroNet_M0 FasterNet_T0 StarNet_S1 ConvNeXt_tiny VAN_B0 SVTR_tiny
 ViT_small_patch16_224 DeiT_tiny_patch16_224 DeiT_tiny_distilled_patch16_224 SwinTransformer_tiny_patch4_window7_224
-SwinTransformerV2_tiny_patch4_window8_256 CSWinTransformer_tiny_224 PVT_V2_B0 LeViT_128S TNT_small alt_gvt_small
+CSWinTransformer_tiny_224 PVT_V2_B0 LeViT_128S TNT_small alt_gvt_small
 pcpvt_small CvT_13_224 DSNet_tiny UniFormer_small NextViT_small_224 InceptionV3""".split()
-_AT_224 = "ViT DeiT Swin CSWin LeViT TNT alt_gvt pcpvt CvT DSNet UniFormer NextViT PVT MobileViT".split()
+_AT_224 = (
+    "ViT DeiT Swin CSWin LeViT TNT alt_gvt pcpvt CvT DSNet UniFormer NextViT PVT MobileViT_ MobileViTV3 MixNet".split()
+)
 
 
 def clas() -> list[Network]:
@@ -58,7 +63,7 @@ def clas() -> list[Network]:
     def size(name: str) -> int:
         if "SVTR" in name:
             return 0
-        return 256 if name.endswith("256") else 224 if any(part in name for part in _AT_224) else 96
+        return 256 if name.startswith("MobileViTV2") else 224 if any(part in name for part in _AT_224) else 96
 
     shapes = {name: image(size(name)) for name in CLAS}
     shapes["SVTR_tiny"] = (("float32", (2, 3, 48, 320), 0),)
@@ -102,6 +107,7 @@ def det() -> list[Network]:
     """PaddleDetection 2.6.0, with the pre- and post-processing that it exports."""
     import paddle
     from ppdet import modeling
+    from ppdet.modeling.losses import DistributionFocalLoss, GIoULoss, VarifocalLoss
 
     class Detector(paddle.nn.Layer):
         def __init__(self, model: Any) -> None:
@@ -126,21 +132,29 @@ def det() -> list[Network]:
 
     def yolov3() -> Any:
         nms = modeling.MultiClassNMS(score_threshold=0.01, nms_top_k=100, keep_top_k=10, nms_threshold=0.45)
-        backbone = modeling.MobileNet(scale=0.25, conv_learning_rate=1.0, feature_maps=[4, 6, 13], with_extra_blocks=False)
+        backbone = modeling.MobileNet(
+            scale=0.25, conv_learning_rate=1.0, feature_maps=[4, 6, 13], with_extra_blocks=False
+        )
         neck = modeling.YOLOv3FPN(in_channels=[64, 128, 256])
-        head = modeling.YOLOv3Head(in_channels=neck._out_channels, num_classes=8, loss=modeling.YOLOv3Loss(num_classes=8))
-        post = modeling.BBoxPostProcess(num_classes=8, decode=modeling.YOLOBox(num_classes=8, conf_thresh=0.005), nms=nms)
+        head = modeling.YOLOv3Head(
+            in_channels=neck._out_channels, num_classes=8, loss=modeling.YOLOv3Loss(num_classes=8)
+        )
+        post = modeling.BBoxPostProcess(
+            num_classes=8, decode=modeling.YOLOBox(num_classes=8, conf_thresh=0.005), nms=nms
+        )
         return Detector(modeling.YOLOv3(backbone=backbone, neck=neck, yolo_head=head, post_process=post))
 
     def picodet() -> Any:
         nms = modeling.MultiClassNMS(score_threshold=0.01, nms_top_k=100, keep_top_k=10, nms_threshold=0.6)
         backbone = modeling.LCNet(scale=0.75, feature_maps=[3, 4, 5])
         neck = modeling.LCPAN(in_channels=backbone._out_channels, out_channels=96, use_depthwise=True, num_features=4)
-        feat = modeling.PicoFeat(feat_in=96, feat_out=96, num_convs=2, num_fpn_stride=4, use_se=True, share_cls_reg=True)
+        feat = modeling.PicoFeat(
+            feat_in=96, feat_out=96, num_convs=2, num_fpn_stride=4, use_se=True, share_cls_reg=True
+        )
         head = modeling.PicoHeadV2(
             conv_feat=feat, num_classes=8, fpn_stride=[8, 16, 32, 64], feat_in_chan=96, reg_max=7,
             static_assigner_epoch=1, static_assigner=None, assigner=None, nms=nms, eval_size=[160, 160],
-            loss_class=modeling.VarifocalLoss(), loss_dfl=modeling.DistributionFocalLoss(), loss_bbox=modeling.GIoULoss(),
+            loss_class=VarifocalLoss(), loss_dfl=DistributionFocalLoss(), loss_bbox=GIoULoss(),
         )  # fmt: skip
         return Detector(modeling.PicoDet(backbone=backbone, neck=neck, head=head))
 
@@ -157,12 +171,12 @@ def sequence() -> list[Network]:
     """Recurrent networks and transformers."""
     import legacy_sequence_nets as nets
 
-    words = ("int64", (2, 7), 50)
+    words, cache = ("int64", (2, 7), 50), ("float32", (2, 4, 5, 8), 0)
     return [
         Network("sequence", "LSTM sequence_length", nets.Lstm, (words, ("int64", (2,), 7))),
         Network("sequence", "GRU sequence_length", nets.Gru, (words, ("int64", (2,), 7))),
         Network("sequence", "Transformer encoder", nets.Encoder, (words,)),
-        Network("sequence", "Transformer decoder, cache", nets.DecoderStep, (words, ("float32", (2, 4, 5, 8), 0), ("float32", (2, 4, 5, 8), 0))),
+        Network("sequence", "Transformer decoder, cache", nets.DecoderStep, (words, cache, cache)),
         Network("sequence", "Transformer decoder, loop", nets.Greedy, (words,)),
         Network("sequence", "CRNN + CTC", nets.Crnn, (("float32", (2, 1, 32, 64), 0),)),
         Network("sequence", "Seq2seq attention", nets.Attention, (words, words)),
