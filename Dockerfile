@@ -23,7 +23,7 @@ COPY . .
 RUN scripts/install --runtime --no-editable --venv /opt/exporter \
     && package=/opt/exporter/lib/python3.11/site-packages/exporter \
     && find "$package/train" -type f ! -name run.py ! -name __init__.py -delete \
-    && rm "$package/cli/train.py" "$package/cli/release.py"
+    && rm "$package/cli/train.py" "$package/cli/release.py" "$package/cli/gate.py"
 
 FROM python:3.11-slim-bookworm AS runtime
 # hadolint ignore=DL3008 # the version is whatever Debian's security team last published for this release

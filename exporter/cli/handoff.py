@@ -32,13 +32,16 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     del debug  # the funnel looks for it
     from exporter.bundle.open import open_bundle
     from exporter.cli._progress import setting
+    from exporter.files import safe_relative
     from exporter.handoff._write import hand_over
 
     opened = open_bundle(bundle)
     about = opened.manifest
     if about.verdict != "passed":
         return _refuse(str(bundle), about.verdict, as_json)
-    place = out or Path("artifacts/handoff") / f"{about.name}-{about.version}-{to}"
+    # The name is the bundle's word, and must not lead elsewhere.
+    leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
+    place = out or Path("artifacts/handoff") / f"{leaf}-{to}"
     with setting(quiet=quiet, timeout=timeout) as how:
         done = hand_over(opened, to, place, how, variant)
     told = {"folder": str(done.folder), "target": to, "variant": done.variant, "digest": about.digest}

@@ -174,6 +174,14 @@ def test_mistakes_lose_nothing(bundle: Path, tmp_path: Path, arguments: list[str
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("out", [[], ["--out", "given"]])
+def test_a_bundle_whose_name_leads_elsewhere(bundle: Path, tmp_path: Path, out: list[str]) -> None:
+    hostile = edited(bundle, tmp_path / "bundle", lambda content: content.update(name="../../elsewhere"))
+    before = contents(tmp_path)
+    refused(exporter("handoff", hostile, "--to", "triton", *out, cwd=tmp_path), 5, "unsafe path")
+    assert contents(tmp_path) == before
+
+
 def test_an_earlier_folder_is_replaced(bundle: Path, tmp_path: Path) -> None:
     for target in ("mlserver", "triton"):
         assert exporter("handoff", bundle, "--to", target, "--out", "given", cwd=tmp_path).code == 0

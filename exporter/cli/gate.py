@@ -1,0 +1,96 @@
+"""`exporter gate`: release every spec that a change touches; what a merge request runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from exporter.cli._options import Debug, Device, Json, Out, Quiet, Timeout
+from exporter.cli._run import Verb
+from exporter.errors import ExitCode, ExporterError, UsageError
+
+if TYPE_CHECKING:
+    from exporter.report._gate import Gated
+    from exporter.workers import Setting
+
+_Specs = Annotated[
+    list[Path] | None, typer.Argument(help="Specs; all of specs/ if none is named.", metavar="[SPEC...]")
+]
+_Base = Annotated[str | None, typer.Option("--base", help="Only what differs from this commit; else every spec.")]
+_All = Annotated[bool, typer.Option("--all", help="Every spec, whatever changed.")]
+_Junit = Annotated[Path | None, typer.Option("--junit", help="Also write JUnit XML.", metavar="FILE")]
+_Markdown = Annotated[Path | None, typer.Option("--markdown", help="Also write Markdown.", metavar="FILE")]
+
+
+def gate(  # noqa: PLR0913 - an option is a parameter
+    specs: _Specs = None,
+    base: _Base = None,
+    every: _All = False,
+    junit: _Junit = None,
+    markdown: _Markdown = None,
+    out: Out = None,
+    device: Device = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Release every spec that a change touches; the worst of their exit codes is its own."""
+    from exporter.cli._progress import setting
+    from exporter.files import write_bytes
+    from exporter.gate import find_specs, touched
+    from exporter.report import _gate as forms
+
+    results = []
+    for file in filter(None, (junit, markdown)):
+        _refuse_unwritable(file)
+    with setting(quiet=quiet, timeout=timeout) as how:
+        for one in touched(find_specs(specs or ()), None if every else base):
+            results.append(_release(one.path, one.why, out or Path("artifacts"), device, how))
+            if not as_json:
+                sys.stdout.write(forms.line(results[-1]) + "\n")
+                sys.stdout.flush()
+    if junit is not None:
+        write_bytes(junit, forms.as_junit(results).encode())
+    if markdown is not None:
+        write_bytes(markdown, forms.as_markdown(results).encode())
+    sys.stdout.write(json.dumps(forms.as_json(results)) + "\n" if as_json else forms.headline(results) + "\n")
+    return forms.worst(results)
+
+
+def _refuse_unwritable(file: Path) -> None:
+    """Fail now, and not after an hour of releases."""
+    from exporter.files import sibling
+
+    if file.is_dir():
+        raise UsageError("is a folder", where=str(file), hint="give the path of a file")
+    with sibling(file) as draft:
+        draft.touch()
+
+
+def _release(path: Path, why: str, out: Path, device: str | None, how: Setting) -> Gated:
+    """Release one spec; a mistake in it must not keep the others from their turn."""
+    from exporter import pipeline
+    from exporter.cli._outcome import exit_code
+    from exporter.report._gate import Gated
+    from exporter.report._summary import headline
+    from exporter.spec.read import read_spec
+
+    if not why:
+        return Gated(str(path), why)
+    try:
+        product = pipeline.release(read_spec(path, (f"device={device}",) if device else ()), out, how)
+    except ExporterError as error:
+        return Gated(str(path), why, ExitCode(error.exit_code), str(error))
+    if product.report is None:
+        first = next(one for one in product.findings if pipeline.forbids([one]))
+        return Gated(str(path), why, ExitCode.REFUSED, f"{first.location}: {first.code}: {first.message}")
+    reason = product.report.first_reason() or headline(product.report)
+    return Gated(str(path), why, exit_code(product.report), reason, product.report)
+
+
+plugin: Verb = gate

@@ -1,0 +1,97 @@
+"""What became of several specs at once: as lines, JUnit XML, Markdown, JSON. An untouched spec is shown, too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, fromstring, indent, tostring
+
+from exporter.errors import ExitCode
+from exporter.parity.report import Report
+from exporter.report import junit, markdown
+from exporter.report._summary import plain
+
+
+@dataclass(frozen=True)
+class Gated:
+    """One spec: why it was touched (empty: it was not), its release's exit code, what was said of it, its report."""
+
+    spec: str
+    why: str
+    exit: ExitCode = ExitCode.PASSED
+    said: str = ""
+    report: Report | None = None
+
+    @property
+    def word(self) -> str:
+        """What became of it, in a word."""
+        if not self.why:
+            return "untouched"
+        return "passed" if self.exit is ExitCode.PASSED else "refused" if self.exit is ExitCode.REFUSED else "failed"
+
+
+def worst(results: Sequence[Gated]) -> ExitCode:
+    """The exit code of all: the highest. Where no spec was touched it is 0, and :func:`headline` says so."""
+    return max((one.exit for one in results), default=ExitCode.PASSED)
+
+
+def headline(results: Sequence[Gated]) -> str:
+    """How many of each."""
+    touched = [one for one in results if one.why]
+    if not touched:
+        return f"nothing to gate: the change touches none of {len(results)} specs"
+    bad = [one for one in touched if one.exit is not ExitCode.PASSED]
+    if bad:
+        return f"{len(bad)} of {len(touched)} touched specs did not pass: {', '.join(one.spec for one in bad)}"
+    return f"all {len(touched)} touched specs passed, {len(results) - len(touched)} are untouched"
+
+
+def line(one: Gated) -> str:
+    """One spec on one line."""
+    why = f" ({one.why})" if one.why else ""
+    return plain(f"{one.word:9} {one.spec}{': ' if one.said else ''}{one.said}{why}")
+
+
+def as_json(results: Sequence[Gated]) -> dict[str, Any]:
+    """The object that `gate --json` prints."""
+    specs = [
+        {"spec": one.spec, "word": one.word, "why": one.why, "exit": one.exit, "said": one.said} for one in results
+    ]
+    return {"exit": worst(results), "touched": sum(bool(one.why) for one in results), "specs": specs}
+
+
+def as_junit(results: Sequence[Gated]) -> str:
+    """A suite with a test a spec, failed unless it passed and skipped where it was not touched; then all runs."""
+    root = Element("testsuites", name="exporter gate")
+    gate = SubElement(root, "testsuite", name="gate")
+    for one in results:
+        test = SubElement(gate, "testcase", classname="gate", name=plain(one.spec))
+        if not one.why:
+            SubElement(test, "skipped", message="the change does not touch it")
+        elif one.exit is not ExitCode.PASSED:
+            tag = "failure" if one.exit is ExitCode.REFUSED else "error"
+            SubElement(test, tag, type=f"exit {int(one.exit)}", message=plain(one.said))
+    for one in results:
+        if one.report is not None:
+            for suite in fromstring(junit.render(one.report)):  # noqa: S314 - our own text
+                suite.set("name", plain(f"{one.spec}: {suite.get('name')}"))
+                root.append(suite)
+    counted = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    for element in (gate, root):
+        for key, tag in counted.items():
+            element.set(key, str(len(list(element.iter(tag)))))
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def as_markdown(results: Sequence[Gated]) -> str:
+    """A table of the specs, then the report of each."""
+    escape = markdown._text
+    rows = [
+        f"| {escape(one.spec)} | {one.word} | {int(one.exit)} | {escape(one.why)} | {escape(one.said)} |"
+        for one in results
+    ]
+    table = "\n".join(["| spec | result | exit | touched by | |", "|:--|:--|--:|:--|:--|", *rows])
+    reports = [markdown.render(one.report) for one in results if one.report is not None]
+    return "\n".join([f"# Gate: {escape(headline(results))}\n", table + "\n", *reports])

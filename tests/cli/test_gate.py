@@ -1,0 +1,84 @@
+"""`exporter gate` as CI runs it: real releases of what a change touches."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from xml.etree.ElementTree import parse
+
+import pytest
+
+from tests.command import contents, exporter, refused
+
+SPEC = """name: {name}
+version: 1.0.0
+model: models.{model}
+inputs: {{x: {{dtype: float32, shape: [batch, 4]}}}}
+dims: {{batch: {{min: 1, typical: 2, max: 5}}}}
+outputs: [y]
+formats: [pir]
+engines: [jit_load]
+"""
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(workplace: Path) -> Path:
+    (workplace / "specs/digits.yaml").unlink()
+    (workplace / "models/alone.py").write_text((workplace / "models/sound.py").read_text())
+    for name, model in {"good": "alone:mlp", "bad": "unsound:PassThrough", "other": "sound:mlp"}.items():
+        (workplace / f"specs/{name}.yaml").write_text(SPEC.format(name=name, model=model))
+    (workplace / ".gitignore").write_text("artifacts/\nruns/\n__pycache__/\n")
+    git(workplace, "init", "-q", "-b", "main")
+    git(workplace, "add", "-A")
+    git(workplace, "commit", "-q", "-m", "first")
+    return workplace
+
+
+def test_what_a_change_touches_is_released_and_the_worst_code_is_the_gates(repository: Path) -> None:
+    for name in ("alone", "unsound"):
+        with (repository / f"models/{name}.py").open("a") as stream:
+            stream.write("\n# a change\n")
+    with (repository / "specs/other.yaml").open("a") as stream:
+        stream.write("precision: fp32\n")  # no such key: a mistake in one spec keeps no other from its turn
+    done = exporter("gate", "--base", "main", "--junit", "ci/gate.xml", "--markdown", "ci/gate.md", cwd=repository)
+    lines = done.out.splitlines()
+    assert [one.split()[:2] for one in lines[:3]] == [
+        ["refused", "specs/bad.yaml:"],
+        ["passed", "specs/good.yaml:"],
+        ["failed", "specs/other.yaml:"],
+    ], done.out + done.err
+    assert "(models/alone.py changed)" in lines[1] and "unknown key 'precision'" in lines[2]
+    assert done.code == 2 and lines[3] == "2 of 3 touched specs did not pass: specs/bad.yaml, specs/other.yaml"
+    assert (repository / "artifacts/good/1.0.0/manifest.json").is_file()
+    assert not (repository / "artifacts/other").exists()
+    root = parse(repository / "ci/gate.xml").getroot()
+    tests = {test.get("name"): [one.tag for one in test] for test in root[0]}
+    assert tests == {"specs/bad.yaml": ["failure"], "specs/good.yaml": [], "specs/other.yaml": ["error"]}
+    assert (repository / "ci/gate.md").read_text().startswith("# Gate: 2 of 3 touched specs did not pass")
+
+
+def test_nothing_touched_is_said_plainly_and_is_no_failure(repository: Path) -> None:
+    done = exporter("gate", "--base", "main", "--junit", "gate.xml", cwd=repository)
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "nothing to gate: the change touches none of 3 specs"
+    assert [[one.tag for one in test] for test in parse(repository / "gate.xml").getroot()[0]] == [["skipped"]] * 3
+    told = exporter("gate", "--base", "main", "--json", cwd=repository).json()
+    assert (told["touched"], told["exit"], {one["word"] for one in told["specs"]}) == (0, 0, {"untouched"})
+
+
+def test_a_gate_that_finds_no_spec_does_not_pass(tmp_path: Path) -> None:
+    refused(exporter("gate", cwd=tmp_path), 2, "no spec was found")
+    refused(exporter("gate", "--all", cwd=tmp_path), 2, "no spec was found")
+
+
+def test_mistakes_are_found_before_any_work(repository: Path) -> None:
+    before = contents(repository)
+    refused(exporter("gate", "--base", "nowhere", cwd=repository), 2, "git cannot tell what changed")
+    refused(exporter("gate", "specs/nix.yaml", cwd=repository), 2, "specs/nix.yaml", "no such spec")
+    refused(exporter("gate", "--all", "--junit", "specs", cwd=repository), 2, "specs")
+    assert contents(repository) == before

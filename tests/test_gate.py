@@ -1,0 +1,204 @@
+"""Which specs a change touches: real repositories, every kind of change; in doubt a spec is touched."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import ExitCode, UsageError
+from exporter.gate import find_specs, touched
+from exporter.report._gate import Gated, as_junit, as_markdown, headline, worst
+from tests.report.stored_reports import REPORTS
+
+SPEC = "name: {0}\nmodel: nets.{0}:build\nrecipe: ways.{0}:recipe\ninputs: {{x: {{dtype: float32, shape: [1, 4]}}}}\n"
+FILES = {
+    "specs/one.yaml": SPEC.format("one") + "checkpoint: one.safetensors\n",
+    "specs/two.yaml": SPEC.format("two").replace("shape: [1, 4]", "shape: [1, 4], values: two.npy"),
+    "specs/lib.yaml": "name: lib\nmodel: paddle.vision.models:resnet18\ninputs: {x: {dtype: float32, shape: [1, 3]}}\n",
+    "nets/one.py": "from nets import shared\nfrom . import beside\n",
+    "nets/two.py": "import numpy\n",
+    "nets/shared.py": "from .deep import thing\n",
+    "nets/deep.py": "thing = 1\n",
+    "nets/beside.py": "",
+    "nets/alone.py": "",
+    "ways/one.py": "from nets.one import build\n",
+    "ways/two.py": "from nets.two import build\n",
+    "one.safetensors": "x",
+    "two.npy": "x",
+    "README.md": "x",
+    ".gitignore": "ignored.py\n",
+}
+
+
+def git(folder: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "work"
+    for name, text in FILES.items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text)
+    git(place, "init", "-q", "-b", "main")
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "first")
+    monkeypatch.chdir(place)
+    return place
+
+
+def hit(base: str | None = "main") -> set[str]:
+    return {one.path.stem for one in touched(find_specs(()), base) if one.why}
+
+
+def test_no_change_touches_none_and_no_base_touches_all(repository: Path) -> None:
+    assert hit() == set()
+    assert hit(None) == {"one", "two", "lib"}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("specs/one.yaml", {"one"}),
+        ("nets/one.py", {"one"}),
+        ("nets/shared.py", {"one"}),
+        ("nets/deep.py", {"one"}),
+        ("nets/beside.py", {"one"}),
+        ("nets/two.py", {"two"}),
+        ("ways/two.py", {"two"}),
+        ("one.safetensors", {"one"}),
+        ("two.npy", {"two"}),
+        ("nets/alone.py", set()),
+        ("README.md", set()),
+        ("nets/__init__.py", {"one", "two"}),
+        ("new_file.py", set()),
+        ("ignored.py", set()),
+        ("requirements/cpu.lock", {"one", "two", "lib"}),
+        ("pyproject.toml", {"one", "two", "lib"}),
+    ],
+)
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_changed_or_new_file(repository: Path, name: str, expected: set[str], committed: bool) -> None:
+    path = repository / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text((path.read_text() if path.exists() else "") + "# more\n")
+    if committed:
+        git(repository, "checkout", "-q", "-b", "change")
+        git(repository, "add", "-A")
+        git(repository, "commit", "-q", "--allow-empty", "-m", "change")
+    assert hit() == expected
+
+
+def _delete(folder: Path) -> None:
+    (folder / "nets/deep.py").unlink()
+
+
+def _move(folder: Path) -> None:
+    git(folder, "mv", "nets/deep.py", "nets/deeper.py")
+
+
+@pytest.mark.parametrize("change", [_delete, _move])
+def test_code_that_is_gone_may_have_been_imported_by_any(repository: Path, change: Callable[[Path], None]) -> None:
+    change(repository)
+    assert hit() == {"one", "two", "lib"}
+
+
+def test_a_checkpoint_that_is_gone_touches_its_spec(repository: Path) -> None:
+    (repository / "one.safetensors").unlink()
+    assert hit() == {"one"}
+
+
+def test_a_spec_that_is_wrong_is_touched_so_that_its_release_says_so(repository: Path) -> None:
+    (repository / "specs/two.yaml").write_text("name: [")
+    git(repository, "commit", "-q", "-a", "-m", "wrong")
+    assert hit() == {"two"}
+    (repository / "specs/one.yaml").write_text(FILES["specs/one.yaml"].replace("nets.one", "nets.gone"))
+    git(repository, "commit", "-q", "-a", "-m", "no such module")
+    assert hit() == {"one", "two"}
+
+
+def test_from_a_folder_below_and_with_strange_names(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = repository / "inner dir"
+    for name in ("specs/one.yaml", "nets/one.py", "nets/shared.py", "nets/deep.py", "nets/beside.py", "ways/one.py"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(FILES[name])
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "inner")
+    monkeypatch.chdir(place)
+    assert hit("HEAD") == set()
+    (place / "nets/deep.py").write_text("thing = 2\n")
+    assert hit("HEAD") == {"one"}
+
+
+@pytest.mark.parametrize("base", ["nowhere", "--output=x", ""])
+def test_a_base_that_is_no_commit(repository: Path, base: str) -> None:
+    with pytest.raises(UsageError):
+        hit(base)
+    assert not (repository / "x").exists()
+
+
+def test_no_repository_and_no_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="no spec was found"):
+        find_specs(())
+    (tmp_path / "specs").mkdir()
+    with pytest.raises(UsageError, match="no spec was found"):
+        find_specs(())
+    with pytest.raises(UsageError, match="no such spec"):
+        find_specs([Path("specs/x.yaml")])
+    (tmp_path / "specs/x.yaml").write_text("")
+    with pytest.raises(UsageError, match="git cannot tell"):
+        touched(find_specs(()), "main")
+
+
+# ---------------------------------------------------------------------------------------------- what is said of it all
+
+
+def results() -> list[Gated]:
+    passed, failed = REPORTS["passed"](), REPORTS["failed"]()
+    return [
+        Gated("specs/a.yaml", "a.py changed", said="94 of 94 claims hold", report=passed),
+        Gated("specs/b.yaml", "b.py changed", ExitCode.REFUSED, failed.first_reason(), failed),
+        Gated("specs/c|d.yaml", "c.py changed", ExitCode.MODEL, "pir: a <crash>"),
+        Gated("specs/e.yaml", ""),
+    ]
+
+
+def test_the_worst_code_wins_and_untouched_specs_are_no_passes() -> None:
+    found = results()
+    assert worst(found) is ExitCode.MODEL
+    assert headline(found) == "2 of 3 touched specs did not pass: specs/b.yaml, specs/c|d.yaml"
+    assert (worst(found[3:]), headline(found[3:])) == (0, "nothing to gate: the change touches none of 1 specs")
+    assert headline([found[0], found[3]]) == "all 1 touched specs passed, 1 are untouched"
+
+
+def test_junit_is_green_only_where_all_that_was_touched_passed() -> None:
+    from xml.etree.ElementTree import fromstring
+
+    found = results()
+    root = fromstring(as_junit(found))
+    gate = root[0]
+    assert [(test.get("name"), [one.tag for one in test]) for test in gate] == [
+        ("specs/a.yaml", []),
+        ("specs/b.yaml", ["failure"]),
+        ("specs/c|d.yaml", ["error"]),
+        ("specs/e.yaml", ["skipped"]),
+    ]
+    assert (gate.get("tests"), gate.get("failures"), gate.get("errors"), gate.get("skipped")) == ("4", "1", "1", "1")
+    assert int(root.get("tests", "0")) == len(list(root.iter("testcase"))) > 80
+    assert any(suite.get("name") == "specs/b.yaml: pdmodel/paddle_inference" for suite in root)
+    good = fromstring(as_junit([found[0], found[3]]))
+    assert (good.get("failures"), good.get("errors")) == ("0", "0")
+
+
+def test_markdown_has_a_row_for_each_spec() -> None:
+    text = as_markdown(results())
+    assert text.startswith("# Gate: 2 of 3 touched specs did not pass")
+    rows = [one for one in text.splitlines() if one.startswith("| specs/")]
+    assert [one.split(" | ")[1] for one in rows[:2]] == ["passed", "refused"]
+    assert r"specs/c\|d.yaml" in rows[2] and rows[3].startswith("| specs/e.yaml | untouched | 0 |")
+    assert "## FAILED: digits 1.0.0" in text and "## PASSED: digits 1.0.0" in text
