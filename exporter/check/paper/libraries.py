@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from exporter.check.paper.paddle_api import CONTAINERS, apply_operator, is_layer_class, is_plain
+from exporter.check.paper.syntax import inside
 from exporter.check.paper.values import (
     UNKNOWN,
     Array,
@@ -47,14 +48,10 @@ _TYPES = {"int": int, "float": float, "bool": bool, "str": str}
 @lru_cache(maxsize=4096)
 def is_generator(node: ast.AST | None) -> bool:
     """Whether a function yields, nested functions left out."""
-    waiting = list(getattr(node, "body", [])) if isinstance(node, ast.FunctionDef) else []
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(one, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            waiting += ast.iter_child_nodes(one)
-    return False
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    nested = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
+    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in inside(node, nested))
 
 
 def call_external(

@@ -12,6 +12,7 @@ from exporter.check.module import ClassInfo, ParsedModule
 from exporter.check.paper.facts import Defined, Fact, Ignored, Phase
 from exporter.check.paper.machine import Circumstances, Frame, OutOfBudget
 from exporter.check.paper.statements import Interpreter
+from exporter.check.paper.syntax import inside
 from exporter.check.paper.values import (
     UNKNOWN,
     Const,
@@ -115,7 +116,7 @@ def _used(module: ParsedModule) -> frozenset[str]:
     if cached is None:
         names: set[str] = set()
         for info in module.classes.values():
-            names |= {each.id for each in ast.walk(info.node) if isinstance(each, ast.Name) and each.id != info.name}
+            names |= {each.id for each in inside(info.node) if isinstance(each, ast.Name) and each.id != info.name}
         cached = module.__dict__["_used_names"] = frozenset(names)
     return cached
 
@@ -130,7 +131,7 @@ def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.Function
         required = len(node.args.args) - len(node.args.defaults)
         if required and not target:
             continue
-        mentioned = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        mentioned = {each.id for each in inside(node) if isinstance(each, ast.Name)}
         if target or (mentioned & layers):
             yield node, frozenset(mentioned & layers)
 
