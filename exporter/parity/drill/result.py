@@ -128,8 +128,8 @@ class Drilled:
             f"{len(self.planted)} planted: {self._count(CAUGHT)} caught, {self._count(EQUIVALENT)} equivalent "
             f"(the true effect is below eager's own rounding), {self._count(SURVIVED)} survived",
             f"seen by: {proofs}",
-            f"without the proofs by parameters and by bits: {outside[CAUGHT]} caught, {outside[EQUIVALENT]} equivalent, "
-            f"{outside[SURVIVED]} survived",
+            f"without the proofs by parameters and by bits: {outside[CAUGHT]} caught, "
+            f"{outside[EQUIVALENT]} equivalent, {outside[SURVIVED]} survived",
         ]
         if noted:
             words.append(f"{noted} were seen by their bits alone: verify says so in a note, and its verdict passes")

@@ -63,7 +63,7 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     for at, variant in enumerate(variants):
         share = wish.faults // len(variants) + (at < wish.faults % len(variants))
         engines = [one.engine for one in runs if one.variant == variant]
-        room = _Room(bundle, variant, replace(wish, faults=share), setting)
+        room = Room(bundle, variant, replace(wish, faults=share), setting)
         found, said = room.drill(engines)
         planted += found
         notes += said
@@ -88,7 +88,7 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
 
 
 @dataclass(frozen=True)
-class _Room:
+class Room:
     """The drill of one variant."""
 
     bundle: Bundle
@@ -106,7 +106,7 @@ class _Room:
             notes.append(f"{self.variant} has room for {len(faults)} different faults, not {self.wish.faults}")
         for engine in engines:
             self.setting.say(f"running {len(faults)} faults in {self.variant} by {engine}")
-            found, answer = self._each("examine", engine, dict(enumerate(faults)))
+            found, answer = self.each("examine", engine, dict(enumerate(faults)))
             if not answer["holds"]:
                 raise UsageError(
                     f"{self.variant} does not pass by {engine} itself ({answer['doubts'][0]})",
@@ -128,13 +128,13 @@ class _Room:
         if not unseen:
             return planted
         self.setting.say(f"measuring {len(unseen)} faults in {self.variant} in float64")
-        found, answer = self._each("measure", "jit_load", unseen)
+        found, answer = self.each("measure", "jit_load", unseen)
         for at in unseen:
             one = found.get(at, {"effect": None, "why_not": answer["why_not"]})
             planted[at] = replace(planted[at], effect=one["effect"], why_not=one["why_not"])
         return planted
 
-    def _each(self, function: str, engine: str, faults: Mapping[int, Fault]) -> tuple[dict[int, Json], Json]:
+    def each(self, function: str, engine: str, faults: Mapping[int, Fault]) -> tuple[dict[int, Json], Json]:
         """Have one child do them all; what kills it is done once more in a child of its own, then the rest."""
         with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
             place, waiting = Path(folder), list(faults)
@@ -257,6 +257,6 @@ def _ask_verify(
         setting.say(f"verify on {fault.variant} with {fault}")
         engines = tuple(one.engine for one in runs if one.variant == fault.variant)
         with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-            _Room(bundle, fault.variant, wish, setting).plant_into(fault, Path(place))
+            Room(bundle, fault.variant, wish, setting).plant_into(fault, Path(place))
             planted[at] = replace(planted[at], verified=verify(Path(place), engines))
     return planted
