@@ -77,7 +77,7 @@ def leave(keep: Keep, bench: Bench, blame: Blame, captured: Captured | str, sett
 def folder_name(claim: Claim) -> str:
     """A name that any file system takes, and that no other claim has."""
     text = str(claim)
-    plain = re.sub(r"[^A-Za-z0-9.=,#-]+", "_", text).strip("._")[:80]
+    plain = re.sub(r"[^A-Za-z0-9.=,-]+", "_", text).strip("._")[:80]
     return f"{plain}-{sha256_bytes(text.encode())[:8]}"
 
 

@@ -61,6 +61,11 @@ class SwitchOutside(Sandwich):
         return self.last(hidden)
 
 
+def bent() -> nn.Layer:
+    """oneDNN ignores the threshold of softplus (Paddle Inference 3.3.1 with its defaults)."""
+    return Sandwich(nn.Softplus(threshold=1.0))
+
+
 def reader() -> nn.Layer:
     return Reader()
 

@@ -35,6 +35,17 @@ formats: [onnx]
 engines: [onnxruntime]
 device: cpu
 """
+BENT = """
+name: bent
+version: "1"
+model: models.mistreated:bent
+inputs:
+  x: {dtype: float32, shape: [batch, 6]}
+dims: {batch: {min: 1, typical: 2, max: 3}}
+formats: [pdmodel]
+engines: [jit_load, paddle_inference_default]
+device: cpu
+"""
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +129,17 @@ def test_a_converters_mistake_leaves_the_sublayer_that_fails_alone(tmp_path: Pat
     assert not (shared / "case.safetensors").exists(), "what the model answered is not shared"
 
 
+def test_an_engine_that_is_wrong_alone_is_the_stage(tmp_path: Path) -> None:
+    work = working_folder(tmp_path / "work")
+    (work / "bent.yaml").write_text(BENT)
+    assert exporter("release", "bent.yaml", cwd=work).code == 1
+    (blame,) = json.loads((work / "artifacts/bent/failed/parity.json").read_bytes())["blame"]
+    assert (blame["path"], blame["class"], blame["stage"]) == ("filling", "Softplus", "engine")
+    assert blame["claim"].startswith("pdmodel/paddle_inference_default/")
+    assert blame["reason"] == "jit_load computes the same file right"
+    assert replayed(work / blame["repro"] / "part", work).returncode == 1
+
+
 def replayed(part: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, part / "replay.py"], cwd=cwd, env=environment(), capture_output=True, text=True, check=False
@@ -161,6 +183,9 @@ def observed(model: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Witnes
 
 
 def test_folders_of_claims_are_safe_and_unlike() -> None:
-    names = {folder_name(Claim("onnx", "fp32", "ort", case, "y")) for case in ("a b", "a/b", "a:b", "../..", "x" * 300)}
-    assert len(names) == 5
+    names = {
+        folder_name(Claim("onnx", "fp32", "ort", case, "y"))
+        for case in ("a b", "a/b", "a:b", "a#b", "../..", "x" * 300)
+    }
+    assert len(names) == 6
     assert all("/" not in name and not name.startswith(".") and len(name) < 120 for name in names)
