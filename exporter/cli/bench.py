@@ -1,0 +1,48 @@
+"""`exporter bench`: latency and throughput of a bundle in each engine."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter.cli._options import Debug, Device, Json, Quiet, Timeout
+from exporter.cli._run import Verb
+from exporter.errors import ExitCode
+
+_Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle.", metavar="BUNDLE")]
+_Engines = Annotated[str | None, typer.Option("--engines", help="Only these, separated by commas.")]
+_Rounds = Annotated[int, typer.Option("--rounds", min=1, help="How often each engine has its turn.")]
+_Seconds = Annotated[float, typer.Option("--seconds", min=0.01, help="For each size in each round.")]
+_Threads = Annotated[int, typer.Option("--threads", min=1, help="That an engine may compute in.")]
+
+
+def bench(  # noqa: PLR0913 - an option is a parameter
+    bundle: _Bundle,
+    engines: _Engines = None,
+    rounds: _Rounds = 3,
+    seconds: _Seconds = 0.3,
+    threads: _Threads = 1,
+    device: Device = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Time BUNDLE in each engine, by turns: median, 95th percentile, rows a second, and how far from the fastest."""
+    del debug  # the funnel looks for it
+    from exporter.bench import Wish, as_text
+    from exporter.bench import bench as measure
+    from exporter.cli._progress import setting
+
+    named = tuple(engines.split(",")) if engines else ()
+    with setting(quiet=quiet, timeout=timeout) as how:
+        found = measure(bundle, Wish(named, device or "", threads, rounds, seconds), how)
+    sys.stdout.write(json.dumps(found.to_json(), allow_nan=False) + "\n" if as_json else as_text(found))
+    return found.exit
+
+
+plugin: Verb = bench

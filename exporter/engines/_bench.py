@@ -1,0 +1,86 @@
+"""The child's side of a benchmark: one engine, one artifact; how long one call takes, from numpy to numpy."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+from exporter.engines.base import Engine, EngineRefused, Runnable, Session
+from exporter.errors import EnvironmentLacks
+from exporter.registry import Registry
+from exporter.tensors import TensorMap
+from exporter.workers import doing
+
+_ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
+#: Calls before the clock counts: allocators, kernel choice and thread pools settle in them.
+_WARM_CALLS, _WARM_SECONDS = 3, 0.1
+#: Calls that are timed at least, however slow they are, and at most, however fast.
+_LEAST, _MOST = 3, 5000
+
+
+def measure(request: dict[str, Any]) -> dict[str, Any]:
+    """Time every case; answer with the seconds of each call, the outputs' shapes, load time and peak memory.
+
+    Inputs and settings are not checked at each call, as they are where results are judged: that would be timed too.
+    """
+    name, device = request["engine"], request["device"]
+    engine = _ENGINES[name]
+    doing(f"{name}: starting")
+    found = engine.probe(device)
+    if not found.available:
+        raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
+    artifact = Runnable(
+        format=request["format"],
+        folder=Path(request["folder"]),
+        model=request["model"],
+        inputs=tuple(request["inputs"]),
+        outputs=tuple(request["outputs"]),
+        threads=request["threads"],
+    )
+    cases = {case: _inputs(request["golden"], case, request["inputs"]) for case in request["cases"]}
+    doing(f"{name}: loading {artifact.format}")
+    begin = time.perf_counter()
+    try:
+        with engine.open(artifact, device) as session:
+            load = time.perf_counter() - begin
+            if unmet := session.settings.unmet():
+                raise EngineRefused("; ".join(unmet))
+            timed = {case: _time(session, inputs, request["seconds"]) for case, inputs in cases.items()}
+            provider = session.provider
+    except EngineRefused as error:
+        return {"refused": str(error)}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
+    return {"refused": "", "provider": provider, "version": found.version, "load": load, "peak": peak, "cases": timed}
+
+
+def _time(session: Session, inputs: TensorMap, seconds: float) -> dict[str, Any]:
+    outputs = session.run(inputs)
+    begin, calls = time.perf_counter(), 1
+    while calls < _WARM_CALLS or time.perf_counter() - begin < _WARM_SECONDS:
+        session.run(inputs)
+        calls += 1
+    times: list[float] = []
+    gc.disable()
+    try:
+        begin = time.perf_counter()
+        while len(times) < _LEAST or (len(times) < _MOST and time.perf_counter() - begin < seconds):
+            start = time.perf_counter()
+            session.run(inputs)
+            times.append(time.perf_counter() - start)
+    finally:
+        gc.enable()
+    return {"times": times, "shapes": {name: list(value.shape) for name, value in outputs.items()}}
+
+
+def _inputs(golden: str, case: str, names: dict[str, str]) -> TensorMap:
+    """The recorded inputs of a case, in one piece, by the artifact's names; `names` maps them to the bundle's."""
+    import numpy as np
+    from safetensors import safe_open
+
+    with safe_open(golden, framework="numpy") as reader:
+        return {
+            native: np.ascontiguousarray(reader.get_tensor(f"{case}/input/{ours}")) for native, ours in names.items()
+        }
