@@ -242,6 +242,16 @@ def _diagonal(entry: Callable[..., Any], call: dict[str, Any]) -> Any:
     return picked.astype("bool") if call["x"].dtype == paddle.bool else picked
 
 
+def _expand_as(entry: Callable[..., Any], call: dict[str, Any]) -> Any:
+    """Broadcasting does it; the Expand that paddle2onnx writes has a shape of its own idea where dims are dynamic."""
+    import paddle
+
+    x, y = call["x"], call["y"]
+    if all(size >= 0 for size in y.shape) or x.dtype == paddle.bool:
+        return None
+    return paddle.add(x, paddle.zeros_like(y).astype(x.dtype))
+
+
 REWRITES: Mapping[str, Callable[..., Any]] = {
     "amax": _reduction("max"),
     "amin": _reduction("min"),
@@ -260,4 +270,5 @@ REWRITES: Mapping[str, Callable[..., Any]] = {
     "isclose": _isclose,
     "dot": _dot,
     "diagonal": _diagonal,
+    "expand_as": _expand_as,
 }

@@ -107,7 +107,9 @@ def det() -> list[Network]:
     """PaddleDetection 2.6.0, with the pre- and post-processing that it exports."""
     import paddle
     from ppdet import modeling
-    from ppdet.modeling.losses import DistributionFocalLoss, GIoULoss, VarifocalLoss
+    from ppdet.modeling.losses import GIoULoss
+    from ppdet.modeling.losses.gfocal_loss import DistributionFocalLoss
+    from ppdet.modeling.losses.varifocal_loss import VarifocalLoss
 
     class Detector(paddle.nn.Layer):
         def __init__(self, model: Any) -> None:
