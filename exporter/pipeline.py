@@ -18,6 +18,7 @@ from exporter.bundle.provenance import find_checkpoint, source_at_hand, training
 from exporter.bundle.write import drafting, refuse_overwrite, seal
 from exporter.check.run import examine
 from exporter.check.settings import of_project
+from exporter.check.targets import of_spec
 from exporter.diagnostics import Diagnostic, Severity
 from exporter.engines._device import require_device
 from exporter.errors import EnvironmentLacks
@@ -54,7 +55,7 @@ def find(spec: Spec, setting: Setting) -> tuple[Diagnostic, ...]:
     """Check the model's code for what cannot be traced, or would be traced wrong."""
     setting.say(f"checking {spec.model}")
     settings = of_project(Path.cwd())
-    found = examine([spec.model], settings).findings
+    found = examine([of_spec(spec)], settings).findings
     return tuple(replace(one, severity=Severity.WARNING) if one.code in MENDED else one for one in found)
 
 

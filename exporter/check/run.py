@@ -55,7 +55,7 @@ def check(targets: Sequence[str], *, select: Sequence[str] = (), ignore: Sequenc
     return examine(targets, Settings(tuple(select), tuple(ignore))).findings
 
 
-def examine(targets: Sequence[str], settings: Settings | None = None, probe_seconds: float = 0) -> Examination:
+def examine(targets: Sequence[str | Target], settings: Settings | None = None, probe_seconds: float = 0) -> Examination:
     """Check the targets without running any of their code, unless `probe_seconds` is given.
 
     With it, the models of targets that were named (no folders) are built, exported and run, each in children that may

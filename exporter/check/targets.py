@@ -8,10 +8,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exporter.check.paper.run_model import Input, Inputs
 from exporter.check.paper.values import Extent
 from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from exporter.spec.model import Spec
 
 _NOT_OURS = frozenset("__pycache__ node_modules site-packages build dist venv".split())
 
@@ -29,7 +33,7 @@ class Target:
     named: bool = True
 
 
-def resolve(targets: Sequence[str]) -> tuple[Target, ...]:
+def resolve(targets: Sequence[str | Target]) -> tuple[Target, ...]:
     """The files that the targets mean, each once, in the order of the targets; folders in alphabetical order.
 
     Raises:
@@ -39,7 +43,7 @@ def resolve(targets: Sequence[str]) -> tuple[Target, ...]:
         raise UsageError("nothing to check", hint="name files, folders, module:Class or specs")
     found: dict[Target, None] = {}
     for target in targets:
-        found.update(dict.fromkeys(_resolve(target)))
+        found.update(dict.fromkeys([target] if isinstance(target, Target) else _resolve(target)))
     return tuple(found)
 
 
@@ -115,7 +119,11 @@ def _followed(module: str, source: Path, name: str, hops: int = 8) -> Target:
 def _from_spec(path: Path) -> Target:
     from exporter.spec.read import read_spec
 
-    spec = read_spec(path)
+    return of_spec(read_spec(path))
+
+
+def of_spec(spec: Spec) -> Target:
+    """The model of a spec, with its inputs: which of their sizes are fixed decides what can be traced."""
     target = _from_reference(spec.model)
     inputs = tuple(
         Input(name, tuple(each if isinstance(each, int) else Extent.DYNAMIC for each in one.shape), one.dtype)
