@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact, Format
+from exporter.lower.base import Artifact, Format, Wish
 from exporter.registry import Registry
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import Traced, specs_from_json, trace
@@ -30,9 +30,9 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
         if anew and plugin.after is not None:
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")
-            formats[plugin.after].write(traced, None, source, None)
+            formats[plugin.after].write(traced, None, source, Wish())
         doing(f"writing {name}")
-        details = dict(plugin.write(traced, source, into, request["opset"]))
+        details = dict(plugin.write(traced, source, into, Wish(request["opset"], request["target"])))
         if plugin.after is not None:
             details["traced_anew"] = anew
     outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)

@@ -15,6 +15,14 @@ from exporter.trace.traced import Traced
 
 
 @dataclass(frozen=True)
+class Wish:
+    """What is asked of a file: an ONNX opset, and the oldest Paddle (as `2.6`) that has to load it."""
+
+    opset: int | None = None
+    target: str | None = None
+
+
+@dataclass(frozen=True)
 class Artifact:
     """The files of one variant, relative to the bundle, and what its inputs and outputs are called inside.
 
@@ -62,7 +70,7 @@ class Format(ABC):
         return True
 
     @abstractmethod
-    def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         """Write the files into the empty folder `into`; return details for the manifest.
 
         Raises:

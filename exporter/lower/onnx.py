@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from exporter.errors import ModelError
 from exporter.files import write_bytes
-from exporter.lower.base import Format
+from exporter.lower.base import Format, Wish
 from exporter.readers.onnx import read_onnx
 from exporter.readers.pir import read_pir
 from exporter.trace.legacy.onnx import REWRITES, convertible
@@ -38,9 +38,9 @@ class Onnx(Format):
         """Programs with operators that paddle2onnx refuses, aborts on or gets wrong are traced anew, without them."""
         return not set(read_pir(source / "model.json").operators) & set(REWRITES)
 
-    def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
-        asked = opset or DEFAULT_OPSET
+        asked = wish.opset or DEFAULT_OPSET
         target = into / self.model
         write_bytes(target, _convert(source, asked))
         facts = read_onnx(target)

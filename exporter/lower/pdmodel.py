@@ -12,9 +12,9 @@ from packaging.version import Version
 from exporter.errors import ModelError
 from exporter.files import write_bytes
 from exporter.lower._paddle_save import save
-from exporter.lower.base import Format
+from exporter.lower.base import Format, Wish
 from exporter.readers.pdmodel import read_pdmodel
-from exporter.trace.legacy import finish, legacy_export
+from exporter.trace.legacy import finish, legacy_export, runtimes
 from exporter.trace.traced import Traced
 
 
@@ -26,12 +26,13 @@ class Pdmodel(Format):
     def session(self, target: str | None) -> AbstractContextManager[None]:
         return legacy_export(Version(target) if target else None)
 
-    def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         save(traced, into, ".pdmodel")
         _mend(into / self.model, traced.native_outputs)
-        finish(into / self.model, into / "model.pdiparams")
-        return {"writer": read_pdmodel(into / self.model).writer}
+        finish(into / self.model, into / "model.pdiparams", Version(wish.target) if wish.target else None)
+        able = {version: why or "loads it" for version, why in runtimes(into / self.model).items()}
+        return {"writer": read_pdmodel(into / self.model).writer, "paddle_versions": able}
 
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         facts = read_pdmodel(folder / self.model)

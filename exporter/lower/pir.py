@@ -9,7 +9,7 @@ from typing import Any
 
 from exporter.files import write_bytes
 from exporter.lower._paddle_save import save
-from exporter.lower.base import Format
+from exporter.lower.base import Format, Wish
 from exporter.readers.pir import read_pir
 from exporter.trace.traced import Traced
 
@@ -19,7 +19,7 @@ class Pir(Format):
 
     model = "model.json"
 
-    def write(self, traced: Traced | None, source: Path | None, into: Path, opset: int | None) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         _anchor_outputs(traced.layer)
         save(traced, into, ".json")

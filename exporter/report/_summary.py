@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context
 from itertools import groupby
 from typing import TypeAlias
 
+from exporter.parity.declared import ENGINE as BY_READING
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import GRAVITY, Report
 from exporter.parity.verdict import Claim, Evidence, Outcome
@@ -28,7 +29,7 @@ _METHODS = {
 
 @dataclass(frozen=True)
 class Run:
-    """One engine on one variant, with all its claims in their order; or the proof of a variant by its parameters."""
+    """One engine on one variant, with all its claims in their order; or a proof of a variant that only reads its files."""
 
     variant: str
     engine: str
@@ -41,14 +42,14 @@ class Run:
 
     @property
     def computed(self) -> bool:
-        """An engine computed here; False for the proof by parameters, where bits and error ratios say nothing."""
-        return self.engine != BY_CONTENT
+        """An engine computed here; False for a proof that reads, where bits and error ratios say nothing."""
+        return self.engine not in (BY_CONTENT, BY_READING)
 
     @property
     def place(self) -> str:
         """Where it ran: the provider, and the device unless the provider names it; empty where nothing ran."""
         if not self.computed:
-            return "by content"
+            return "by content" if self.engine == BY_CONTENT else "by reading"
         seen = sorted({_place(evidence) for _, evidence in self.rows} - {""})
         return plain("; ".join(seen))
 
@@ -155,12 +156,12 @@ def headline(report: Report) -> str:
 
 
 def extent(report: Report) -> str:
-    """How much was planned: `7 runs, 5 cases x 1 output, 3 proofs by content`."""
+    """How much was planned: `7 runs, 5 cases x 1 output, 6 proofs by reading`."""
     found = runs(report)
     plan = [claim for run in found if run.computed for claim, _ in run.rows]
     cases, outputs = len({claim.case for claim in plan}), len({claim.output for claim in plan})
     computing = sum(run.computed for run in found)
-    proofs = f", {count(len(found) - computing, 'proof')} by content" if computing < len(found) else ""
+    proofs = f", {count(len(found) - computing, 'proof')} by reading" if computing < len(found) else ""
     return f"{count(computing, 'run')}, {count(cases, 'case')} x {count(outputs, 'output')}{proofs}"
 
 

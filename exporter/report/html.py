@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
+from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.report._chart import axis, scale_of, strip
@@ -125,6 +126,7 @@ def _rounding(report: Report, rows: list[Row]) -> str:
 
 
 def _parameters(proofs: list[Run]) -> str:
+    proofs = [run for run in proofs if run.engine == BY_CONTENT]
     if not proofs:
         return ""
     return _card(

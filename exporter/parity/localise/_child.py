@@ -13,6 +13,7 @@ import numpy as np
 from exporter.engines._paddle import border, call_layer
 from exporter.engines.base import EngineRefused, Runnable
 from exporter.errors import ModelError
+from exporter.lower.base import Wish
 from exporter.parity.localise.taps.pir import tap
 from exporter.parity.localise.watch import Call, watching
 from exporter.parity.norms import error
@@ -146,7 +147,7 @@ def _trace_fresh(layer: Any, source: dict[str, Any], inputs: TensorMap, into: Pa
     try:
         traced = trace(layer, specs_from_json(source["inputs"]), tuple(source["outputs"]), source["fixed"])
         with _folders() as (plain, tapped):
-            pir.write(traced, None, plain, None)
+            pir.write(traced, None, plain, Wish())
             names = tap(plain, tapped)
             artifact = Runnable("pir", tapped, pir.model, tuple(inputs), names)
             with jit_load.open(artifact, "cpu") as session:

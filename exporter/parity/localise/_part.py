@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.lower.base import Format
+from exporter.lower.base import Format, Wish
 from exporter.parity.oracle import make_oracle
 from exporter.registry import Registry
 from exporter.tensors import TensorSpec, load, save
@@ -70,8 +70,8 @@ def _write(
         traced = trace(part, specs, names, {})
         before = formats[format].after
         if before is not None:
-            formats[before].write(traced, None, Path(folder), None)
-        formats[format].write(traced, Path(folder) if before else None, into, opset)
+            formats[before].write(traced, None, Path(folder), Wish())
+        formats[format].write(traced, Path(folder) if before else None, into, Wish(opset))
     return traced.native_outputs
 
 
