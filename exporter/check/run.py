@@ -87,7 +87,8 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
             collect(len(module.lines))
     if not layers and not findings:
         cure = "name the file or class of a paddle.nn.Layer; a check of nothing is no check"
-        where = Location(targets[0] if len(targets) == 1 else ".")
+        only = targets[0] if len(targets) == 1 else "."
+        where = Location(str(only.path) if isinstance(only, Target) else only)
         findings.append(Diagnostic("EX002", Severity.WARNING, where, "no layer was found, nothing was checked", cure))
     kept = suppressions.apply(_sorted(findings), tuple(files), project.comments)
     shown = [

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import paddle
 from paddle import nn
 from paddle.nn import functional
 
 
-def _filled(network: Callable[[], nn.Layer]) -> Callable[[], nn.Layer]:
-    """Seeded, and with biases and norms that are no zeros and ones."""
-
-    def build() -> nn.Layer:
-        paddle.seed(7)
-        layer = network()
-        for parameter in layer.state_dict().values():
-            if len(parameter.shape) == 1 and parameter.dtype == paddle.float32:
-                parameter.set_value(parameter + 0.1 * paddle.rand(parameter.shape))
-        return layer
-
-    return build
+def _filled(layer: nn.Layer) -> nn.Layer:
+    """Biases and norms that are no zeros and ones: those are too easily confused."""
+    for parameter in layer.state_dict().values():
+        if len(parameter.shape) == 1 and parameter.dtype == paddle.float32:
+            parameter.set_value(parameter + 0.1 * paddle.rand(parameter.shape))
+    return layer
 
 
 class _Block(nn.Layer):
@@ -98,4 +90,21 @@ class _Segments(nn.Layer):
         return scores, paddle.argmax(scores, 1)
 
 
-transformer, lstm, branches, tiny, segments = map(_filled, (_Transformer, _Lstm, _Branches, _Tiny, _Segments))
+def transformer() -> nn.Layer:
+    return _filled(_Transformer())
+
+
+def lstm() -> nn.Layer:
+    return _filled(_Lstm())
+
+
+def branches() -> nn.Layer:
+    return _filled(_Branches())
+
+
+def tiny() -> nn.Layer:
+    return _filled(_Tiny())
+
+
+def segments() -> nn.Layer:
+    return _filled(_Segments())

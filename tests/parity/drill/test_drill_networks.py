@@ -15,10 +15,10 @@ IMAGES = "x: {dtype: float32, shape: [batch, 3, 16, 16]}"
 NETWORKS = {
     "transformer": ('ids: {dtype: int64, shape: [batch, seq], values: "integers(0,50)"}', "pir, pdmodel, onnx"),
     "lstm": ("x: {dtype: float32, shape: [batch, 7, 6]}", "pir, pdmodel, onnx"),
-    # A legacy program with branches needs the engine of its own executor, which only the predictor is here.
+    # jit_load does not run the legacy program of this one (Paddle 3.3.1), and the release says so.
     "branches": ("x: {dtype: float32, shape: [batch, 6]}", "pir, onnx"),
     "tiny": (IMAGES, "pir, pdmodel, onnx"),
-    # paddle2onnx 2.1.0 converts the transposed convolution of this network wrongly, and the release says so.
+    # paddle2onnx 2.1.0 writes its LeakyReLU with a slope of 0, and the release says so.
     "segments": (IMAGES, "pir, pdmodel"),
 }
 
