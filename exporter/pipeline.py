@@ -26,7 +26,7 @@ from exporter.files import write_bytes
 from exporter.lower._convert import convert_all
 from exporter.parity.golden import one_case
 from exporter.parity.judge import Subject, blame, judge
-from exporter.parity.plan import Run, plan_runs, plan_some
+from exporter.parity.plan import Run, plan_runs, plan_some, with_engines
 from exporter.parity.record import record
 from exporter.parity.report import Report
 from exporter.parity.repro import REPRO, Keep
@@ -80,6 +80,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         ModelError: a format cannot hold the model.
     """
     refuse_overwrite(into)
+    spec = with_engines(spec)
     _plan(spec, setting)
     checkpoint = find_checkpoint(spec)
     if forbids(findings := find(spec, setting)):
@@ -96,6 +97,7 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
     Raises:
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
+    spec = with_engines(spec)
     device, runs = _plan(spec, setting)
     with drafting(root / spec.name / "release"):  # fails now, and not after the training, if the place is not writable
         pass

@@ -13,6 +13,7 @@ from exporter.engines.base import Engine
 from exporter.errors import UsageError
 from exporter.parity.verdict import Claim
 from exporter.registry import Registry
+from exporter.spec.model import Spec
 
 ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
 #: The engines that run the source; they are planned wherever the source is at hand.
@@ -31,6 +32,14 @@ class Run:
     def variant(self) -> str:
         """The variant's name: `onnx`, or `onnx-fp16`."""
         return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
+
+
+def with_engines(spec: Spec) -> Spec:
+    """The spec with its engines settled: unless it names them, those of the usual ones that run one of its formats."""
+    if "engines" in spec.model_fields_set:
+        return spec
+    able = tuple(name for name in spec.engines if set(ENGINES[name].formats) & set(spec.formats))
+    return spec.model_copy(update={"engines": able})
 
 
 def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_source: bool) -> tuple[Run, ...]:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from exporter.errors import UsageError
-from exporter.parity.plan import ENGINES, claims, plan_runs, plan_some
+from exporter.parity.plan import ENGINES, claims, plan_runs, plan_some, with_engines
+from exporter.spec.read import validate
 
 ALL = [("pir", "fp32"), ("pdmodel", "fp32"), ("onnx", "fp32")]
 USUAL = ("jit_load", "paddle_inference", "onnxruntime")
@@ -77,6 +78,22 @@ def test_no_plan_is_empty(engines: tuple[str, ...], variants: list[tuple[str, st
 def test_every_output_of_every_case_of_every_run_is_a_claim() -> None:
     runs = plan_runs(USUAL, ALL, with_source=False)
     assert len(claims(runs, ["a", "b", "c"], ["x", "y"])) == len(runs) * 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("formats", "engines"),
+    [
+        (["pir"], ("jit_load", "paddle_inference")),
+        (["onnx"], ("onnxruntime",)),
+        (["pdmodel", "onnx"], ("jit_load", "paddle_inference", "onnxruntime")),
+    ],
+)
+def test_engines_that_nobody_named_follow_the_formats(formats: list[str], engines: tuple[str, ...]) -> None:
+    content = {"name": "n", "model": "a:b", "inputs": {"x": {"dtype": "float32", "shape": [2]}}, "formats": formats}
+    settled = with_engines(validate(content, "test"))
+    assert settled.engines == engines and plan_runs(settled.engines, [(one, "fp32") for one in formats], False)
+    named = validate({**content, "engines": ["onnxruntime", "jit_load"]}, "test")
+    assert with_engines(named) == named, "what a spec names is what it promises"
 
 
 def test_every_engine_names_formats() -> None:
