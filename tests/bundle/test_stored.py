@@ -1,0 +1,32 @@
+"""A bundle of every manifest version is kept for ever, and must verify for ever: operations hold old bundles."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from exporter.bundle.manifest import MANIFEST_VERSION
+from exporter.bundle.open import open_bundle
+from tests.command import ROOT, exporter
+
+STORED = ROOT / "tests/data/bundles"
+
+
+def test_every_version_is_stored() -> None:
+    assert sorted(path.name for path in STORED.iterdir()) == [f"v{n}" for n in range(1, MANIFEST_VERSION + 1)]
+
+
+@pytest.mark.parametrize("version", range(1, MANIFEST_VERSION + 1))
+def test_a_stored_bundle_opens_and_verifies(version: int, tmp_path: Path) -> None:
+    """From its goldens alone: in an empty folder neither the model's code nor the checkpoint is at hand."""
+    bundle = shutil.copytree(STORED / f"v{version}", tmp_path / "bundle")
+    assert open_bundle(bundle).manifest.schema_ == version
+    done = exporter("verify", "bundle", "--json", cwd=tmp_path)
+    assert done.code == 0, done.out + done.err
+    verdict = done.json()
+    engines = {(check["format"], check["engine"]) for check in verdict["checks"]}
+    assert verdict["verdict"] == "passed"
+    assert {("pir", "jit_load"), ("pdmodel", "paddle_inference"), ("onnx", "onnxruntime")} <= engines
+    assert "eager itself was not run again" in " ".join(verdict["notes"])

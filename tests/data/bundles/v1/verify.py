@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+"""Check the bundle that this file lies in: are its files the ones that were sealed, and do they compute what they did?
+
+    python verify.py [--engine onnxruntime|paddle_inference] [--json] [--timeout SECONDS]
+
+It needs Python 3.8, numpy and one engine (onnxruntime, or Paddle 2.6 or newer), and nothing of the exporter that made
+the bundle. Exit codes: 0 passed; 1 an artifact computes something else; 3 no engine here could run anything; 5 the
+bundle is damaged. What could not be run is said, and never counts as passed.
+
+How it judges. golden.safetensors holds inputs and, for each output, the truth: the model computed in float64. The
+manifest holds e_ref, how far the original float32 model was from that truth. An engine may be `budget` times as far, in
+the largest error and in the root mean square; whole numbers must be equal. Each judgement is itself put to the test:
+zeros, the mean and another case's output must fail it, or it proves nothing and is called vacuous.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import hashlib
+import importlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+PASSED, FAILED, NO_ENGINE, DAMAGED = 0, 1, 3, 5
+BUNDLE = Path(__file__).resolve().parent
+#: Engine -> the package it needs, the formats it runs, how to get it.
+ENGINES = {
+    "onnxruntime": ("onnxruntime", ("onnx",), "pip install onnxruntime"),
+    "paddle_inference": ("paddle", ("pir", "pdmodel"), "pip install paddlepaddle"),
+}
+#: Four times the rounding of float32: no reference error is taken to be smaller.
+FLOOR = 4 * 2.0**-24
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1"}
+DTYPES.update({"U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"})
+
+
+# ---- 1. the files are the ones that were sealed ---------------------------------------------------------------------
+
+
+def read_manifest() -> tuple[Any, list[str]]:
+    """Return the manifest and what is wrong with it; every byte of the file counts, blanks too."""
+    try:
+        content = (BUNDLE / "manifest.json").read_bytes()
+        manifest = json.loads(content.decode("utf-8"))
+        if (as_json(manifest, indent=2) + "\n").encode("utf-8") != content:
+            return {}, ["manifest.json: changed: it is not laid out as it was written"]
+        rest = {key: value for key, value in manifest.items() if key != "digest"}
+        digest = hashlib.sha256(as_json(rest, separators=(",", ":")).encode("utf-8")).hexdigest()
+        if digest != manifest.get("digest"):
+            return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        return {}, [f"manifest.json: cannot be read: {error}"]
+    if manifest["schema"] != 1 or not (manifest["outputs"] and manifest["variants"] and manifest["cases"]):
+        return {}, ["manifest.json: not of schema 1, or without outputs, variants or cases: nothing could be proved"]
+    return manifest, []
+
+
+def as_json(value: Any, **layout: Any) -> str:
+    """The one way in which manifests are written."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, **layout)
+
+
+def damaged_files(manifest: Any) -> list[str]:
+    """Say of each file that is not as it was sealed what is wrong with it: not listed, missing or changed."""
+    listed = manifest["files"]
+    paths = [path for path in BUNDLE.rglob("*") if path.is_symlink() or not path.is_dir()]
+    found = {path.relative_to(BUNDLE).as_posix(): path for path in paths}
+    faults = [f"{name}: not a file of this bundle" for name in sorted(set(found) - set(listed) - {"manifest.json"})]
+    used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
+    faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
+    for name, entry in sorted(listed.items()):
+        fault = fault_of(found[name], entry) if name in found else "missing"
+        faults += [f"{name}: {fault}"] if fault else []
+    return faults
+
+
+def fault_of(path: Path, entry: Any) -> str:
+    """Say what is wrong with a listed file; an empty text if nothing is."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return "not a plain file"
+        if path.stat().st_size != entry["size"]:
+            return f"has {path.stat().st_size} bytes, not {entry['size']}"
+        return "" if sha256(path) == entry["sha256"] else "changed: its sha256 is not the one in manifest.json"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+
+
+def sha256(path: Path) -> str:
+    """Hex sha256 of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        for piece in iter(lambda: stream.read(1 << 20), b""):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def read_golden() -> dict[str, Any]:
+    """Read golden.safetensors: 8 bytes of length, a JSON header, the numbers."""
+    import numpy as np
+
+    content = (BUNDLE / "golden.safetensors").read_bytes()
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:begin].decode("utf-8"))
+    tensors = {}
+    for name in header.keys() - {"__metadata__"}:
+        start, stop = header[name]["data_offsets"]
+        numbers = np.frombuffer(content[begin + start : begin + stop], DTYPES[header[name]["dtype"]])
+        tensors[name] = numbers.reshape(header[name]["shape"])
+    return tensors
+
+
+# ---- 2. the rule ----------------------------------------------------------------------------------------------------
+
+
+def norms(values: Any) -> tuple[float, float]:
+    """The largest absolute value, and the root mean square (scaled before squaring, so that nothing overflows)."""
+    import numpy as np
+
+    largest = float(np.abs(values).max())
+    if not 0.0 < largest < float("inf"):
+        return largest, largest
+    return largest, largest * float(np.sqrt(np.mean(np.square(values / largest))))
+
+
+def worse(error: Any, size: Any, expected: Any) -> float:
+    """How many times larger than the original model's error; both are (largest, rms), the worse of the two decides."""
+    if size[0] == 0.0:
+        return 0.0 if error[0] == 0.0 else float("inf")
+    e_ref = max(float(expected["e_ref_max"]), FLOOR), max(float(expected["e_ref_l2"]), FLOOR)
+    return max(float(error[place] / size[place] / e_ref[place]) for place in (0, 1))
+
+
+def error_ratio(truth: Any, output: Any, expected: Any) -> float:
+    """How many times farther from the truth than the original model."""
+    return worse(norms(output.astype("float64") - truth), norms(truth), expected)
+
+
+def drift(output: Any, expected: Any) -> float:
+    """The same for the norms of a whole output, of which only a sample was recorded."""
+    found, size = norms(output.astype("float64")), (expected["scale_max"], expected["scale_l2"])
+    return worse([abs(found[place] - size[place]) for place in (0, 1)], size, expected)
+
+
+def judge_float(truth: Any, output: Any, others: list[Any], expected: Any, budget: float) -> tuple[str, str]:
+    """The outcome and its reason; `others` are the truths of the other cases."""
+    import numpy as np
+
+    if not np.isfinite(output).all():
+        return "mismatch", "not finite"
+    ratio = error_ratio(truth, output, expected)
+    if not ratio <= budget:  # so written because NaN must fail
+        return "mismatch", f"error ratio {ratio:.3g}, over the budget of {budget:g}"
+    strangers = [np.resize(other, truth.shape) for other in others]
+    unlike = [stranger for stranger in strangers if not np.array_equal(stranger, truth)]
+    impostors = {"zeros": np.zeros_like(truth)}
+    if truth.size > 1:
+        impostors["the mean"] = np.full_like(truth, truth.mean())
+    if strangers:
+        impostors["another case's output"] = unlike[0] if unlike else strangers[0]
+    for name, impostor in impostors.items():
+        if error_ratio(truth, impostor, expected) <= budget:
+            return "vacuous", f"{name} would pass too"
+    return "match", f"error ratio {ratio:.3g}"
+
+
+def judge_exact(truth: Any, output: Any, others: list[Any]) -> tuple[str, str]:
+    """The same for whole numbers. All cases together face the impostors: a single label is often 0 by chance."""
+    import numpy as np
+
+    wrong = int(np.sum(output != truth))
+    if wrong:
+        return "mismatch", f"{wrong} of {output.size} whole numbers differ"
+    if not any(one.any() for one in [truth, *others]):
+        return "vacuous", "zeros would pass in every case"
+    if others and all(np.array_equal(np.resize(truth, other.shape), other) for other in others):
+        return "vacuous", "another case's output would pass in every case"
+    return "match", "equal"
+
+
+def judge(manifest: Any, golden: Any, number: int, name: str, output: Any) -> tuple[str, str]:
+    """Judge one output of case `number`: gate, dtype and shape, then values."""
+    case = manifest["cases"][number]
+    expected, index = case["outputs"][name], golden.get(f"{case['name']}/index/{name}")
+    found = output.dtype.name, list(output.shape)
+    wanted = expected["dtype"], list(expected["shape"])
+    if found != wanted:
+        return "mismatch", f"{found[0]}{found[1]} instead of {wanted[0]}{wanted[1]}"
+    if expected["gate"]:
+        return "inconclusive", expected["gate"]
+    kind = "eager" if expected["exact"] else "truth"
+    truths = [golden[f"{one['name']}/{kind}/{name}"] for one in manifest["cases"]]
+    truth, others = truths[number], truths[:number] + truths[number + 1 :]
+    seen = output if index is None else output.reshape(-1)[index]  # of a large output, a sample is recorded
+    if seen.size == 0 or seen.shape != truth.shape:
+        return "mismatch", "nothing recorded that could be compared"
+    if expected["exact"]:
+        return judge_exact(truth, seen, others)
+    if index is not None and not drift(output, expected) <= float(manifest["budget"]):
+        return "mismatch", "its norms as a whole are not those of the truth"
+    return judge_float(truth, seen, others, expected, float(manifest["budget"]))
+
+
+# ---- 3. one artifact in one engine, in a process of its own ---------------------------------------------------------
+
+
+def run_onnxruntime(files: list[Path], cases: list[Any]) -> Iterator[dict[str, Any]]:
+    """Yield all outputs of each case; onnxruntime on the CPU."""
+    import onnxruntime
+
+    model = next(path for path in files if path.suffix == ".onnx")
+    session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    for inputs in cases:
+        values = session.run(names, inputs)
+        yield {name: values[place] for place, name in enumerate(names)}
+
+
+def run_paddle_inference(files: list[Path], cases: list[Any]) -> Iterator[dict[str, Any]]:
+    """Yield all outputs of each case; Paddle's own kernels on the CPU, without graph passes and oneDNN."""
+    from paddle import inference
+
+    config = inference.Config(*map(str, sorted(files, key=lambda path: path.suffix == ".pdiparams")))
+    config.switch_ir_optim(False)
+    config.disable_gpu()
+    config.disable_mkldnn()
+    config.disable_glog_info()
+    predictor = inference.create_predictor(config)
+    for inputs in cases:
+        for name, value in inputs.items():
+            predictor.get_input_handle(name).copy_from_cpu(value)
+        predictor.run()
+        yield {name: predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()}
+
+
+def child(name: str, engine: str, answer: str) -> None:
+    """Run one variant and write what came of it; whatever goes wrong before that is a failure, which `run` sees."""
+    manifest, golden = read_manifest()[0], read_golden()
+    variant, package = manifest["variants"][name], ENGINES[engine][0]
+    try:
+        version = importlib.import_module(package).__version__
+    except ImportError as error:
+        return write_answer(answer, {"unusable": f"{package} cannot be imported: {error}"})
+    if variant["format"] == "pir" and version.startswith(("1.", "2.")):
+        return write_answer(answer, {"unusable": f"paddle {version} is older than this format; get 3.1 or newer"})
+    inputs = [(variant["inputs"][place], one["name"]) for place, one in enumerate(manifest["inputs"])]
+    cases = [{native: golden[f"{case['name']}/input/{ours}"] for native, ours in inputs} for case in manifest["cases"]]
+    engines = {"onnxruntime": run_onnxruntime, "paddle_inference": run_paddle_inference}
+    checks = []
+    for number, outputs in enumerate(engines[engine]([BUNDLE / file for file in variant["files"]], cases)):
+        if sorted(outputs) != sorted(variant["outputs"]):
+            raise SystemExit(f"its outputs are {sorted(outputs)}, not {sorted(variant['outputs'])}")
+        for place, one in enumerate(manifest["outputs"]):
+            outcome, reason = judge(manifest, golden, number, one["name"], outputs[variant["outputs"][place]])
+            checks.append([manifest["cases"][number]["name"], one["name"], outcome, reason])
+    write_answer(answer, {"version": version, "checks": checks})
+
+
+def write_answer(path: str, answer: Any) -> None:
+    """Write the answer and leave at once: engines may crash in their own tidying up, after the work is done."""
+    Path(path).write_text(json.dumps(answer), encoding="utf-8")
+    os._exit(0)
+
+
+def run(manifest: Any, variant: str, engine: str, timeout: float) -> tuple[str, str, list[Any]]:
+    """Return outcome, reason and checks; a crash, a hang and an answer that leaves something out are failures."""
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder, "answer.json")
+        command = [sys.executable, str(Path(__file__).resolve()), "--child", variant, engine, str(answer)]
+        try:
+            done = subprocess.run(command, cwd=folder, capture_output=True, timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return "failed", f"no result within {timeout:g} s", []
+        if done.returncode or not answer.is_file():
+            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no message"]
+            return "failed", f"ended with code {done.returncode}: {said[-1]}", []
+        found = json.loads(answer.read_text(encoding="utf-8"))
+    if "unusable" in found:
+        return "not run", found["unusable"], []
+    waived = [one["claim"] for one in manifest["waivers"] if date.fromisoformat(one["until"]) >= date.today()]
+    for check in found["checks"]:
+        claim = f"{variant}/{engine}/{check[0]}/{check[1]}"
+        if check[2] != "match" and any(fnmatch.fnmatchcase(claim, pattern) for pattern in waived):
+            check[2] = "waived"
+    good = [check for check in found["checks"] if check[2] == "match"]
+    bad = [check for check in found["checks"] if check[2] not in ("match", "waived")]
+    planned = len(manifest["cases"]) * len(manifest["outputs"])
+    reason = f"{len(good)} of {planned} outputs match, {engine} {found['version']}"
+    if bad:
+        reason += "; case {}, output {}: {}: {}".format(*bad[0])
+    passed = good and not bad and len(found["checks"]) == planned
+    return "passed" if passed else "failed", reason, found["checks"]
+
+
+# ---- 4. all of it ---------------------------------------------------------------------------------------------------
+
+
+def verify(only: str | None, timeout: float) -> dict[str, Any]:
+    """Check the files, then run what can be run; the report holds the exit code."""
+    manifest, faults = read_manifest()
+    faults = faults or damaged_files(manifest)
+    report: dict[str, Any] = {key: manifest.get(key, "") for key in ("name", "version", "digest", "verdict")}
+    report.update({"damaged": faults, "runs": [], "exit": DAMAGED})
+    if faults:
+        return report
+    for name, variant in manifest["variants"].items():
+        for engine, (package, formats, cure) in ENGINES.items():
+            if variant["format"] in formats and only in (None, engine):
+                lacking = [one for one in ("numpy", package) if importlib.util.find_spec(one) is None]
+                result: Any = ("not run", f"{', '.join(lacking)} not installed: {cure}", [])
+                outcome, reason, checks = result if lacking else run(manifest, name, engine, timeout)
+                one = {"variant": name, "engine": engine, "outcome": outcome, "reason": reason, "checks": checks}
+                report["runs"].append(one)
+    outcomes = {one["outcome"] for one in report["runs"]}
+    report["exit"] = PASSED if "passed" in outcomes else NO_ENGINE
+    if "failed" in outcomes or manifest["verdict"] != "passed":
+        report["exit"] = FAILED
+    return report
+
+
+def as_text(report: dict[str, Any]) -> str:
+    """The report for a person; what cannot be printed is escaped, since it may come from a damaged file."""
+    lines = [f"{report['name']} {report['version']}, digest {report['digest'][:16]}"] if report["digest"] else []
+    lines += [f"DAMAGED  {fault}" for fault in report["damaged"]]
+    lines += [f"{o['outcome'].upper():8} {o['variant']} in {o['engine']}: {o['reason']}" for o in report["runs"]]
+    if report["digest"] and report["verdict"] != "passed":
+        lines.append(f"FAILED   the verdict of the release itself was {report['verdict']}")
+    ends = {PASSED: "passed", FAILED: "failed", NO_ENGINE: "none: nothing could be run here, nothing is proved"}
+    lines.append("verdict: " + ends.get(report["exit"], "damaged; do not use this bundle"))
+    return "\n".join("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line) for line in lines)
+
+
+def main() -> int:
+    """Read the command line, verify, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description="Check this bundle: its files, and what its artifacts compute.")
+    parser.add_argument("--engine", choices=sorted(ENGINES), help="run only this engine")
+    parser.add_argument("--timeout", type=float, default=600.0, help="limit of each run, in seconds")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    asked = parser.parse_args()
+    try:
+        report = verify(asked.engine, asked.timeout)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # sealed, but not by our rules
+        faults = [f"manifest.json: not what this script reads: {type(error).__name__}: {error}"]
+        report = {"name": "", "version": "", "digest": "", "damaged": faults, "runs": [], "exit": DAMAGED}
+    print(json.dumps(report, indent=2, sort_keys=True) if asked.json else as_text(report))
+    return int(report["exit"])
+
+
+if __name__ == "__main__":
+    # This folder must not shadow packages: it may hold one called onnx.
+    sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != BUNDLE]
+    if sys.argv[1:2] == ["--child"]:
+        child(*sys.argv[2:5])
+    sys.exit(main())
