@@ -24,6 +24,8 @@ from exporter.errors import BundleError, EnvironmentLacks, UsageError
 TEMPORARY = ".tmp-"
 #: Prefix of a last good folder that had to step aside; nobody deletes it but the writer that moved it.
 ASIDE = ".old-"
+#: What the system says when a disk, a quota or a limit on file size is full.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -33,7 +35,7 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = str(path)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in NO_ROOM:
             raise EnvironmentLacks(
                 f"no room to write: {error.strerror}",
                 where=where,

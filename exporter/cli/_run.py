@@ -7,12 +7,14 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
 from io import TextIOWrapper
 from typing import Any, NoReturn, TypeAlias
 
 import typer
 
 from exporter.errors import ExitCode, ExporterError
+from exporter.files import NO_ROOM
 
 #: A verb takes its options as parameters and returns its exit code.
 Verb: TypeAlias = Callable[..., ExitCode]
@@ -43,16 +45,22 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
             traceback.print_exc()
             sys.stderr.write(getattr(error, "details", ""))
         code = _say({"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}, as_json)
-    except BrokenPipeError:  # the reader of our output left, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = ExitCode.PASSED
+    except BrokenPipeError:  # the reader of our output left, as `head` does, before the verb could say how it ended
+        code = ExitCode.INTERRUPTED
     except Exception as error:
         if debug:
             traceback.print_exc()
-        what = f"a bug of ours: {type(error).__name__}: {error}"
-        hint = "run it again with --debug and send us what it prints"
-        code = _say({"what": what, "where": _last_frame(error), "hint": hint, "exit": ExitCode.BUG}, as_json)
+        code = _say(_of_the_system(error) or _of_ours(error), as_json)
+    _flush()
     sys.exit(int(code))
+
+
+def _flush() -> None:
+    """A reader that left must not change the exit code, as Python's own flush at the end would."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _survive_other_encodings() -> None:
@@ -73,6 +81,18 @@ def _say(error: dict[str, Any], as_json: bool) -> int:
     return int(error["exit"])
 
 
-def _last_frame(error: BaseException) -> str:
+def _of_the_system(error: BaseException) -> dict[str, Any] | None:
+    """What no program can help: no permission, no room, a path that cannot be. None for anything else."""
+    if not isinstance(error, OSError) or error.errno not in (*NO_ROOM, EACCES, EPERM, EROFS, ENAMETOOLONG, ELOOP):
+        return None
+    hint = "check the path, who may read and write there, and the space that is left"
+    kind = ExitCode.ENVIRONMENT if error.errno in NO_ROOM else ExitCode.USAGE
+    return {"what": str(error.strerror), "where": str(error.filename or ""), "hint": hint, "exit": kind}
+
+
+def _of_ours(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    what = f"a bug of ours: {type(error).__name__}: {error}"
+    hint = "run it again with --debug and send us what it prints"
+    return {"what": what, "where": where, "hint": hint, "exit": ExitCode.BUG}

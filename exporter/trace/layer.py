@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exporter.errors import ModelError, UsageError
+from exporter.errors import BundleError, ModelError, UsageError
 from exporter.references import load_object
 from exporter.tensors import Array, digest, load
 
@@ -36,6 +37,7 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
         raise UsageError(
             f"{type(factory).__name__} is not callable", where=model, hint="name a factory or a Layer class"
         )
+    _refuse_arguments(factory, model)
     layer = factory()
     if not isinstance(layer, paddle.nn.Layer):
         raise UsageError(
@@ -44,7 +46,11 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
             hint="name a function without arguments that builds the layer",
         )
     if checkpoint is not None:
-        _assign(layer, load(Path(checkpoint)), checkpoint)
+        try:
+            tensors = load(Path(checkpoint))
+        except BundleError as error:  # no bundle here: the file is the user's
+            raise UsageError(error.what, where=error.where, hint=error.hint) from error
+        _assign(layer, tensors, checkpoint)
     for name, value in parameters(layer).items():
         if value.dtype.kind == "f" and not np.isfinite(value).all():
             where = f"{checkpoint or model}: {name}"
@@ -52,6 +58,21 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
             raise kind("the weights hold NaN or infinity", where=where, hint="export a checkpoint that is sound")
     layer.eval()
     return layer
+
+
+def _refuse_arguments(factory: Callable[..., object], model: str) -> None:
+    try:
+        signature = inspect.signature(factory)
+    except ValueError:  # written in C
+        return
+    try:
+        signature.bind()
+    except TypeError as error:
+        raise UsageError(
+            f"the factory cannot be called without arguments: {error}",
+            where=model,
+            hint="name a function without arguments that builds the layer",
+        ) from error
 
 
 def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:

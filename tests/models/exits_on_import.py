@@ -3,3 +3,6 @@ from __future__ import annotations
 import sys
 
 sys.exit(0)
+
+
+def build() -> None: ...
