@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from exporter.errors import BundleError, EnvironmentLacks, UsageError
+from exporter.errors import BundleError, EnvironmentLacks, ExporterError, UsageError
 
 #: Prefix of temporary siblings; what bears it was left by a writer that died and may be deleted.
 TEMPORARY = ".tmp-"
@@ -119,6 +119,26 @@ def write_bytes(path: Path, content: bytes) -> None:
             os.fsync(stream.fileno())
         temporary.replace(path)
         fsync_path(path.parent)
+
+
+@contextmanager
+def room_explains(folder: Path) -> Iterator[None]:
+    """When a block that writes into `folder` fails, see first whether the disk is full.
+
+    Paddle's writers in C++ leave a truncated file and say nothing (3.3.1); what fails is whoever reads it again. So a
+    file larger than any that was written is tried.
+
+    Raises:
+        EnvironmentLacks: in place of what the block raised, where there is no room for that file.
+    """
+    try:
+        yield
+    except (ExporterError, OSError, ValueError):
+        largest = max((path.stat().st_size for path in folder.iterdir()), default=0)
+        with sibling(folder / "room") as probe, probe.open("wb") as stream:
+            stream.write(bytes(largest + (64 << 10)))
+            os.fsync(stream.fileno())
+        raise
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from exporter.files import room_explains
 from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact, Format, Wish
 from exporter.registry import Registry
@@ -18,6 +19,11 @@ from exporter.workers import doing
 
 def export(request: dict[str, Any]) -> dict[str, Any]:
     """Write one format into a folder; answer with the artifact, the interface and the digests of the parameters."""
+    with room_explains(Path(request["into"])):
+        return _export(request)
+
+
+def _export(request: dict[str, Any]) -> dict[str, Any]:
     name, into = request["format"], Path(request["into"])
     formats: Registry[Format] = Registry("exporter.lower", "format")
     plugin = formats[name]
