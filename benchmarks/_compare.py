@@ -35,7 +35,9 @@ def run(command: Sequence[str], *, memory: bool = False) -> Run:
     return Run(seconds, peak / 2**20)
 
 
-def compare(ours: Sequence[str], theirs: Sequence[str], runs: int, *, memory: bool = False) -> tuple[list[Run], list[Run]]:
+def compare(
+    ours: Sequence[str], theirs: Sequence[str], runs: int, *, memory: bool = False
+) -> tuple[list[Run], list[Run]]:
     """Run both once to warm up, then in turn; return what was measured of each."""
     for command in (ours, theirs):
         run(command)
@@ -62,5 +64,3 @@ def _resident(pid: int) -> int:
         return sum(process.memory_info().rss for process in (parent, *parent.children(recursive=True)))
     except psutil.Error:
         return 0
-
-

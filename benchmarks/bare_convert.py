@@ -1,6 +1,6 @@
 """What a script without us does: to_static and jit.save for PIR, the same for `.pdmodel`, paddle2onnx; a process each.
 
-    python benchmarks/bare_convert.py WEIGHTS INTO
+python benchmarks/bare_convert.py MODULE:FACTORY WEIGHTS|- INPUT SHAPE INTO
 """
 
 from __future__ import annotations

@@ -33,7 +33,15 @@ def _measure(name: str, runs: int) -> bool:
     with tempfile.TemporaryDirectory() as place:
         ours = [exporter, "convert", model, "--input", f"{inputs}=float32[batch,{shape}]", "--dim", "batch=1..64"]
         ours += ["--out", f"{place}/ours", "--quiet", *([] if weights == "-" else ["--weights", weights])]
-        theirs = [sys.executable, "benchmarks/bare_convert.py", model, weights, inputs, f"None,{shape}", f"{place}/bare"]
+        theirs = [
+            sys.executable,
+            "benchmarks/bare_convert.py",
+            model,
+            weights,
+            inputs,
+            f"None,{shape}",
+            f"{place}/bare",
+        ]
         mine, bare = compare(ours, theirs, runs, memory=True)
     time = report(f"convert {name}", mine, bare, TIME)
     memory = report(f"convert {name}, peak memory", mine, bare, MEMORY, "megabytes")

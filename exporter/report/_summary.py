@@ -29,7 +29,7 @@ _METHODS = {
 
 @dataclass(frozen=True)
 class Run:
-    """One engine on one variant, with all its claims in their order; or a proof of a variant that only reads its files."""
+    """One engine on one variant, with all its claims in their order; or a proof that only reads its files."""
 
     variant: str
     engine: str

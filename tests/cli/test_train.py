@@ -60,7 +60,8 @@ def test_a_mistake_is_said_without_a_traceback(arguments: list[str], status: int
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-    assert not list(tmp_path.iterdir())
+    if "--timeout" not in arguments:  # how far a child comes within its limit depends on the machine
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_mistake_is_json_too_when_asked() -> None:
