@@ -73,7 +73,13 @@ def sibling(path: Path) -> Iterator[Path]:
     """Yield a fresh temporary path beside `path`, removed afterwards if it is still there.
 
     What earlier writers of the same path left when they were killed is removed first.
+
+    Raises:
+        UsageError: the path is the working folder, the root or a parent, which cannot be replaced; or as `translated`.
+        EnvironmentLacks: as `translated`.
     """
+    if path.name in ("", ".."):
+        raise UsageError("cannot be replaced by a bundle", where=str(path), hint="choose a new folder with --out")
     with translated(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         for left in path.parent.glob(f"{TEMPORARY}{glob.escape(path.name)}-*"):

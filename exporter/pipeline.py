@@ -15,7 +15,7 @@ from pathlib import Path
 from exporter.bundle.contents import contents
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
 from exporter.bundle.provenance import find_checkpoint, source_at_hand, training_of
-from exporter.bundle.write import drafting, refuse_overwrite, seal
+from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal
 from exporter.check.run import examine
 from exporter.check.settings import of_project
 from exporter.check.targets import of_spec
@@ -100,7 +100,7 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
     spec = with_engines(spec)
     device, runs = _plan(spec, setting)
     with drafting(root / spec.name / "release"):  # fails now, and not after the training, if the place is not writable
-        pass
+        refuse_strangers(root / spec.name / (spec.version or "failed"))
     if forbids(findings := find(spec, setting)):
         return Product(findings)
     trained = train(spec, setting)

@@ -22,13 +22,17 @@ def refuse_overwrite(final: Path) -> None:
     Raises:
         UsageError: something else lies there.
     """
-    _refuse_strangers(final)
+    refuse_strangers(final)
     if (final / NAME).is_file() and open_bundle(final).manifest.verdict == "passed":
         raise UsageError("holds a released bundle", where=str(final), hint="choose another --out")
 
 
-def _refuse_strangers(final: Path) -> None:
-    """A user's own files are never replaced by a bundle."""
+def refuse_strangers(final: Path) -> None:
+    """A user's own files are never replaced by a bundle.
+
+    Raises:
+        UsageError: files that are no bundle lie at `final`.
+    """
     if final.is_dir() and any(final.iterdir()) and not (final / NAME).is_file():
         raise UsageError("holds files that are no bundle", where=str(final), hint="choose another --out")
     if final.exists() and not final.is_dir():
@@ -53,7 +57,7 @@ def seal(draft: Path, final: Path, content: Mapping[str, Any], *, runnable: bool
         UsageError: `final` holds something that is no bundle, or cannot be written.
         EnvironmentLacks: the disk is full. The earlier bundle stays as it was.
     """
-    _refuse_strangers(final)
+    refuse_strangers(final)
     with translated(final):
         if runnable:
             shutil.copyfile(Path(__file__).with_name("verify_template.py"), draft / VERIFY)
