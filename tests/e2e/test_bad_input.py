@@ -270,7 +270,7 @@ class TestPlaces:
             assert not out.exists() and not (workplace / "runs").exists(), "it must fail before the training"
             spec.chmod(0)
             done = exporter("release", "specs/digits.yaml", cwd=workplace, preexec_fn=without_root_s_powers)
-            refused(done, 2, "digits.yaml", "Permission denied")
+            refused(done, 2, "digits.yaml", "not readable")
         finally:
             workplace.chmod(0o755)
             spec.chmod(0o644)
