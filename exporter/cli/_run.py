@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     command = typer.main.get_command(app)
     as_json, debug = "--json" in arguments, "--debug" in arguments
     _survive_other_encodings()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `docker stop` and CI: as patient as Ctrl-C
     try:
         status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
         if status == ExitCode.INTERRUPTED:
