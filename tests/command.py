@@ -31,9 +31,8 @@ class Done:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, with this repository importable and nothing that colours or wraps the output."""
-    path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH", ""), str(ROOT)]))
-    return {**os.environ, "PYTHONPATH": path, "COLUMNS": "200", "NO_COLOR": "1", **more}
+    """Ours, with nothing that colours or wraps the output. The package is installed; what lies beside it is not."""
+    return {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **more}
 
 
 def exporter(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Done:

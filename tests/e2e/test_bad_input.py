@@ -248,7 +248,7 @@ class TestPlaces:
     def test_an_empty_folder_of_one_s_own_as_the_place(self, workplace: Path) -> None:
         empty = workplace / "empty"
         empty.mkdir()
-        env = environment(PYTHONPATH=f"{workplace}:{environment()['PYTHONPATH']}")
+        env = environment(PYTHONPATH=str(workplace))
         done = exporter("convert", "models.sound:mlp", *MLP, "--out", ".", cwd=empty, env=env)
         refused(done, 2, "--out")
 
