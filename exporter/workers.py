@@ -40,6 +40,9 @@ from exporter.errors import (
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
 
+#: Every child of the gate starts in one thread: then results are the same on machines with other core counts.
+SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
 _EVENTS = "EXPORTER_EVENTS_FD"
 _DATA_LIMIT = "EXPORTER_DATA_LIMIT"
 _TAIL = 4000

@@ -12,9 +12,6 @@ from typing import Any, ClassVar, Protocol
 
 from exporter.tensors import Array, TensorMap
 
-#: Every child of the gate starts in one thread: then results are the same on machines with other core counts.
-SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-
 
 @dataclass(frozen=True)
 class Availability:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from exporter.bundle.open import GOLDEN
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import EnvironmentLacks, ModelError
 from exporter.handoff._plain_run import write
 from exporter.handoff.base import Chosen, Proof, Target
@@ -21,7 +20,7 @@ from exporter.parity.verdict import Claim, Evidence, Verdict
 from exporter.parity.waivers import waived
 from exporter.spec.model import Waiver
 from exporter.tensors import Array, load
-from exporter.workers import Limits, call
+from exporter.workers import SINGLE_THREAD, Limits, call
 
 #: Recorded cases that the script is run on; each is a process that loads the engine anew.
 _MOST_CASES = 4

@@ -11,13 +11,12 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import ChildCrashed, ChildFailed, ModelError
 from exporter.lower.base import Artifact, Format
 from exporter.registry import Registry
 from exporter.spec.model import Spec
 from exporter.tensors import TensorSpec
-from exporter.workers import Json, Setting, call
+from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
 

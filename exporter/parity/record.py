@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import ModelError
 from exporter.parity.cases import plan_cases
 from exporter.spec.model import Spec
-from exporter.workers import Setting, call
+from exporter.workers import SINGLE_THREAD, Setting, call
 
 
 @dataclass(frozen=True)

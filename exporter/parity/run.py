@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
 from exporter.lower.base import Artifact
 from exporter.parity.compare import compare_case
@@ -16,7 +15,7 @@ from exporter.parity.golden import GoldenCase, GoldenOutput
 from exporter.parity.plan import ENGINES, Run
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.tensors import load
-from exporter.workers import Setting, call
+from exporter.workers import SINGLE_THREAD, Setting, call
 
 
 @dataclass(frozen=True)

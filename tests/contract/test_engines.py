@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from exporter.bundle.open import Bundle
-from exporter.engines.base import SINGLE_THREAD
 from exporter.parity.plan import ENGINES
 from exporter.pipeline import convert
 from exporter.spec.model import Spec
-from exporter.workers import Limits, Setting, call
+from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 from tests.command import ROOT
 
 SPEC = {

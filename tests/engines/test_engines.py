@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.readers import read
-from exporter.workers import Limits, call
+from exporter.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT
 from tests.exported import exported_artifacts
 

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.parity.golden import read_goldens
 from exporter.spec.read import validate
 from exporter.tensors import load
-from exporter.workers import call
+from exporter.workers import SINGLE_THREAD, call
 
 SPEC: dict[str, Any] = {
     "name": "net",

@@ -18,7 +18,6 @@ import numpy as np
 from exporter.bundle.manifest import NAME, sealed
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
 from exporter.engines._device import require_device
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import ChildFailed, UsageError
 from exporter.files import sha256_file, write_bytes, write_json
 from exporter.lower._stored import stored_digests
@@ -27,7 +26,7 @@ from exporter.parity.drill.fault import Fault
 from exporter.parity.drill.result import INSIDE, Drilled, Planted
 from exporter.parity.plan import ENGINES, Run, plan_runs
 from exporter.readers.safetensors import read_safetensors
-from exporter.workers import Json, Setting, call
+from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 #: Asks the whole of `verify` about a bundle: the folder, the engines; answers with the verdict's word.
 Verify = Callable[[Path, tuple[str, ...]], str]

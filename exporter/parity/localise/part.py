@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.files import remove, write_json
 from exporter.lower.base import Format
@@ -20,7 +19,7 @@ from exporter.parity.plan import ENGINES
 from exporter.parity.run import Bench
 from exporter.registry import Registry
 from exporter.tensors import Array, load, save
-from exporter.workers import Limits, Setting, call
+from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
 #: The name of the only case in a part's `case.safetensors`.

@@ -6,14 +6,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import ModelError
 from exporter.parity.localise.taps.base import Tap
 from exporter.parity.plan import ENGINES, Run
 from exporter.parity.run import Bench
 from exporter.registry import Registry
 from exporter.tensors import TensorMap, load
-from exporter.workers import Setting, call
+from exporter.workers import SINGLE_THREAD, Setting, call
 
 TAPS: Registry[Tap] = Registry("exporter.parity.localise.taps", "tap")
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.parity.localise.align import Observed, Shown, worst
 from exporter.parity.run import Bench
 from exporter.tensors import TensorMap, load
-from exporter.workers import Setting, call
+from exporter.workers import SINGLE_THREAD, Setting, call
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.engines.base import SINGLE_THREAD
 from exporter.errors import BundleError, UsageError
 from exporter.parity.localise.program import TAPS
 from exporter.parity.localise.taps.base import field, varint
@@ -20,7 +19,7 @@ from exporter.readers import read
 from exporter.readers._wire import root
 from exporter.registry import Registry
 from exporter.tensors import load
-from exporter.workers import call
+from exporter.workers import SINGLE_THREAD, call
 from tests.exported import OUTPUTS, exported_artifacts
 from tests.faults import truncate
 
