@@ -1,0 +1,144 @@
+"""The order of the house, the weight of its front door, and the size of its rooms."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command import COMMAND, ROOT, environment
+
+PACKAGE = ROOT / "exporter"
+#: The order of the data. A room imports what stands above it, and nothing below. `check` never imports Paddle, the
+#: rooms behind it do in children; `parity.drill` plants faults in whole bundles, so it stands behind `bundle`.
+ORDER = (
+    *("errors", "diagnostics", "files", "tensors", "registry", "references", "workers", "machine", "git", "readers"),
+    *("spec", "recipe", "train", "check", "trace", "lower", "engines", "parity", "bundle", "parity.drill", "handoff"),
+    *("report", "bench", "skeleton", "gate", "doctor", "pipeline", "cli"),
+)
+HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")
+FILES = sorted(PACKAGE.rglob("*.py"))
+MOST_LINES = 400
+
+
+def room(module: str) -> str:
+    """The longest name of the order that a module of ours begins with; "" for the package itself."""
+    path = module.removeprefix("exporter").lstrip(".")
+    found = [name for name in ORDER if path == name or path.startswith(f"{name}.")]
+    assert found or not path, f"{module} stands nowhere in the order: add it where its imports allow"
+    return max(found, key=len, default="")
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every module of ours that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("exporter"):
+            for name in names:
+                inner = f"{node.module}.{name}"
+                place = ROOT.joinpath(*inner.split("."))
+                yield inner if place.is_dir() or place.with_suffix(".py").is_file() else node.module
+        elif isinstance(node, ast.Import):
+            yield from (name for name in names if name.partition(".")[0] == "exporter")
+
+
+def test_the_order_names_every_room_and_no_other() -> None:
+    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert rooms - {"__init__"} == {name.partition(".")[0] for name in ORDER}
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_imports_point_only_upwards(name: str) -> None:
+    above = ORDER[: ORDER.index(name) + 1]
+    wrong = {
+        f"{module_of(path)} imports {other}"
+        for path in FILES
+        if room(module_of(path)) == name
+        for other in imported(path)
+        if room(other) and room(other) not in above
+    }
+    assert not wrong
+
+
+def test_files_stay_readable() -> None:
+    long = {module_of(path): len(path.read_text().splitlines()) for path in FILES}
+    assert not {name: lines for name, lines in long.items() if lines > MOST_LINES}
+    assert sorted(long.values())[len(long) // 2] <= 120, "half of the files are short"
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert not [
+        module_of(path)
+        for path in FILES
+        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+
+
+def loaded_by(*command: str) -> set[str]:
+    """The top modules that a Python has loaded at its end."""
+    script = (
+        "import atexit, json, sys\n"
+        "atexit.register(lambda: sys.stderr.write(json.dumps(sorted({n.partition('.')[0] for n in sys.modules}))))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script + command[0], *command[1:]],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        cwd="/",
+        check=True,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import exporter",),
+        (COMMAND[2], "--help"),
+        (COMMAND[2], "--version"),
+        (COMMAND[2], "release", "--help"),
+        (COMMAND[2], "verify", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_what_answers_at_once_loads_nothing_heavy(command: tuple[str, ...]) -> None:
+    assert not loaded_by(*command) & set(HEAVY)
+
+
+@pytest.mark.parametrize(
+    "module", ["exporter.pipeline", "exporter.parity.judge", "exporter.bundle.open", "exporter.spec.read"]
+)
+def test_the_main_process_never_loads_an_engine(module: str) -> None:
+    assert not loaded_by(f"import {module}") & {"paddle", "onnxruntime", "openvino", "paddle2onnx", "onnx"}
+
+
+def test_plugins_are_listed_without_loading_an_engine() -> None:
+    script = (
+        "from exporter.registry import Registry\n"
+        "for room in ('engines', 'lower', 'report', 'parity.metrics', 'check.rules', 'handoff'):\n"
+        "    assert Registry('exporter.' + room, 'plugin').names(), room\n"
+    )
+    assert not loaded_by(script) & set(HEAVY)
+
+
+def test_every_module_of_the_main_process_can_be_imported_without_paddle_and_engines() -> None:
+    """One that imports Paddle at its top would cost every command three seconds; children import it in functions."""
+    names = [module_of(path) for path in FILES if path.name != "verify_template.py"]
+    script = (
+        "import importlib, sys\n"
+        f"for name in {('paddle', 'onnxruntime', 'openvino', 'paddle2onnx', 'onnx')!r}:\n"
+        "    sys.modules[name] = None\n"
+        f"for name in {names!r}:\n"
+        "    importlib.import_module(name)\n"
+    )
+    loaded_by(script)
