@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from exporter.bundle.contents import contents
-from exporter.bundle.open import GOLDEN, Bundle, open_bundle
+from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
 from exporter.bundle.provenance import find_checkpoint, source_at_hand, training_of
 from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal
 from exporter.check.run import examine
@@ -159,7 +159,7 @@ def verify(
     setting.say("opening the bundle")
     bundle = open_bundle(folder)
     content = bundle.manifest.model_dump(by_alias=True, mode="json")
-    spec = Spec.model_validate(content["spec"])
+    spec = recorded_spec(bundle.manifest)
     device = require_device(device or spec.device, engines or spec.engines, setting.limits)
     source, notes = source_at_hand(content["provenance"], spec)
     no_source = "" if source else notes[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from exporter.errors import BundleError
 from exporter.files import canonical_json, readable_json, sha256_bytes
@@ -112,6 +112,25 @@ class Manifest(_Frozen):
     not_reproducible: tuple[str, ...]
     verdict: Literal["passed", "failed", "inconclusive", "unverified"]
     digest: Sha256
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Manifest:
+        """Whoever seals a manifest can write anything into it; what contradicts itself is refused here, once."""
+        inputs, outputs = (sorted(one.name for one in side) for side in (self.inputs, self.outputs))
+        for name, one in self.variants.items():
+            if name != (one.format if one.precision == "fp32" else f"{one.format}-{one.precision}"):
+                raise ValueError(f"variant '{name}' holds {one.format} of precision {one.precision}")
+            natives = sorted(one.native_outputs)  # a file may call them otherwise; then none of ours comes out of it
+            if sorted(one.inputs) != inputs or sorted(one.outputs) != natives or len(natives) != len(outputs):
+                raise ValueError(f"variant '{name}' has other inputs or outputs than the bundle")
+            if sum(not file.endswith(".pdiparams") for file in one.files) != 1:
+                raise ValueError(f"variant '{name}' has not one main file")
+        for case in self.cases:
+            if sorted(case.outputs) != outputs:
+                raise ValueError(f"case '{case.name}' has other outputs than the bundle")
+        if len({case.name for case in self.cases}) != len(self.cases):
+            raise ValueError("two cases have one name")
+        return self
 
 
 def sealed(content: dict[str, Any]) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from exporter.bundle.manifest import NAME, FileFacts, Manifest, parse
@@ -10,6 +10,8 @@ from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
 from exporter.lower.base import Artifact
 from exporter.parity.golden import GoldenCase, read_goldens
+from exporter.spec.model import Spec
+from exporter.spec.read import validate
 
 GOLDEN = "golden.safetensors"
 _HINT = "do not use this bundle; ask for a fresh one"
@@ -59,6 +61,35 @@ def open_bundle(folder: Path) -> Bundle:
         if unlisted := set(one.files) - set(manifest.files):
             raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
     return Bundle(folder, manifest)
+
+
+def recorded_spec(manifest: Manifest) -> Spec:
+    """The spec that made a bundle, its inputs in their order, which JSON's sorted keys have lost.
+
+    Raises:
+        BundleError: it is no spec, or the manifest says something else beside it.
+    """
+    content, names = dict(manifest.spec), [one.name for one in manifest.inputs]
+    if isinstance(content.get("inputs"), dict) and sorted(content["inputs"]) == sorted(names):
+        content["inputs"] = {name: content["inputs"][name] for name in names}
+    try:
+        spec = validate(content, NAME)
+    except UsageError as error:
+        raise BundleError(f"the spec in it is wrong: {error.what}", where=NAME, hint=_HINT) from error
+    beside: dict[str, tuple[object, object]] = {
+        "name": (manifest.name, spec.name),
+        "budget": (manifest.budget, spec.budget),
+        "dims": (manifest.dims, {name: dim.model_dump() for name, dim in spec.dims.items()}),
+        "inputs": (
+            [(one.name, one.dtype, one.shape) for one in manifest.inputs],
+            list(map(astuple, spec.input_specs())),
+        ),
+        "waivers": (list(manifest.waivers), [one.model_dump(mode="json") for one in spec.waivers]),
+    }
+    for key, (said, meant) in beside.items():
+        if said != meant:
+            raise BundleError(f"its {key} are not those of the spec in it", where=NAME, hint=_HINT)
+    return spec
 
 
 def _refuse_strangers(folder: Path, listed: set[str]) -> None:

@@ -7,6 +7,7 @@ manifest. Of outputs too large to keep, a seeded sample of elements is kept, wit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -96,7 +97,12 @@ def one_case(described: list[dict[str, Any]], name: str) -> list[dict[str, Any]]
 
 
 def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
-    """Put one case together from the tensors of the goldens and what the manifest says of it."""
+    """Put one case together from the tensors of the goldens and what the manifest says of it.
+
+    Raises:
+        KeyError: a tensor is not there.
+        ValueError: the tensors do not fit each other, or not what is said of them.
+    """
     case = described["name"]
     outputs = {}
     for name, about in described["outputs"].items():
@@ -115,4 +121,17 @@ def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
             seed=described["seed"],
             scores=(about["scores"]["output"], about["scores"]["axis"]) if about.get("scores") else None,
         )
+        _check(outputs[name], case)
     return GoldenCase(case, described["dims"], outputs, case)
+
+
+def _check(one: GoldenOutput, case: str) -> None:
+    size = math.prod(one.shape)
+    whole = (
+        one.eager.shape == one.shape if one.index is None else one.eager.shape == one.index.shape == (len(one.index),)
+    )
+    inside = one.index is None or bool(((one.index >= 0) & (one.index < size)).all())
+    if not whole or not inside or one.truth.shape != one.eager.shape or one.eager.dtype.name != one.dtype:
+        raise ValueError(f"'{one.name}' of case '{case}' is not what the manifest says of it")
+    if not one.gate and not one.exact and not all(number > 0 for number in one.scale) and one.eager.size:
+        raise ValueError(f"'{one.name}' of case '{case}' has no size to measure errors by")
