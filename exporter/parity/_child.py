@@ -17,7 +17,7 @@ from exporter.parity.margin import find_scores
 from exporter.parity.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.parity.oracle import Oracle, Truth, make_oracle
 from exporter.parity.reached import Reached
-from exporter.parity.values import Rows, draw, trials
+from exporter.parity.values import draw, real_rows, trials
 from exporter.parity.verdict import Outcome
 from exporter.references import short
 from exporter.spec.model import Spec
@@ -56,7 +56,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     layer = load_layer(spec.model, request["checkpoint"], spec.seed)
     order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
     oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)
-    rows, cases = _rows(spec), plan_cases(spec)
+    rows, cases = real_rows(spec), plan_cases(spec)
     recorded: list[_Recorded] = []
     left_out: dict[str, str] = {}
     reached = Reached(layer)
@@ -164,16 +164,6 @@ def _batch_note(recorded: list[_Recorded]) -> list[str]:
 def _close(one: Array, other: Array) -> bool:
     """Equal but for float64's rounding, which may differ between batches (3e-13 measured on 88 networks)."""
     return bool(error(one, other)[0] <= 1e-9)
-
-
-def _rows(spec: Spec) -> Rows | None:
-    """The recipe's held-out data, if any input is filled with it."""
-    if spec.recipe is None or all(one.values != "dataset" for one in spec.inputs.values()):
-        return None
-    from exporter.recipe.load import held_out_samples, load_recipe
-
-    recipe = load_recipe(spec.recipe)
-    return lambda names, count, seed: held_out_samples(recipe, names, count, seed)
 
 
 def _describe(eager: Array, truth: Truth, unstable: str) -> dict[str, Any]:

@@ -17,6 +17,16 @@ from exporter.tensors import Array
 Rows = Callable[[tuple[str, ...], int, int], Mapping[str, Array]]
 
 
+def real_rows(spec: Spec) -> Rows | None:
+    """The recipe's held-out data, if any input is filled with it."""
+    if spec.recipe is None or all(one.values != "dataset" for one in spec.inputs.values()):
+        return None
+    from exporter.recipe.load import held_out_samples, load_recipe
+
+    recipe = load_recipe(spec.recipe)
+    return lambda names, count, seed: held_out_samples(recipe, names, count, seed)
+
+
 def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
     """Fill the inputs of one case.
 
