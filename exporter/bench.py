@@ -133,10 +133,10 @@ def _runs(manifest: Manifest, engines: Sequence[str]) -> list[Run]:
     """Each engine with each variant that it runs. One that was named must run some; of the spec's, those that can."""
     found = []
     for name in engines or manifest.spec.get("engines") or Spec.model_fields["engines"].default:
-        formats = ENGINES[name].formats
-        able = [Run(one.format, one.precision, name) for one in manifest.variants.values() if one.format in formats]
+        engine, variants = ENGINES[name], manifest.variants.values()
+        able = [Run(one.format, one.precision, name) for one in variants if engine.runs(one.format, one.precision)]
         if engines and not able:
-            hint = f"it runs: {', '.join(formats)}"
+            hint = f"it runs: {', '.join(engine.formats)}"
             raise UsageError(f"engine '{name}' runs no variant of this bundle", where="--engines", hint=hint)
         found += able
     if not found:

@@ -23,7 +23,8 @@ from exporter.diagnostics import Diagnostic, Severity
 from exporter.engines._device import require_device
 from exporter.errors import EnvironmentLacks
 from exporter.files import write_bytes
-from exporter.lower._convert import convert_all
+from exporter.lower._convert import convert_all, refuse_precisions
+from exporter.parity.calibrate import calibration, refuse_noise
 from exporter.parity.golden import one_case
 from exporter.parity.judge import Subject, blame, judge
 from exporter.parity.plan import Run, plan_runs, plan_some, with_engines
@@ -85,8 +86,8 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
     checkpoint = find_checkpoint(spec)
     if forbids(findings := find(spec, setting)):
         return Product(findings)
-    with drafting(into) as draft:
-        conversion = convert_all(spec, checkpoint, draft, setting)
+    with drafting(into) as draft, calibration(spec, setting) as samples:
+        conversion = convert_all(spec, checkpoint, draft, setting, samples)
         content = contents(spec, conversion, draft, checkpoint)
         return Product(findings, seal(draft, into, content, runnable=False))
 
@@ -106,7 +107,8 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
     trained = train(spec, setting)
     checkpoint = trained.checkpoint if trained else find_checkpoint(spec)
     with drafting(root / spec.name / "release") as draft:
-        conversion = convert_all(spec, checkpoint, draft, setting)
+        with calibration(spec, setting) as samples:
+            conversion = convert_all(spec, checkpoint, draft, setting, samples)
         content = contents(spec, conversion, draft, checkpoint, trained)
         content.update(asdict(record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting)))
         subject = Subject(
@@ -125,8 +127,9 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
 
 def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
     """The device, and what will run: so that a mistake in the spec is found before any work."""
-    variants = [(name, one) for name in spec.formats for one in spec.precisions]
-    runs = plan_runs(spec.engines, variants, with_source=True)
+    refuse_precisions(spec)
+    refuse_noise(spec)
+    runs = plan_runs(spec.engines, spec.variants(), with_source=True)
     return require_device(spec.device, spec.engines, setting.limits), runs
 
 

@@ -88,11 +88,17 @@ class Session(Protocol):
 class Engine(ABC):
     """An engine names the formats it runs, says whether it can run here, and opens artifacts.
 
-    `paddle_kernels` says that it runs the same kernels as eager, so that its results must be equal bit for bit.
+    `precisions` are those that it computes in, of each format. `paddle_kernels` says that it runs the same kernels as
+    eager, so that its results must be equal bit for bit.
     """
 
     formats: ClassVar[tuple[str, ...]]
+    precisions: ClassVar[tuple[str, ...]] = ("fp32",)
     paddle_kernels: ClassVar[bool] = False
+
+    def runs(self, format: str, precision: str) -> bool:
+        """Whether it serves this kind of variant."""
+        return format in self.formats and precision in self.precisions
 
     def environment(self, format: str) -> Mapping[str, str]:
         """Variables to set before the child of one format starts."""

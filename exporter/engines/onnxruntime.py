@@ -29,6 +29,7 @@ class OnnxRuntime(Engine):
     """ONNX Runtime with its default optimisations; on a GPU without TF32."""
 
     formats = ("onnx",)
+    precisions = ("fp32", "fp16", "int8")
 
     def probe(self, device: str) -> Availability:
         if found := missing("onnxruntime", "pip install onnxruntime"):

@@ -31,6 +31,11 @@ class OpenVino(Engine):
     """
 
     formats = ("onnx", "pdmodel")
+    precisions = ("fp32", "fp16", "int8")
+
+    def runs(self, format: str, precision: str) -> bool:
+        """Of `.pdmodel` only float32: its front end reads no quantised one (2026.4)."""
+        return super().runs(format, precision) and (format == "onnx" or precision == "fp32")
 
     def probe(self, device: str) -> Availability:
         if found := missing("openvino", "pip install 'exporter[openvino]'"):

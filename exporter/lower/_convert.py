@@ -11,14 +11,17 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from exporter.errors import ChildCrashed, ChildFailed, ModelError
+from exporter.errors import ChildCrashed, ChildFailed, ModelError, UsageError
 from exporter.lower.base import Artifact, Format
+from exporter.lower.precision._refused import REFUSED
+from exporter.lower.precision.base import Precision
 from exporter.registry import Registry
-from exporter.spec.model import Spec
+from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
+PRECISIONS: Registry[Precision] = Registry("exporter.lower.precision", "precision")
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,12 @@ class Conversion:
         return [one.name for one in self.outputs]
 
 
-def convert_all(spec: Spec, checkpoint: Path | None, into: Path, setting: Setting) -> Conversion:
-    """Write `into/<variant>/` for each format.
+def convert_all(
+    spec: Spec, checkpoint: Path | None, into: Path, setting: Setting, samples: Mapping[str, Path] | None = None
+) -> Conversion:
+    """Write `into/<variant>/` for each format, then what is made of these in other precisions.
+
+    `samples` names a file of calibration samples for each precision that is calibrated.
 
     Raises:
         UsageError: the factory, the checkpoint or the inputs are wrong.
@@ -54,12 +61,38 @@ def convert_all(spec: Spec, checkpoint: Path | None, into: Path, setting: Settin
             held = list(known["parameters"].values())
             names = [one["name"] for one in known["outputs"]]
             request = {**request, "source": str(into / str(after)), "outputs": names, "held": held}
-        answers[name] = _lower(name, request, setting)
+        environment = {**SINGLE_THREAD, **FORMATS[name].environment}
+        answers[name] = _called("exporter.lower._child:export", name, request, environment, setting)
     traced = [answer for answer in answers.values() if answer["parameters"] is not None]
     _same_parameters(traced, spec.model)
     outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced[0]["outputs"])
     artifacts = tuple(artifact_from_json(answers[name]["artifact"]) for name in spec.formats)
-    return Conversion(artifacts, outputs, traced[0]["parameters"])
+    lower = tuple(
+        _lower_precision(one, precision, spec, into, setting, (samples or {}).get(precision))
+        for precision in spec.precisions
+        for one in artifacts
+        if (one.format, precision) in spec.variants() and precision != "fp32"
+    )
+    return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"])
+
+
+def effective_budget(precision: str, spec: Spec) -> Budget:
+    """What a variant is judged by: what the spec says, and the precision's own default where it says nothing."""
+    given = spec.precisions[precision].budget.model_dump(exclude_none=True)
+    return Budget.model_validate({**PRECISIONS[precision].budget.model_dump(exclude_none=True), **given})
+
+
+def refuse_precisions(spec: Spec) -> None:
+    """Make sure that every variant has a route, before any work.
+
+    Raises:
+        UsageError, EnvironmentLacks: one has none, for the reason given.
+    """
+    for format, name in spec.variants():
+        if name in REFUSED:
+            raise UsageError(f"'{name}' is refused: {REFUSED[name]}", where="precisions", hint=f"take '{name}' out")
+        if name != "fp32" and (error := PRECISIONS[name].refuse(format, name, spec.precisions[name])):
+            raise error
 
 
 def fixed_dims(spec: Spec) -> dict[str, int]:
@@ -88,6 +121,30 @@ def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
     )
 
 
+def _lower_precision(
+    plain: Artifact, precision: str, spec: Spec, into: Path, setting: Setting, samples: Path | None
+) -> Artifact:
+    variant = f"{plain.format}-{precision}"
+    setting.say(f"writing {variant}")
+    (into / variant).mkdir()
+    request = {
+        "precision": precision,
+        "format": plain.format,
+        "source": str(into / plain.variant),
+        "into": str(into / variant),
+        "settings": spec.precisions[precision].model_dump(mode="json"),
+        "budget": effective_budget(precision, spec).model_dump(mode="json"),
+        "samples": str(samples) if samples else None,
+        "rows": spec.precisions[precision].samples,
+        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
+        "outputs": list(plain.outputs),
+    }
+    environment = {**SINGLE_THREAD, **FORMATS[plain.format].environment}
+    environment |= PRECISIONS[precision].environment(plain.format)
+    answer = _called("exporter.lower.precision._child:lower", variant, request, environment, setting)
+    return artifact_from_json(answer["artifact"])
+
+
 def _in_order(formats: tuple[str, ...]) -> list[str]:
     """Those that others are made from come first."""
     return sorted(formats, key=lambda name: FORMATS[name].after is not None)
@@ -110,12 +167,10 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
     }
 
 
-def _lower(name: str, request: Json, setting: Setting) -> Json:
-    environment = {**SINGLE_THREAD, **FORMATS[name].environment}
+def _called(function: str, name: str, request: Json, environment: Mapping[str, str], setting: Setting) -> Json:
+    """What the child answers; its errors name the format."""
     try:
-        return call(
-            "exporter.lower._child:export", request, setting.limits, environment=environment, on_event=setting.on_event
-        )
+        return call(function, request, setting.limits, environment=environment, on_event=setting.on_event)
     except ChildFailed as error:
         raise type(error)(
             f"{name}: {error.what}{_last_words(error)}",

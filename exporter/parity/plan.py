@@ -51,17 +51,19 @@ def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     """
     runs = [Run("source", "fp32", name) for name in SOURCE_ENGINES] if with_source else []
     for name in engines:
-        able = [Run(*variant, name) for variant in variants if variant[0] in ENGINES[name].formats]
+        able = [Run(*variant, name) for variant in variants if ENGINES[name].runs(*variant)]
         if not able and name not in SOURCE_ENGINES:
             formats = ", ".join(ENGINES[name].formats)
-            raise UsageError(f"engine '{name}' runs none of the formats", where="engines", hint=f"it runs: {formats}")
+            kinds = f"{formats} in {', '.join(ENGINES[name].precisions)}"
+            raise UsageError(f"engine '{name}' runs none of the formats", where="engines", hint=f"it runs: {kinds}")
         runs.extend(able)
     proven = {(run.format, run.precision) for run in runs}
     for variant in variants:
         if variant not in proven:
-            able_names = [name for name, engine in ENGINES.all() if variant[0] in engine.formats]
+            able_names = [name for name, engine in ENGINES.all() if engine.runs(*variant)]
+            low = "" if variant[1] == "fp32" else f" in {variant[1]}"
             raise UsageError(
-                f"no engine runs the format '{variant[0]}', so nothing would prove it",
+                f"no engine runs the format '{variant[0]}'{low}, so nothing would prove it",
                 where="engines",
                 hint=f"add one of: {', '.join(able_names)}",
             )
@@ -77,7 +79,7 @@ def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     here = [("source", "fp32")] * with_source + list(variants)
     runs = []
     for name in dict.fromkeys(engines):
-        able = [Run(*variant, name) for variant in here if variant[0] in ENGINES[name].formats]
+        able = [Run(*variant, name) for variant in here if ENGINES[name].runs(*variant)]
         if not able:
             formats = ", ".join(ENGINES[name].formats)
             raise UsageError(f"engine '{name}' has nothing to run here", where="--engines", hint=f"it runs: {formats}")

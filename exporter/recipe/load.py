@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from exporter.errors import UsageError
 from exporter.recipe.base import Data, Recipe
@@ -94,9 +94,16 @@ def _check_part(arrays: Mapping[str, Any], names: Sequence[str], where: str) -> 
 
 
 def held_out_samples(recipe: Recipe, names: Sequence[str], count: int, seed: int) -> dict[str, Array]:
-    """Pick `count` real held-out samples: an array [count, …] for each of `names` (inputs or labels).
+    """Real samples that training never saw; as :func:`samples_of`."""
+    return samples_of(recipe, "held_out", names, count, seed)
 
-    The choice depends on `seed` and on the number of held-out samples alone. No sample comes twice while there is
+
+def samples_of(
+    recipe: Recipe, part: Literal["train", "held_out"], names: Sequence[str], count: int, seed: int
+) -> dict[str, Array]:
+    """Pick `count` real samples of one part: an array [count, …] for each of `names` (inputs or labels).
+
+    The choice depends on `seed` and on the number of samples of that part alone. No sample comes twice while there is
     another; where `count` exceeds them, each comes once before any comes again.
 
     Raises:
@@ -104,9 +111,10 @@ def held_out_samples(recipe: Recipe, names: Sequence[str], count: int, seed: int
     """
     import numpy as np
 
-    held_out = load_data(recipe, "the recipe").held_out
-    _check_part(held_out, names, "the recipe, data().held_out")
-    total = len(held_out[names[0]])
+    data = load_data(recipe, "the recipe")
+    arrays = data.train if part == "train" else data.held_out
+    _check_part(arrays, names, f"the recipe, data().{part}")
+    total = len(arrays[names[0]])
     order = np.random.default_rng(seed).permutation(total)
     rows = np.resize(order, count)  # repeats the whole order where it is too short
-    return {name: np.ascontiguousarray(held_out[name][rows]) for name in names}
+    return {name: np.ascontiguousarray(arrays[name][rows]) for name in names}

@@ -6,7 +6,15 @@ from datetime import date
 from typing import Annotated, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_serializer,
+    model_validator,
+)
 
 from exporter.spec.values import check_values, known_values
 from exporter.tensors import DTYPES, TensorSpec
@@ -70,6 +78,71 @@ class Waiver(_Frozen):
     until: date
 
 
+class Speedup(_Frozen):
+    """A promise of speed: in `engine` a variant takes at most 1/`ratio` of the time that fp32 takes in `over`.
+
+    `over` is the same engine unless it is named. Both run `batch` rows (the typical case where it is not said), in one
+    thread, in turns.
+    """
+
+    engine: Name
+    ratio: Annotated[float, Field(gt=0)]
+    batch: Annotated[int, Field(ge=1)] | None = None
+    over: Name | None = None
+
+
+class Budget(_Frozen):
+    """What a variant of low precision is judged by; what is not given is the precision's own default.
+
+    `min_snr_db` is the signal-to-noise ratio against float64, `min_top1` the share of rows whose highest score is where
+    eager has it, `max_metric_loss` how much of the recipe's metric may be lost on all held-out samples, `max_size` the
+    share of fp32's bytes.
+    """
+
+    min_snr_db: Annotated[float, Field(gt=0)] | None = None
+    min_top1: Annotated[float, Field(gt=0, le=1)] | None = None
+    max_metric_loss: Annotated[float, Field(ge=0)] | None = None
+    max_size: Annotated[float, Field(gt=0)] | None = None
+    min_speedup: Speedup | None = None
+
+
+class PrecisionSettings(_Frozen):
+    """How one precision is made. A precision refuses a key that means nothing to it, before any work.
+
+    `formats` are those that get the variant, all of the spec unless it says so. `keep` names layers that stay in
+    float32, as the report calls them; with `search` the worst follow until the signal-to-noise ratio of the budget
+    holds. `samples` rows are drawn for calibration from the recipe's training data or a `.npy` file, and from noise
+    only where `noise` says so.
+    """
+
+    formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = None
+    samples: Annotated[int, Field(ge=1)] = 128
+    noise: bool = False
+    method: Literal["minmax", "entropy", "percentile"] = "minmax"
+    activations: Literal["uint8", "int8"] = "uint8"
+    keep: tuple[str, ...] = ()
+    search: bool = False
+    budget: Budget = Budget()
+
+
+def _precisions(value: object) -> object:
+    """Names alone are settings left as they are."""
+    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+        if len(set(value)) != len(value):
+            raise ValueError(f"precisions names something twice: {', '.join(value)}")
+        return {name: PrecisionSettings() for name in value}
+    if isinstance(value, dict):
+        return {name: {} if settings is None else settings for name, settings in value.items()}
+    return value
+
+
+_ByName = dict[Identifier, PrecisionSettings | None] | tuple[Identifier, ...]
+Precisions = Annotated[
+    dict[Identifier, PrecisionSettings],
+    BeforeValidator(_precisions, json_schema_input_type=_ByName),
+]
+
+
 class Spec(_Frozen):
     """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
 
@@ -83,7 +156,7 @@ class Spec(_Frozen):
     outputs: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] = ("pir", "pdmodel", "onnx")
     engines: Annotated[tuple[Name, ...], Field(min_length=1)] = ("jit_load", "paddle_inference", "onnxruntime")
-    precisions: Annotated[tuple[Literal["fp32"], ...], Field(min_length=1)] = ("fp32",)
+    precisions: Precisions = {"fp32": PrecisionSettings()}
     opset: Annotated[int, Field(ge=7, le=21)] | None = None
     budget: Annotated[float, Field(gt=0, le=64)] = 4.0
     golden_mb: Annotated[float, Field(gt=0)] = 64.0
@@ -92,6 +165,25 @@ class Spec(_Frozen):
     targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = ()
     waivers: tuple[Waiver, ...] = ()
 
+    @field_serializer("precisions")
+    def _names_alone(self, precisions: dict[str, PrecisionSettings]) -> object:
+        """Plain fp32 is written as bundles have always had it."""
+        return (
+            ["fp32"] if list(precisions) == ["fp32"] else {k: v.model_dump(mode="json") for k, v in precisions.items()}
+        )
+
+    @model_validator(mode="after")
+    def _precisions_fit(self) -> Spec:
+        plain = self.precisions.get("fp32")
+        if plain is None:
+            raise ValueError("precisions lacks fp32, which the others are made from and measured against")
+        if plain != PrecisionSettings():
+            raise ValueError("precisions.fp32 takes no settings: its budget is the spec's")
+        for name, one in self.precisions.items():
+            if missing := sorted(set(one.formats or ()) - set(self.formats)):
+                raise ValueError(f"precisions.{name}.formats names {missing[0]}, which formats lacks")
+        return self
+
     @model_validator(mode="after")
     def _consistent(self) -> Spec:
         used = {dim for spec in self.inputs.values() for dim in spec.shape if isinstance(dim, str)}
@@ -99,7 +191,7 @@ class Spec(_Frozen):
             raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims")
         if idle := sorted(set(self.dims) - used):
             raise ValueError(f"dim '{idle[0]}' is described but no input uses it")
-        for field in ("outputs", "formats", "engines", "precisions"):
+        for field in ("outputs", "formats", "engines"):
             listed = getattr(self, field) or ()
             if len(set(listed)) != len(listed):
                 raise ValueError(f"{field} names something twice: {', '.join(listed)}")
@@ -116,6 +208,12 @@ class Spec(_Frozen):
             except ValueError as error:
                 raise ValueError(f"inputs.{name}.values: {error}") from error
         return self
+
+    def variants(self) -> tuple[tuple[str, str], ...]:
+        """Each (format, precision) that is asked for: fp32 first, which the others are made from."""
+        order = ["fp32", *(name for name in self.precisions if name != "fp32")]
+        wanted = {name: self.precisions[name].formats or self.formats for name in order}
+        return tuple((one, name) for name in order for one in self.formats if one in wanted[name])
 
     def input_specs(self) -> tuple[TensorSpec, ...]:
         """The inputs in the order of the spec."""

@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from exporter.errors import UsageError
-from exporter.spec.model import Dim, Input, Spec, Waiver
+from exporter.spec.model import Budget, Dim, Input, PrecisionSettings, Spec, Speedup, Waiver
 
 #: What PyYAML raises beside its own errors: for dates that do not exist, numbers too long, nesting too deep, and tags
 #: that do not fit their text (`!!timestamp x`, `!!bool x`, `!!int ''`).
@@ -110,6 +110,8 @@ def _mark(marks: Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
 
 def _likely(place: tuple[str | int, ...]) -> str:
     parents: dict[str, type[BaseModel]] = {"inputs": Input, "dims": Dim, "waivers": Waiver}
+    if place[0] == "precisions":
+        parents["precisions"] = {3: PrecisionSettings, 4: Budget}.get(len(place), Speedup)
     model: type[BaseModel] = Spec if len(place) == 1 else parents.get(str(place[0]), Spec)
     known = list(model.model_fields)
     close = difflib.get_close_matches(str(place[-1]), known, n=1)

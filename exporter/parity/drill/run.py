@@ -81,8 +81,7 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
         raise UsageError(f"the bundle has no format '{unknown[0]}'", where=str(bundle.folder), hint=hint)
     pairs = [(one.format, one.precision) for name, one in variants.items() if name in (wish.formats or variants)]
     named = wish.engines or tuple(manifest.spec["engines"])
-    formats = {one for one, _ in pairs}
-    able = wish.engines or tuple(one for one in named if formats & set(ENGINES[one].formats))
+    able = wish.engines or tuple(one for one in named if any(ENGINES[one].runs(*pair) for pair in pairs))
     return [one for one in plan_runs(able, pairs, with_source=False) if one.format != "source"]
 
 

@@ -42,7 +42,7 @@ def _other_engines(search: Search, run: Run, claim: Claim) -> dict[str, bool]:
     if found:
         return dict(sorted(found.items()))
     for name, engine in ENGINES.all():
-        if run.format in engine.formats and name != run.engine:
+        if engine.runs(run.format, run.precision) and name != run.engine:
             outcome = _ask(search, replace(run, engine=name), claim)
             if outcome in (Outcome.MATCH, Outcome.MISMATCH):
                 return {name: outcome is Outcome.MATCH}

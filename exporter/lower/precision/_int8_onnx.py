@@ -1,0 +1,210 @@
+"""int8 for ONNX: QDQ around every convolution and matrix product, by ONNX Runtime's static quantizer.
+
+The quantizer reports success on whatever it is given and leaves out what it does not understand; so every layer that it
+was meant to reach is looked at afterwards, and the caller compares the sizes.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from exporter.errors import ModelError
+from exporter.files import write_bytes
+from exporter.lower.precision._noise import snr_db
+from exporter.lower.precision._search import Candidate, choose
+from exporter.lower.precision.base import Order
+from exporter.tensors import Array, TensorMap
+from exporter.workers import doing
+
+#: Operators with weights: what int8 makes smaller and faster, and what is meant by a layer.
+LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+#: What may compute between them without leaving int8. Softmax, norms and the like are not here: 8 bits hurt them.
+BETWEEN = (
+    *("Add", "AveragePool", "Clip", "Concat", "Flatten", "GlobalAveragePool", "MaxPool", "Mul", "Relu", "Reshape"),
+    *("Squeeze", "Transpose", "Unsqueeze"),
+)
+_METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
+
+
+def quantise(order: Order) -> dict[str, Any]:
+    """Write `model.onnx` with int8 weights per channel and calibrated activations.
+
+    Raises:
+        UsageError: `keep` names a layer that is not there.
+        ModelError: the program has no layer with weights.
+    """
+    logging.getLogger().setLevel(logging.ERROR)  # the quantizer warns on the root logger, of what is done here already
+    maker = _Maker(order)
+    kept, tried = choose(order, maker.layers, maker)
+    candidate = maker(kept)
+    write_bytes(order.into / order.model, maker.bytes_of(kept))
+    return {
+        "writer": f"onnxruntime {version('onnxruntime')}",
+        "layers": len(maker.layers) - len(kept),
+        "kept": list(kept),
+        "calibration": {"method": order.settings.method, "rows": order.rows},
+        "activations": order.settings.activations,
+        "snr_db_calibration": round(candidate.snr_db, 2),
+        **tried.to_json(),
+    }
+
+
+class _Maker:
+    """Makes one variant after another from one calibration: calling it with the layers to keep measures one."""
+
+    def __init__(self, order: Order) -> None:
+        import onnx
+
+        self._order = order
+        model = onnx.load(order.source / order.model)
+        self._model = named(_canonical(model))
+        self.layers = {layer: node.name for layer, node in layers_of(self._model).items()}
+        if not self.layers:
+            raise ModelError(
+                "the program has no convolution and no matrix product with weights, so int8 would change nothing",
+                where=order.model,
+                hint="leave int8 out",
+            )
+        doing("calibrating")
+        self._ranges = _calibrate(self._model, order.calls, order.settings.method)
+        self._truth = run(self._model.SerializeToString(), order.calls)
+
+    def __call__(self, kept: tuple[str, ...]) -> Candidate:
+        content = self.bytes_of(kept)
+        got = run(content, self._order.calls)
+        pairs = [(true[name], out[name]) for true, out in zip(self._truth, got, strict=True) for name in true]
+        return Candidate(kept, len(content), snr_db(pairs))
+
+    def bytes_of(self, kept: tuple[str, ...]) -> bytes:
+        """The file with these layers left in float32."""
+        import copy
+
+        from onnxruntime.quantization import QuantType
+        from onnxruntime.quantization.qdq_quantizer import QDQQuantizer
+
+        kinds = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
+        signed = self._order.settings.activations == "int8"
+        quantizer = QDQQuantizer(
+            copy.deepcopy(self._model),
+            per_channel=True,
+            reduce_range=False,
+            weight_qType=QuantType.QInt8,
+            activation_qType=kinds[self._order.settings.activations],
+            tensors_range=self._ranges,
+            nodes_to_quantize=[],
+            nodes_to_exclude=[self.layers[one] for one in kept],
+            op_types_to_quantize=[*LAYERS, *BETWEEN],
+            extra_options={"ActivationSymmetric": signed, "MatMulConstBOnly": True},
+        )
+        quantizer.quantize_model()
+        content: bytes = _plain(_float_outputs(quantizer.model.model)).SerializeToString(deterministic=True)
+        return content
+
+
+def _canonical(model: Any) -> Any:
+    """Weights as initializers, batch norms folded: what the quantizer needs to reach a layer at all."""
+    import onnx
+    import onnxruntime
+
+    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.optimized_model_filepath = str(Path(folder) / "model.onnx")
+        onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        return onnx.load(options.optimized_model_filepath)
+
+
+def named(model: Any) -> Any:
+    """Give every node a name of its own, which the quantizer tells nodes by, and values their shapes."""
+    import onnx
+
+    model = onnx.shape_inference.infer_shapes(model)
+    taken: set[str] = set()
+    for index, node in enumerate(model.graph.node):
+        if not node.name or node.name in taken:
+            node.name = f"{node.op_type}.{index}"
+        taken.add(node.name)
+    return model
+
+
+def layers_of(model: Any) -> dict[str, Any]:
+    """The nodes with stored weights, by the weight's name without what Paddle appends (`conv2d_0.w_0`: `conv2d_0`)."""
+    stored = {one.name for one in model.graph.initializer}
+    found: dict[str, Any] = {}
+    for node in model.graph.node:
+        if node.op_type in LAYERS and len(node.input) > 1 and node.input[1] in stored:
+            name = node.input[1].removesuffix(".w_0")
+            found[name if name not in found else f"{name}@{node.name}"] = node
+    return found
+
+
+def run(content: bytes, inputs: Sequence[TensorMap]) -> list[dict[str, Array]]:
+    """Every output for each call, in one thread, with all optimisations, as it will be served."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(content, sess_options=options, providers=["CPUExecutionProvider"])
+    names = [one.name for one in session.get_outputs()]
+    return [dict(zip(names, session.run(names, dict(one)), strict=True)) for one in inputs]
+
+
+def _calibrate(model: Any, inputs: Sequence[TensorMap], method: str) -> Any:
+    """The range of every activation, as ONNX Runtime's calibrators find it."""
+    import onnx
+    from onnxruntime.quantization import CalibrationMethod
+    from onnxruntime.quantization.calibrate import CalibrationDataReader, create_calibrator
+
+    class Reader(CalibrationDataReader):  # type: ignore[misc]  # its base has no types
+        def __init__(self) -> None:
+            self._left = iter(inputs)
+
+        def get_next(self) -> TensorMap | None:
+            return next(self._left, None)
+
+    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        plain, augmented = Path(folder) / "model.onnx", Path(folder) / "augmented.onnx"
+        onnx.save(model, plain)
+        calibrator = create_calibrator(
+            plain,
+            [*LAYERS, *BETWEEN],
+            augmented_model_path=str(augmented),
+            calibrate_method=getattr(CalibrationMethod, _METHODS[method]),
+        )
+        calibrator.collect_data(Reader())
+        return calibrator.compute_data()
+
+
+def _float_outputs(model: Any) -> Any:
+    """Leave what the graph puts out unrounded: its last 8 bits would cost 0.6 dB and make nothing faster."""
+    nodes = {name: node for node in model.graph.node for name in node.output}
+    for output in [one.name for one in model.graph.output]:
+        back = nodes[output]
+        there = nodes.get(back.input[0]) if back.op_type == "DequantizeLinear" else None
+        if there is None or there.op_type != "QuantizeLinear":
+            continue
+        source = there.input[0]
+        model.graph.node.remove(back)
+        others = [node for node in model.graph.node if node is not there and there.output[0] in node.input]
+        if not others:
+            model.graph.node.remove(there)
+        for node in model.graph.node:
+            for names in (node.input, node.output):
+                for at, name in enumerate(names):
+                    names[at] = output if name == source else name
+    return model
+
+
+def _plain(model: Any) -> Any:
+    """Without what the quantizer leaves behind: opsets of other domains that no node uses, and its own name."""
+    used = {node.domain for node in model.graph.node}
+    for one in [one for one in model.opset_import if one.domain and one.domain not in used]:
+        model.opset_import.remove(one)
+    del model.metadata_props[:]
+    return model

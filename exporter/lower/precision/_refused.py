@@ -1,0 +1,16 @@
+"""Names that somebody may ask for and that no file here makes: the reason, measured, instead of 'unknown'."""
+
+from __future__ import annotations
+
+#: What was tried on Paddle 3.3.1, paddleslim 2.6.0, paddle2onnx 2.1.0 and ONNX Runtime 1.31.1, on a CPU.
+REFUSED = {
+    "int8_dynamic": "with convolutions ONNX Runtime computes it 6 to 10 times slower than fp32; "
+    "use int8, which is calibrated",
+    "int8_weight_only": "Paddle's kernels for weight-only int8 are not registered on the CPU (3.3.1); use int8",
+    "int4": "Paddle's kernels for weight-only int4 are not registered on the CPU (3.3.1), and no engine here has "
+    "others",
+    "qat": "paddle.quantization.QAT.convert() raises on every Paddle 3.x, and paddle2onnx 2.1.0 aborts on the fake "
+    "quantisers it leaves ('Only support e4m3 or e5m2 now.'); use int8 with calibration and `search: true`",
+    "fp8": "no engine here computes in it on a CPU, and paddle2onnx 2.1.0 aborts on other quantised programs",
+    "prune": "pruning changes the layer, not its numbers: prune the layer first, then export it as any other",
+}

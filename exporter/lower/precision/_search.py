@@ -1,0 +1,102 @@
+"""Which layers stay in float32: those that are named, and with `search` the worst until the budget holds."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from exporter.errors import UsageError
+from exporter.lower.precision.base import Order
+from exporter.workers import doing
+
+#: How many dB the search wants above the budget: calibration rows are not those that the gate judges by.
+HEADROOM = 1.0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One variant that was tried: the layers kept in float32, its bytes, its signal-to-noise ratio in dB."""
+
+    kept: tuple[str, ...]
+    size: int
+    snr_db: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in the manifest's details."""
+        return {"kept": list(self.kept), "bytes": self.size, "snr_db": round(self.snr_db, 2)}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a search learnt: each layer's signal-to-noise ratio when it alone is quantised, and the candidates."""
+
+    alone: Mapping[str, float] = field(default_factory=dict)
+    candidates: tuple[Candidate, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Nothing, where nothing was searched."""
+        if not self.candidates:
+            return {}
+        alone = {name: round(value, 2) for name, value in sorted(self.alone.items(), key=lambda one: one[1])}
+        return {"alone_snr_db": alone, "front": [one.to_json() for one in front(self.candidates)]}
+
+
+def choose(
+    order: Order, layers: Collection[str], make: Callable[[tuple[str, ...]], Candidate]
+) -> tuple[tuple[str, ...], Tried]:
+    """The layers to keep, and what was tried to find them.
+
+    Raises:
+        UsageError: `keep` names a layer that is not there.
+    """
+    kept = resolve(order.settings.keep, layers)
+    if not order.settings.search:
+        return kept, Tried()
+    wanted = (order.budget.min_snr_db or 0.0) + HEADROOM
+    first = make(kept)
+    if first.snr_db >= wanted:
+        return kept, Tried({}, (first,))
+    alone = {}
+    for number, layer in enumerate(layers, start=1):
+        doing(f"quantising {layer} alone ({number} of {len(layers)})")
+        alone[layer] = make(tuple(one for one in layers if one != layer)).snr_db
+    worst = sorted((one for one in layers if one not in kept), key=lambda one: alone[one])
+    candidates = [first]
+    low, high, step = 0, len(worst), 1  # `low` layers kept are too few; `high` are enough, or all there are
+    while high - low > 1:
+        count = min(low + step, high - 1)
+        doing(f"keeping {count} of {len(worst)} layers in float32")
+        candidates.append(make((*kept, *worst[:count])))
+        if candidates[-1].snr_db >= wanted:
+            high, step = count, max(1, (count - low) // 2)
+        else:
+            low, step = count, step * 2
+    return (*kept, *worst[:high]), Tried(alone, tuple(candidates))
+
+
+def front(candidates: Collection[Candidate]) -> list[Candidate]:
+    """Those that no other beats in both size and error, the smallest first."""
+    return sorted(
+        (
+            one
+            for one in candidates
+            if not any(other.size <= one.size and other.snr_db >= one.snr_db and other != one for other in candidates)
+        ),
+        key=lambda one: one.size,
+    )
+
+
+def resolve(keep: tuple[str, ...], layers: Collection[str]) -> tuple[str, ...]:
+    """The names in `keep`, each of which must be a layer.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for name in keep:
+        if name not in layers:
+            close = difflib.get_close_matches(name, layers, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"the layers are: {', '.join(layers)}"
+            raise UsageError(f"no layer '{name}' with weights is in the program", where="keep", hint=hint)
+    return keep
