@@ -75,6 +75,14 @@ def test_the_nearest_impostor_is_named() -> None:
     assert name == "another case's output" and distance > 1e5
 
 
+def test_equal_rows_that_float64_rounded_apart_are_no_impostor_of_themselves() -> None:
+    rows = np.array([[1.0, 2.0, 4.0], [1.0, 2.0, np.nextafter(4.0, 5.0)]])
+    assert "the rows reversed" in [name for name, _ in impostors(rows, None, batched=True)]
+    assert nearest(rows, None, True, (1e-7, 1e-7))[0] == "the mean"
+    unlike = np.array([[1.0, 2.0, 4.0], [1.0, 2.0, 4.000001]])
+    assert nearest(unlike, None, True, (1e-7, 1e-7)) == ("the rows reversed", pytest.approx(1.05, abs=0.05))
+
+
 @pytest.mark.parametrize("name", sorted(METRICS))
 class TestEveryMetric:
     @given(SINGLES)
