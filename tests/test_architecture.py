@@ -15,10 +15,12 @@ from tests.command import COMMAND, ROOT, environment
 
 PACKAGE = ROOT / "exporter"
 #: The order of the data. A room imports what stands above it, and nothing below. `check` never imports Paddle, the
-#: rooms behind it do in children; `parity.drill` plants faults in whole bundles, so it stands behind `bundle`.
+#: rooms behind it do in children; `parity.drill` plants faults in whole bundles, so it stands behind `bundle`. What a
+#: pruned layer is (`prune`) is known wherever a layer is built; choosing one (`prune.search`) needs traces and proofs.
 ORDER = (
     *("errors", "diagnostics", "files", "tensors", "registry", "references", "workers", "machine", "git", "readers"),
-    *("spec", "recipe", "train", "check", "trace", "lower", "engines", "parity", "bundle", "parity.drill", "handoff"),
+    *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "prune.search", "bundle"),
+    *("parity.drill", "handoff"),
     *("report", "bench", "skeleton", "gate", "doctor", "pipeline", "cli"),
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")

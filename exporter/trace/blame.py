@@ -49,9 +49,14 @@ def user_line(error: BaseException) -> str:
     frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
     quoted = [(path, int(line)) for path, line in _FRAME.findall(str(error))]
     for path, line in [*reversed(quoted), *reversed(frames)]:
-        if not path.startswith((*_ELSEWHERE, "<")) and _REWRITTEN not in path and Path(path).is_file():
+        if is_users(path):
             return f"{path}:{line}"
     return ""
+
+
+def is_users(path: str) -> bool:
+    """Whether a file in a traceback is the user's: not of Python, an installed package or this one, nor rewritten."""
+    return not path.startswith((*_ELSEWHERE, "<")) and _REWRITTEN not in path and Path(path).is_file()
 
 
 def _what(error: BaseException, text: str) -> str:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exporter.errors import BundleError, ModelError, UsageError
+from exporter.prune.plan import KEY, read_plan
+from exporter.prune.shrink import shrink
 from exporter.references import load_object
-from exporter.tensors import Array, digest, load
+from exporter.tensors import Array, digest, load_with_metadata
 
 if TYPE_CHECKING:
     import paddle
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer:
     """Call the factory `module:name`, load the checkpoint, and switch to evaluation.
 
+    A checkpoint that was pruned carries the plan by which the layer is cut down before its weights are loaded.
     The random generators are seeded first, so that a factory without a checkpoint gives the same weights in each child.
 
     Raises:
@@ -47,9 +50,11 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
         )
     if checkpoint is not None:
         try:
-            tensors = load(Path(checkpoint))
+            tensors, about = load_with_metadata(Path(checkpoint))
         except BundleError as error:  # no bundle here: the file is the user's
             raise UsageError(error.what, where=error.where, hint=error.hint) from error
+        if KEY in about:
+            shrink(layer, read_plan(about[KEY], checkpoint), checkpoint)
         _assign(layer, tensors, checkpoint)
     for name, value in parameters(layer).items():
         if value.dtype.kind == "f" and not np.isfinite(value).all():

@@ -1,0 +1,1 @@
+"""From a traced program to a plan: which channels hang together, which matter least, and proof of the cut."""

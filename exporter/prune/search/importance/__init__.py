@@ -1,0 +1,1 @@
+"""How much a filter matters: one measure a file, found by its place."""
