@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -127,13 +127,14 @@ def _lower_precision(
     variant = f"{plain.format}-{precision}"
     setting.say(f"writing {variant}")
     (into / variant).mkdir()
+    budget = effective_budget(precision, spec).model_dump(mode="json")
     request = {
         "precision": precision,
         "format": plain.format,
         "source": str(into / plain.variant),
         "into": str(into / variant),
         "settings": spec.precisions[precision].model_dump(mode="json"),
-        "budget": effective_budget(precision, spec).model_dump(mode="json"),
+        "budget": budget,
         "samples": str(samples) if samples else None,
         "rows": spec.precisions[precision].samples,
         "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
@@ -142,7 +143,8 @@ def _lower_precision(
     environment = {**SINGLE_THREAD, **FORMATS[plain.format].environment}
     environment |= PRECISIONS[precision].environment(plain.format)
     answer = _called("exporter.lower.precision._child:lower", variant, request, environment, setting)
-    return artifact_from_json(answer["artifact"])
+    found = artifact_from_json(answer["artifact"])
+    return replace(found, details={**found.details, "budget": budget})
 
 
 def _in_order(formats: tuple[str, ...]) -> list[str]:

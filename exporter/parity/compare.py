@@ -25,16 +25,23 @@ def compare_case(
     case: GoldenCase, got: TensorMap, budget: float, others: Mapping[str, list[GoldenOutput]]
 ) -> dict[str, Evidence]:
     """Judge all outputs of one case; `others` holds, for each output, its goldens in all cases."""
+    judged = unnamed(case, got)
+    for name, expected in case.outputs.items():
+        if name not in judged:
+            judged[name] = compare(expected, got[name], budget, others[name], case.outputs)
+    return judged
+
+
+def unnamed(case: GoldenCase, got: TensorMap) -> dict[str, Evidence]:
+    """What is wrong with the names of what came, by the output that it is said of."""
     extra = sorted(set(got) - set(case.outputs))
     judged = {}
-    for name, expected in case.outputs.items():
+    for name in case.outputs:
         if name not in got:
             came = ", ".join(sorted(got)) or "nothing"
             judged[name] = Evidence(Outcome.MISSING, f"no output of this name came; what came: {came}")
         elif extra:
             judged[name] = Evidence(Outcome.MISMATCH, f"outputs came that nobody promised: {', '.join(extra)}")
-        else:
-            judged[name] = compare(expected, got[name], budget, others[name], case.outputs)
     return judged
 
 
@@ -46,6 +53,21 @@ def compare(
     beside: Mapping[str, GoldenOutput],
 ) -> Evidence:
     """Judge one output of one case against its golden; `beside` holds the goldens of the case's other outputs."""
+    if unfit := incomparable(expected, got):
+        return unfit
+    candidate = got if expected.index is None else got.ravel()[expected.index]
+    bits = candidate.tobytes() == np.ascontiguousarray(expected.eager).tobytes()
+    metrics = {name: metric(expected.eager, candidate) for name, metric in METRICS.all()}
+    if expected.exact:
+        outcome, reason = _judge_exact(expected, unexplained(expected, candidate, beside, budget), all_cases)
+    else:
+        metrics["error_ratio"] = worst = _error_ratio(expected, candidate, got)
+        outcome, reason = _judge_float(expected, worst, budget, all_cases)
+    return Evidence(outcome, reason, elements=got.size, bit_equal=bits, metrics=metrics)
+
+
+def incomparable(expected: GoldenOutput, got: Array) -> Evidence | None:
+    """What is wrong before values count: dtype, shape, no elements, a shut gate, NaN or infinity; None: nothing."""
     if got.dtype.name != expected.dtype:
         return Evidence(Outcome.MISMATCH, f"dtype is {got.dtype.name}, eager's is {expected.dtype}")
     if got.shape != expected.shape:
@@ -57,14 +79,7 @@ def compare(
     candidate = got if expected.index is None else got.ravel()[expected.index]
     if not np.isfinite(candidate).all() or not np.isfinite(norms(got)[1] if not expected.exact else 0.0):
         return Evidence(Outcome.MISMATCH, "holds NaN or infinity where eager is finite", elements=got.size)
-    bits = candidate.tobytes() == np.ascontiguousarray(expected.eager).tobytes()
-    metrics = {name: metric(expected.eager, candidate) for name, metric in METRICS.all()}
-    if expected.exact:
-        outcome, reason = _judge_exact(expected, unexplained(expected, candidate, beside, budget), all_cases)
-    else:
-        metrics["error_ratio"] = worst = _error_ratio(expected, candidate, got)
-        outcome, reason = _judge_float(expected, worst, budget, all_cases)
-    return Evidence(outcome, reason, elements=got.size, bit_equal=bits, metrics=metrics)
+    return None
 
 
 def _judge_exact(expected: GoldenOutput, wrong: int, all_cases: list[GoldenOutput]) -> tuple[Outcome, str]:

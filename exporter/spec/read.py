@@ -111,7 +111,8 @@ def _mark(marks: Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
 def _likely(place: tuple[str | int, ...]) -> str:
     parents: dict[str, type[BaseModel]] = {"inputs": Input, "dims": Dim, "waivers": Waiver}
     if place[0] == "precisions":
-        parents["precisions"] = {3: PrecisionSettings, 4: Budget}.get(len(place), Speedup)
+        deeper: tuple[type[BaseModel], ...] = (Spec, Spec, Spec, PrecisionSettings, Budget, Speedup)
+        parents["precisions"] = deeper[min(len(place), 5)]
     model: type[BaseModel] = Spec if len(place) == 1 else parents.get(str(place[0]), Spec)
     known = list(model.model_fields)
     close = difflib.get_close_matches(str(place[-1]), known, n=1)

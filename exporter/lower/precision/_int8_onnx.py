@@ -41,15 +41,14 @@ def quantise(order: Order) -> dict[str, Any]:
     logging.getLogger().setLevel(logging.ERROR)  # the quantizer warns on the root logger, of what is done here already
     maker = _Maker(order)
     kept, tried = choose(order, maker.layers, maker)
-    candidate = maker(kept)
-    write_bytes(order.into / order.model, maker.bytes_of(kept))
+    content = maker.bytes_of(kept)
+    write_bytes(order.into / order.model, content)
     return {
         "writer": f"onnxruntime {version('onnxruntime')}",
-        "layers": len(maker.layers) - len(kept),
+        "layers": maker.describe(content),
         "kept": list(kept),
         "calibration": {"method": order.settings.method, "rows": order.rows},
         "activations": order.settings.activations,
-        "snr_db_calibration": round(candidate.snr_db, 2),
         **tried.to_json(),
     }
 
@@ -63,7 +62,9 @@ class _Maker:
         self._order = order
         model = onnx.load(order.source / order.model)
         self._model = named(_canonical(model))
-        self.layers = {layer: node.name for layer, node in layers_of(self._model).items()}
+        found = layers_of(self._model)
+        self.layers = {layer: node.name for layer, node in found.items()}
+        self._weights = {layer: node.input[1] for layer, node in found.items()}
         if not self.layers:
             raise ModelError(
                 "the program has no convolution and no matrix product with weights, so int8 would change nothing",
@@ -104,6 +105,34 @@ class _Maker:
         quantizer.quantize_model()
         content: bytes = _plain(_float_outputs(quantizer.model.model)).SerializeToString(deterministic=True)
         return content
+
+    def describe(self, content: bytes) -> dict[str, Any]:
+        """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
+        import onnx
+        from onnx.numpy_helper import to_array
+
+        model = onnx.load_from_string(content)
+        makers = {name: node for node in model.graph.node for name in node.output}
+        stored = {one.name: one for one in model.graph.initializer}
+        nodes = {node.name: node for node in model.graph.node}
+        found: dict[str, Any] = {}
+        for layer, name in self.layers.items():
+            rounded, weight = (makers.get(one) for one in nodes[name].input[:2])
+            if rounded is None or weight is None or {rounded.op_type, weight.op_type} != {"DequantizeLinear"}:
+                continue
+            there = makers[rounded.input[0]]
+            zero = to_array(stored[there.input[2]])
+            found[layer] = {
+                "input": there.input[0],
+                "scale": float(to_array(stored[there.input[1]])),
+                "zero_point": int(zero),
+                "range": [0, 255] if zero.dtype.name == "uint8" else [-128, 127],
+                "weight": self._weights[layer],
+                "codes": weight.input[0],
+                "scales": weight.input[1],
+                "axis": next((one.i for one in weight.attribute if one.name == "axis"), 0),
+            }
+        return found
 
 
 def _canonical(model: Any) -> Any:

@@ -1,0 +1,111 @@
+"""What low precision did to each layer, read from the files: the proof of its weights, and the noise that it adds.
+
+The writer says in the manifest how each layer's input and weight were rounded. The weights are proven by content: every
+code, multiplied out, lies within half a step of the fp32 variant's weight. The noise is measured by rounding what fp32
+computes just so: no error of an earlier layer is in it, so that the layer which suffers most can be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
+from exporter.lower._stored import stored_weights
+from exporter.lower.base import Artifact
+from exporter.lower.precision._noise import decibel, energies
+from exporter.parity.localise.program import program_values
+from exporter.parity.plan import Run
+from exporter.parity.run import Bench
+from exporter.parity.verdict import Evidence, Outcome
+from exporter.tensors import Array, TensorMap
+from exporter.workers import Setting
+
+#: Half a step, and what float32 adds to it when the quotient is rounded.
+HALF_STEP = 0.5 * (1 + 1e-4)
+
+
+def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
+    """At release: each quantised weight is the fp32 variant's, rounded to the nearest code."""
+    stored, exact = _arrays(artifact, folder), _arrays(plain, folder)
+    layers: Mapping[str, Any] = artifact.details.get("layers", {})
+    proven = 0
+    for name, layer in layers.items():
+        if layer["weight"] not in exact:  # folded on the way, so that fp32's file does not hold it as it was rounded
+            continue
+        weight, codes, scales = exact[layer["weight"]], stored[layer["codes"]], stored[layer["scales"]]
+        steps = np.abs(_multiplied(codes, scales, layer) - weight) / _along(scales, weight, layer)
+        if codes.dtype.itemsize != 1 or not float(steps.max()) <= HALF_STEP:
+            reason = f"the weight of {name} is not fp32's rounded: it is off by {float(steps.max()):.2f} steps"
+            return Evidence(Outcome.MISMATCH, reason)
+        proven += codes.size
+    if not proven:
+        return Evidence(Outcome.VACUOUS, "no stored tensor is a weight of fp32's, so this proves nothing")
+    total = sum(one.size for one in stored.values())
+    said = f"{proven:,} of {total:,} stored numbers are fp32's weights, rounded; the others are judged by the noise"
+    return Evidence(Outcome.MATCH, said, elements=proven, provider="by content")
+
+
+def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str) -> dict[str, float]:
+    """For each quantised layer the signal-to-noise ratio, in dB, of its rounded input and weight; the worst first.
+
+    The input is what `engine` computes in the first case from the fp32 variant. A layer whose input it does not show is
+    left out; empty where nothing can be shown.
+    """
+    layers: Mapping[str, Any] = artifact.details.get("layers", {})
+    plain = bench.artifacts.get(artifact.format)
+    if not layers or plain is None:
+        return {}
+    case = bench.cases[0]
+    try:
+        values: dict[str, Array] = dict(program_values(bench, Run(artifact.format, "fp32", engine), case.name, setting))
+        stored, exact = _arrays(artifact, bench.folder), _arrays(plain, bench.folder)
+    except (ModelError, UsageError, EnvironmentLacks, BundleError):
+        return {}  # localisation says of the fp32 variant what is wrong with it
+    values |= _inputs(bench, case.recorded)
+    found = {}
+    for name, layer in layers.items():
+        if layer["input"] in values and layer["weight"] in exact:
+            ratios = [
+                energies(values[layer["input"]], _rounded(values[layer["input"]], layer)),
+                energies(exact[layer["weight"]], _multiplied(stored[layer["codes"]], stored[layer["scales"]], layer)),
+            ]
+            found[name] = decibel(1.0, sum(noise / signal if signal else 0.0 for signal, noise in ratios))
+    return dict(sorted(found.items(), key=lambda one: (one[1], one[0])))
+
+
+def _inputs(bench: Bench, case: str) -> TensorMap:
+    from safetensors import safe_open
+
+    with safe_open(str(bench.golden), framework="numpy") as reader:
+        return {name: reader.get_tensor(f"{case}/input/{name}") for name in bench.inputs}
+
+
+def _arrays(artifact: Artifact, folder: Path) -> dict[str, Array]:
+    weights, content = stored_weights(artifact.files, folder)
+    return {name: one.array(content) for name, one in weights.items()}
+
+
+def _rounded(value: Array, layer: Mapping[str, Any]) -> Array:
+    """As the quantizer rounds an activation: to a code, and back."""
+    scale, zero = float(layer["scale"]), int(layer["zero_point"])
+    codes = np.clip(np.rint(value / scale) + zero, *layer["range"])
+    rounded: Array = (codes - zero) * scale
+    return rounded
+
+
+def _multiplied(codes: Array, scales: Array, layer: Mapping[str, Any]) -> Array:
+    multiplied: Array = codes.astype("float64") * _along(scales, codes, layer)
+    return multiplied
+
+
+def _along(scales: Array, like: Array, layer: Mapping[str, Any]) -> Array:
+    """The scales of each channel, shaped so that they multiply `like`."""
+    if scales.size == 1:
+        return scales.reshape(()).astype("float64")
+    shape = [1] * like.ndim
+    shape[int(layer["axis"])] = -1
+    return scales.astype("float64").reshape(shape)
