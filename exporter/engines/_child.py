@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from exporter.engines._session import started
-from exporter.engines.base import Engine, EngineRefused, Runnable
+from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
 from exporter.errors import EnvironmentLacks
 from exporter.registry import Registry
 from exporter.tensors import Array, save
@@ -25,10 +26,11 @@ def probe(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Run every case and write `<case number>.safetensors` for each.
+    """Run every case, `[name, name in the goldens, threads]`, and write `<case number>.safetensors` for each.
 
-    The answer holds the provider, the settings asked for and in effect, and what went wrong: a case
-    that the engine refuses is recorded, and the rest go on; a load that it refuses ends it.
+    The artifact is loaded anew for each number of threads. The answer holds the version, by number of threads what
+    computed and the settings asked for and in effect, and what went wrong: a case that the engine refuses is recorded,
+    and the rest go on; a load that it refuses ends it.
     """
     name, device = request["engine"], request["device"]
     engine = _ENGINES[name]
@@ -43,32 +45,40 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         inputs=tuple(request["inputs"]),
         outputs=tuple(request["outputs"]),
         source=request["source"],
-        threads=request.get("threads", 1),
     )
-    into = Path(request["into"])
-    refused: dict[str, str] = {}
-    doing(f"{name}: loading {artifact.format}", stage="load")
-    try:
-        with started(engine, artifact, device) as session:
-            for index, (case, recorded) in enumerate(request["cases"]):
-                doing(f"{name}: running case {case}", stage="run", case=case)
-                try:
-                    outputs = session.run(_inputs(request["golden"], recorded, artifact.inputs))
-                except EngineRefused as error:
-                    refused[case] = str(error)
-                    continue
-                save(into / f"{index}.safetensors", outputs)
-            settings = {"asked": dict(session.settings.asked), "effective": dict(session.settings.effective)}
-            load, provider = "", session.provider
-    except EngineRefused as error:
-        settings, load, provider = {"asked": {}, "effective": {}}, str(error), ""
-    return {
-        "provider": provider,
-        "settings": settings,
-        "version": found.version,
-        "refused": refused,
-        "load": load,
-    }
+    answer: dict[str, Any] = {"version": found.version, "sessions": {}, "refused": {}, "load": ""}
+    for threads in dict.fromkeys(case[2] for case in request["cases"]):
+        doing(f"{name}: loading {artifact.format}", stage="load")
+        try:
+            with started(engine, replace(artifact, threads=threads), device) as session:
+                answer["sessions"][str(threads)] = _session(found.version, session.provider, session.settings)
+                _run_cases(session, artifact, threads, request, answer["refused"])
+        except EngineRefused as error:
+            answer["load"] = str(error)
+            if isinstance(error, SettingsUnmet):
+                answer["sessions"][str(threads)] = _session(found.version, "", error.settings)
+            break
+    return answer
+
+
+def _run_cases(
+    session: Session, artifact: Runnable, threads: int, request: dict[str, Any], refused: dict[str, str]
+) -> None:
+    for index, (case, recorded, in_threads) in enumerate(request["cases"]):
+        if in_threads != threads:
+            continue
+        doing(f"{request['engine']}: running case {case}", stage="run", case=case)
+        try:
+            outputs = session.run(_inputs(request["golden"], recorded, artifact.inputs))
+        except EngineRefused as error:
+            refused[case] = str(error)
+            continue
+        save(Path(request["into"]) / f"{index}.safetensors", outputs)
+
+
+def _session(version: str, provider: str, settings: Settings) -> dict[str, Any]:
+    effective = {"version": version, **settings.effective}
+    return {"provider": provider, "asked": dict(settings.asked), "effective": effective}
 
 
 def _inputs(golden: str, case: str, names: tuple[str, ...]) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings
+from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
 from exporter.errors import BundleError, UsageError
 from exporter.readers import pdiparams, read
 from exporter.readers.base import map_file
@@ -22,12 +22,13 @@ def started(engine: Engine, artifact: Runnable, device: str) -> Iterator[Session
     """Open an artifact and check all that passes.
 
     Raises:
-        EngineRefused: a file is missing or damaged, the engine does not load it, or a setting is not in effect.
+        EngineRefused: a file is missing or damaged, or the engine does not load it.
+        SettingsUnmet: a setting is not in effect.
     """
     takes = _inputs(artifact)
     with engine.open(artifact, device) as session:
-        if unmet := session.settings.unmet():
-            raise EngineRefused("; ".join(unmet))
+        if session.settings.unmet():
+            raise SettingsUnmet(session.settings)
         yield _Checked(session, takes)
 
 

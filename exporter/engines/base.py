@@ -122,6 +122,14 @@ class EngineRefused(Exception):
     """The engine said no to this artifact or these inputs; the message is the engine's own."""
 
 
+class SettingsUnmet(EngineRefused):
+    """The engine loaded the artifact, and not as it was asked to: what it computes so is no evidence."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__("; ".join(settings.unmet()))
+        self.settings = settings
+
+
 def missing(package: str, cure: str) -> Availability | None:
     """Why a package cannot be imported, or None where it can: a broken install may raise nearly anything."""
     try:

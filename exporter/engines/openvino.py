@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings, missing
 from exporter.tensors import Array, TensorMap
@@ -23,6 +23,14 @@ class _Session:
             return {name: found[port] for name, port in self._outputs.items()}
 
 
+#: What we call a setting, and how OpenVINO calls it.
+_PROPERTIES = {
+    "precision": "INFERENCE_PRECISION_HINT",
+    "threads": "INFERENCE_NUM_THREADS",
+    "streams": "NUM_STREAMS",
+}
+
+
 class OpenVino(Engine):
     """OpenVINO in float32.
 
@@ -32,6 +40,8 @@ class OpenVino(Engine):
 
     formats = ("onnx", "pdmodel")
     precisions = ("fp32", "fp16", "int8")
+    #: What is asked for beyond the threads.
+    hints: ClassVar[Mapping[str, str]] = {"precision": "f32"}
 
     def runs(self, format: str, precision: str) -> bool:
         """Of `.pdmodel` only float32: its front end reads no quantised one (2026.4)."""
@@ -52,12 +62,8 @@ class OpenVino(Engine):
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         import openvino
 
-        asked: dict[str, str | int | bool] = {"precision": "f32", "threads": artifact.threads, "streams": 1}
-        wanted = {
-            "INFERENCE_PRECISION_HINT": asked["precision"],
-            "INFERENCE_NUM_THREADS": asked["threads"],
-            "NUM_STREAMS": asked["streams"],
-        }
+        asked: dict[str, str | int | bool] = {"threads": artifact.threads, "streams": 1, **self.hints}
+        wanted = {_PROPERTIES[name]: value for name, value in asked.items()}
         with _border():
             core = openvino.Core()
             compiled = core.compile_model(core.read_model(artifact.path), device.upper(), wanted)

@@ -8,7 +8,7 @@ manifest. Of outputs too large to keep, a seeded sample of elements is kept, wit
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,11 @@ from typing import Any
 from exporter.errors import BundleError, UsageError
 from exporter.tensors import Array, TensorMap
 
-#: What the name of a case ends in when it is run once more.
+#: What the name of a case ends in when it is run once more, and when it is run in more threads than the others.
 AGAIN = ":again"
+IN_THREADS = ":threads="
+#: The other number of threads: two share the work wherever there is some, on any machine.
+THREADS = 2
 
 
 @dataclass(frozen=True)
@@ -52,17 +55,37 @@ class GoldenOutput:
 class GoldenCase:
     """One case: its name, the size of each named dim, and what each output should be.
 
-    `recorded` is its name in the goldens, which serve more than one case: the first is run again after all others.
+    `recorded` is its name in the goldens, which serve more than one case: see :func:`to_run`. An engine computes it in
+    so many `threads`.
     """
 
     name: str
     dims: Mapping[str, int]
     outputs: Mapping[str, GoldenOutput]
     recorded: str
+    threads: int = 1
 
     def again(self) -> GoldenCase:
         """The same case, to be run once more: what an artifact keeps from call to call shows then."""
         return replace(self, name=f"{self.name}{AGAIN}")
+
+    def in_threads(self, threads: int) -> GoldenCase:
+        """The same case, to be run in so many threads: work that is shared out wrongly shows then."""
+        return replace(self, name=f"{self.name}{IN_THREADS}{threads}", threads=threads)
+
+
+def to_run(recorded: Sequence[GoldenCase]) -> tuple[GoldenCase, ...]:
+    """What every engine runs: each recorded case, the first once more, and the largest in another number of threads.
+
+    The largest, since engines share out only what is worth it.
+    """
+    largest = max(recorded, key=lambda case: math.prod(case.dims.values()))
+    return (*recorded, recorded[0].again(), largest.in_threads(THREADS))
+
+
+def one_thread(case: str) -> bool:
+    """Whether a case of this name runs in one thread, as the golden was recorded, so that bits can be equal."""
+    return IN_THREADS not in case
 
 
 def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, ...]:
@@ -84,12 +107,12 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
 
 
 def one_case(described: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Only the case of this name, or the one that is run again under it.
+    """Only the case of this name, or the one that is run again, or in more threads, under it.
 
     Raises:
         UsageError: it was not recorded; the hint lists those that were.
     """
-    found = [one for one in described if one["name"] == name.removesuffix(AGAIN)]
+    found = [one for one in described if one["name"] == name.removesuffix(AGAIN).partition(IN_THREADS)[0]]
     if not found:
         known = ", ".join(one["name"] for one in described)
         raise UsageError(f"no case '{name}' was recorded", where="--case", hint=f"the cases are: {known}")

@@ -11,13 +11,14 @@ from typing import Any
 from exporter.lower._convert import artifact_from_json, fixed_dims
 from exporter.lower.base import Artifact
 from exporter.parity import declared, parameters
-from exporter.parity.golden import read_goldens
+from exporter.parity.golden import read_goldens, to_run
 from exporter.parity.localise.find import localise
 from exporter.parity.localise.search import Search
 from exporter.parity.plan import ENGINES, Run, claims
 from exporter.parity.report import Report, unlike_bits
 from exporter.parity.repro import Keep
 from exporter.parity.run import Bench, gather
+from exporter.parity.settings import differences
 from exporter.parity.verdict import Evidence, Verdict
 from exporter.parity.waivers import waived
 from exporter.spec.model import Spec
@@ -60,7 +61,13 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         version=content["version"],
         verdict=waived(verdict, spec.waivers, datetime.now(timezone.utc).date()),
         budget=spec.budget,
-        notes=(*notes, *content["notes"], *_left_out(content), *unlike_bits(verdict, paddle_kernels)),
+        notes=(
+            *notes,
+            *content["notes"],
+            *_left_out(content),
+            *unlike_bits(verdict, paddle_kernels),
+            *differences(verdict, artifacts),
+        ),
         waivers=tuple(one.model_dump(mode="json") for one in spec.waivers),
         digest=content.get("digest", ""),
         methods=tuple(sorted(methods)),
@@ -92,7 +99,7 @@ def bench_of(subject: Subject) -> Bench:
     return Bench(
         folder=subject.folder,
         golden=subject.golden,
-        cases=(*recorded, recorded[0].again()),
+        cases=to_run(recorded),
         artifacts={name: artifact_from_json(one) for name, one in content["variants"].items()},
         outputs=tuple(outputs),
         inputs=tuple(spec.inputs),

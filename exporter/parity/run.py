@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from exporter.engines.base import Settings
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
 from exporter.lower.base import Artifact
 from exporter.parity.compare import compare_case
@@ -52,7 +53,7 @@ def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
 
     with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         into = Path(folder)
-        answer: dict[str, Any] = {"provider": "", "refused": {}, "load": ""}
+        answer: dict[str, Any] = {"sessions": {}, "refused": {}, "load": ""}
         fate: Evidence | None = None
         try:
             answer = call(
@@ -75,8 +76,15 @@ def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
             found = _judge(bench, case, into / f"{index}.safetensors", answer["refused"].get(case.name, ""), fate)
             for output, one in found.items():
                 claim = Claim(run.format, run.precision, run.engine, case.name, output)
-                judged[claim] = replace(one, provider=answer["provider"], device=bench.device)
+                judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
         return judged
+
+
+def _session(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What computed, and under which settings; nothing, where the engine did not come so far."""
+    if found is None:
+        return {}
+    return {"provider": found["provider"], "under": Settings(found["asked"], found["effective"])}
 
 
 def _judge(bench: Bench, case: GoldenCase, path: Path, refused: str, fate: Evidence | None) -> dict[str, Evidence]:
@@ -102,7 +110,7 @@ def _request(bench: Bench, run: Run, into: Path) -> dict[str, Any]:
         "engine": run.engine,
         "device": bench.device,
         "golden": str(bench.golden),
-        "cases": [[case.name, case.recorded] for case in bench.cases],
+        "cases": [[case.name, case.recorded, case.threads] for case in bench.cases],
         "inputs": list(bench.inputs),
         "outputs": list(bench.outputs),
         "into": str(into),

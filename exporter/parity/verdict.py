@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from exporter.engines.base import Settings
+
 
 class Outcome(str, Enum):
     """What became of one claim. Only the first and the last let a verdict pass."""
@@ -46,7 +48,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was seen of a claim. `stage` is where it ended (load, run, compare); `metrics` are exact, never rounded."""
+    """What was seen of a claim. `stage` is where it ended (load, run, compare); `metrics` are exact, never rounded.
+
+    `under` holds the engine's settings, asked for and in effect, where it came so far.
+    """
 
     outcome: Outcome
     reason: str = ""
@@ -56,6 +61,7 @@ class Evidence:
     metrics: Mapping[str, float] = field(default_factory=dict)
     provider: str = ""
     device: str = ""
+    under: Settings | None = None
 
     def __post_init__(self) -> None:
         if self.outcome is Outcome.MATCH and self.elements < 1:

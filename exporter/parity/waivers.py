@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from fnmatch import fnmatchcase
 
-from exporter.parity.verdict import Evidence, Outcome, Verdict
+from exporter.parity.verdict import Outcome, Verdict
 from exporter.spec.model import Waiver
 
 
@@ -20,14 +21,5 @@ def waived(verdict: Verdict, waivers: Sequence[Waiver], today: date) -> Verdict:
         if waiver is None or found.outcome is Outcome.MATCH:
             continue
         reason = f"{found.outcome.value}: {found.reason}; waived until {waiver.until}: {waiver.reason}"
-        evidence[claim] = Evidence(
-            Outcome.WAIVED,
-            reason,
-            stage=found.stage,
-            elements=found.elements,
-            bit_equal=found.bit_equal,
-            metrics=found.metrics,
-            provider=found.provider,
-            device=found.device,
-        )
+        evidence[claim] = replace(found, outcome=Outcome.WAIVED, reason=reason)
     return Verdict(verdict.plan, evidence)

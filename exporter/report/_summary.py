@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from exporter.parity.declared import ENGINE as BY_READING
+from exporter.parity.golden import one_thread
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import GRAVITY, Report
 from exporter.parity.verdict import Claim, Evidence, Outcome
@@ -70,9 +71,9 @@ class Run:
 
     @property
     def bits(self) -> str:
-        """How many claims equal eager bit for bit, as `5/5`."""
-        equal = sum(evidence.bit_equal for _, evidence in self.rows)
-        return f"{equal}/{len(self.rows)}" if self.computed else "-"
+        """How many claims equal eager bit for bit, as `5/5`; of those in one thread, as eager was recorded."""
+        equal = [evidence.bit_equal for claim, evidence in self.rows if one_thread(claim.case)]
+        return f"{sum(equal)}/{len(equal)}" if self.computed else "-"
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
+from exporter.parity.golden import one_thread
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
+from exporter.parity.settings import conditions
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.report._chart import axis, scale_of, strip
 from exporter.report._style import STYLE
@@ -47,6 +50,7 @@ def render(report: Report) -> str:
         _sentences("Waivers", waivers(report)),
         _sentences("Notes", notes(report)),
         _method(report),
+        _settings(report),
         _claims(report),
         _footer(report),
     ]
@@ -83,8 +87,8 @@ def _banner(report: Report) -> str:
 def _proven(report: Report) -> str:
     found = [run for run in runs(report) if run.computed]
     rows = [row for run in found for row in run.rows]
-    bits = sum(evidence.bit_equal for _, evidence in rows)
-    whole = sum(all(evidence.bit_equal for _, evidence in run.rows) for run in found)
+    bits = [evidence.bit_equal for claim, evidence in rows if one_thread(claim.case)]
+    whole = sum(len(set(run.bits.split("/"))) == 1 for run in found)
     cards = [
         _card(
             "Interface",
@@ -94,8 +98,9 @@ def _proven(report: Report) -> str:
         ),
         _card(
             "Bits",
-            _share(bits, len(rows)),
-            f"results equal the eager layer's bit for bit; in {whole} of {count(len(found), 'run')}, all of them.",
+            _share(sum(bits), len(bits)),
+            "results in one thread equal the eager layer's bit for bit; "
+            f"in {whole} of {count(len(found), 'run')}, all of them.",
             "calm",
         ),
         _rounding(report, rows),
@@ -205,6 +210,27 @@ def _method(report: Report) -> str:
     }
     lines = [f"<div><dt>{term}</dt><dd>{_text(said)}</dd></div>" for term, said in terms.items() if said]
     return f'<h2>How it was judged</h2>\n<dl class="method">{"".join(lines)}</dl>'
+
+
+def _settings(report: Report) -> str:
+    """What each engine was asked for and what it says that it did; nothing where none came so far."""
+    lines = [
+        f"<tr><td><b>{_text(one.variant)}</b></td><td>{_text(one.engine)}</td>"
+        f"<td>{_listed(one.settings.asked)}</td><td>{_listed(one.settings.effective)}</td></tr>"
+        for one in conditions(report.verdict)
+    ]
+    if not lines:
+        return ""
+    return f"""<h2>Settings</h2>
+<div class="sheet"><table>
+<thead><tr><th>variant</th><th>engine</th><th>asked for</th><th>in effect</th></tr></thead>
+<tbody>
+{chr(10).join(lines)}
+</tbody></table></div>"""
+
+
+def _listed(settings: Mapping[str, str | int | bool]) -> str:
+    return _text(", ".join(f"{name} {value}" for name, value in sorted(settings.items())) or "nothing")
 
 
 def _claims(report: Report) -> str:

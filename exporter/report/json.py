@@ -7,6 +7,7 @@ from typing import Any
 
 from exporter.files import readable_json
 from exporter.parity.report import Report
+from exporter.parity.settings import conditions
 from exporter.parity.verdict import Claim, Evidence
 from exporter.report.base import Renderer
 
@@ -24,6 +25,15 @@ def parity(report: Report) -> dict[str, Any]:
         "budget": report.budget,
         "notes": list(report.notes),
         "waivers": list(report.waivers),
+        "runs": [
+            {
+                "variant": one.variant,
+                "engine": one.engine,
+                "asked": dict(one.settings.asked),
+                "effective": dict(one.settings.effective),
+            }
+            for one in conditions(verdict)
+        ],
         "blame": [one.to_json() for one in report.blames],
         "checks": [_check(claim, verdict.of(claim)) for claim in sorted(verdict.plan)],
     }

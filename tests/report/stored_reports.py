@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from exporter.engines.base import Settings
 from exporter.parity.localise.blame import Blame
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
@@ -167,7 +168,9 @@ def _clean() -> Iterator[tuple[Claim, Evidence]]:
                 "cosine": 1.0,
             }
             elements = 10 * int(case.removeprefix("batch=").partition("#")[0])
-            evidence = Evidence(Outcome.MATCH, "", "compare", elements, bits, metrics, provider, "cpu")
+            effective: dict[str, str | int | bool] = {"device": "cpu", "threads": 1, "version": "3.3.1"}
+            under = Settings({"device": "cpu", "threads": 1}, effective)
+            evidence = Evidence(Outcome.MATCH, "", "compare", elements, bits, metrics, provider, "cpu", under)
             yield Claim(format, "fp32", engine, case, "logits"), evidence
     for format in ("pir", "pdmodel", "onnx"):
         elements, whole = (26_826, True) if format != "onnx" else (26_314, False)

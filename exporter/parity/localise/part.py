@@ -73,7 +73,7 @@ def part_ratios(folder: Path, limits: Limits) -> dict[str, float]:
             "engine": about["engine"],
             "device": about["device"],
             "golden": str(folder / "case.safetensors"),
-            "cases": [[_CASE, _CASE]],
+            "cases": [[_CASE, _CASE, 1]],
             "inputs": about["inputs"],
             "outputs": about["outputs"],
             "into": into,

@@ -27,9 +27,9 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
     """
     artifact = bench.artifacts[run.variant]
     main = bench.folder / next(path for path in artifact.files if not path.endswith(".pdiparams"))
-    recorded = next(one.recorded for one in bench.cases if one.name == case)
+    asked = next(one for one in bench.cases if one.name == case)
     # A case that is run again shows what the artifact kept from the first time.
-    cases = [[name, recorded] for name in dict.fromkeys((recorded, case))]
+    cases = [[name, asked.recorded, asked.threads] for name in dict.fromkeys((asked.recorded, case))]
     with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         tapped, into = Path(folder) / "tapped", Path(folder) / "values"
         tapped.mkdir()

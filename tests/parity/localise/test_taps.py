@@ -66,7 +66,7 @@ def run(format: str, folder: Path, names: tuple[str, ...], artifacts: Path, into
         "engine": ENGINE[format],
         "device": "cpu",
         "golden": str(artifacts / "golden.safetensors"),
-        "cases": [["batch=2", "batch=2"]],
+        "cases": [["batch=2", "batch=2", 1]],
         "inputs": ["image"],
         "outputs": list(names),
         "into": str(into),
