@@ -12,9 +12,12 @@ from exporter.lower._convert import artifact_from_json, fixed_dims
 from exporter.lower.base import Artifact
 from exporter.parity import declared, parameters
 from exporter.parity.golden import read_goldens, to_run
+from exporter.parity.heldout import Task
 from exporter.parity.localise.find import localise
 from exporter.parity.localise.search import Search
+from exporter.parity.low import low_precision
 from exporter.parity.plan import ENGINES, Run, claims
+from exporter.parity.quantised import prove_rounded
 from exporter.parity.report import Report, unlike_bits
 from exporter.parity.repro import Keep
 from exporter.parity.run import Bench, gather
@@ -47,12 +50,17 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
     artifacts = bench.artifacts
     stored = [artifacts[name] for name in dict.fromkeys(run.variant for run in runs if run.format != "source")]
     proven = stored if content["parameters"] else []
-    planned = claims(runs, [case.name for case in bench.cases], bench.outputs)
+    low = low_precision(
+        bench, runs, Task(spec, subject.checkpoint), with_source=any(one.format == "source" for one in runs)
+    )
+    planned = claims(runs, [case.name for case in bench.cases], bench.outputs) | low.claims()
     planned |= {parameters.claim(artifact) for artifact in proven} | {declared.claim(artifact) for artifact in stored}
-    evidence = {parameters.claim(artifact): _stored(subject, artifact) for artifact in proven}
+    evidence = {parameters.claim(artifact): _stored(subject, artifact, artifacts) for artifact in proven}
     for artifact in stored:
         evidence[declared.claim(artifact)] = declared.prove_declared(artifact, subject.folder, content)
     evidence.update(gather(bench, runs, setting))
+    kept, said = low.prove(evidence, setting)
+    evidence.update(kept)
     verdict = Verdict(planned, evidence)
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     methods = {output["method"] for case in content["cases"] for output in case["outputs"].values()}
@@ -63,6 +71,7 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         budget=spec.budget,
         notes=(
             *notes,
+            *said,
             *content["notes"],
             *_left_out(content),
             *unlike_bits(verdict, paddle_kernels),
@@ -82,7 +91,8 @@ def blame(subject: Subject, report: Report, setting: Setting, no_source: str, ke
     """
     order = {variant: at for at, variant in enumerate(("source", *subject.content["variants"]))}
     engines = ENGINES.names()
-    runs = {Run(one.format, one.precision, one.engine) for one in report.verdict.plan if one.engine in engines}
+    plain = [one for one in report.verdict.plan if one.precision == "fp32"]  # of others the noise of each layer tells
+    runs = {Run(one.format, one.precision, one.engine) for one in plain if one.engine in engines}
     search = Search(bench_of(subject), report.verdict, setting, no_source, keep)
     return replace(report, blames=localise(search, sorted(runs, key=lambda run: (order[run.variant], run.engine))))
 
@@ -115,7 +125,9 @@ def _left_out(content: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _stored(subject: Subject, artifact: Artifact) -> Evidence:
+def _stored(subject: Subject, artifact: Artifact, artifacts: Mapping[str, Artifact]) -> Evidence:
+    if subject.trained is not None and artifact.precision != "fp32":
+        return prove_rounded(artifact, artifacts[artifact.format], subject.folder)
     if subject.trained is not None:
         return parameters.prove_origin(artifact, subject.folder, subject.trained)
     return parameters.prove_unchanged(artifact, subject.folder)

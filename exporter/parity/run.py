@@ -13,10 +13,11 @@ from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMe
 from exporter.lower.base import Artifact
 from exporter.parity.compare import compare_case
 from exporter.parity.golden import GoldenCase, GoldenOutput
+from exporter.parity.lossy import compare_lossy
 from exporter.parity.plan import ENGINES, Run
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.tensors import load
-from exporter.workers import SINGLE_THREAD, Setting, call
+from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,7 @@ def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
         answer: dict[str, Any] = {"sessions": {}, "refused": {}, "load": ""}
         fate: Evidence | None = None
         try:
-            answer = call(
-                "exporter.engines._child:run",
-                _request(bench, run, into),
-                setting.limits,
-                environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
-                on_event=follow,
-            )
+            answer = run_request(bench, run, into, replace(setting, on_event=follow))
         except EnvironmentLacks as error:
             fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
         except ChildTimedOut as error:
@@ -73,7 +68,8 @@ def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
             fate = Evidence(Outcome.CRASHED, f"does not load: {answer['load']}", stage="load")
         judged: dict[Claim, Evidence] = {}
         for index, case in enumerate(bench.cases):
-            found = _judge(bench, case, into / f"{index}.safetensors", answer["refused"].get(case.name, ""), fate)
+            path, refused = into / f"{index}.safetensors", answer["refused"].get(case.name, "")
+            found = _judge(bench, run, case, path, (refused, fate))
             for output, one in found.items():
                 claim = Claim(run.format, run.precision, run.engine, case.name, output)
                 judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
@@ -87,12 +83,43 @@ def _session(found: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"provider": found["provider"], "under": Settings(found["asked"], found["effective"])}
 
 
-def _judge(bench: Bench, case: GoldenCase, path: Path, refused: str, fate: Evidence | None) -> dict[str, Evidence]:
+def run_request(
+    bench: Bench,
+    run: Run,
+    into: Path,
+    setting: Setting,
+    *,
+    golden: Path | None = None,
+    cases: Sequence[Sequence[str | int]] | None = None,
+) -> Json:
+    """Run one child on the bench's cases, or on other `cases` of another file; its answer.
+
+    Raises:
+        ExporterError: as :func:`exporter.workers.call`.
+    """
+    request = _request(bench, run, into)
+    if golden is not None and cases is not None:
+        request |= {"golden": str(golden), "cases": list(cases)}
+    return call(
+        "exporter.engines._child:run",
+        request,
+        setting.limits,
+        environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
+        on_event=setting.on_event,
+    )
+
+
+def _judge(
+    bench: Bench, run: Run, case: GoldenCase, path: Path, end: tuple[str, Evidence | None]
+) -> dict[str, Evidence]:
+    refused, fate = end
     if path.is_file():
         try:
             got = load(path)
         except BundleError:  # the child died while it wrote this one
             got = None
+        if got is not None and run.precision != "fp32":
+            return compare_lossy(case, got, _by_output(bench.cases))
         if got is not None:
             return compare_case(case, got, bench.budget, _by_output(bench.cases))
     if refused:
