@@ -14,7 +14,7 @@ from pathlib import Path
 
 from exporter.bundle.contents import contents
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
-from exporter.bundle.provenance import find_checkpoint, source_at_hand, training_of
+from exporter.bundle.provenance import find_checkpoint, find_whole, recorded_checkpoint, source_at_hand, training_of
 from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal
 from exporter.check.run import examine
 from exporter.check.settings import of_project
@@ -31,6 +31,7 @@ from exporter.parity.plan import Run, plan_runs, plan_some, with_engines
 from exporter.parity.record import record
 from exporter.parity.report import Report
 from exporter.parity.repro import REPRO, Keep
+from exporter.prune.search import run as pruning
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.spec.model import Spec
@@ -73,6 +74,18 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     return training.ensure(training_of(spec.recipe, spec.seed, spec.device), on_event=setting.on_event)
 
 
+def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
+    """Train if needed, cut the model down as the spec's `prune` says, and fine-tune what is left by the recipe.
+
+    Raises:
+        UsageError, EnvironmentLacks, ModelError: as training and :func:`exporter.prune.search.run.ensure`.
+    """
+    folder = into or pruning.default_folder(spec)
+    pruning.check(spec, folder)
+    trained = train(spec, setting)
+    return trained, pruning.ensure(spec, trained.checkpoint if trained else find_whole(spec), folder, setting)
+
+
 def convert(spec: Spec, into: Path, setting: Setting) -> Product:
     """Check, trace and lower into a bundle that says of itself that it is unverified.
 
@@ -104,8 +117,12 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
         refuse_strangers(root / spec.name / (spec.version or "failed"))
     if forbids(findings := find(spec, setting)):
         return Product(findings)
-    trained = train(spec, setting)
-    checkpoint = trained.checkpoint if trained else find_checkpoint(spec)
+    if spec.prune is None:
+        trained = train(spec, setting)
+        checkpoint = trained.checkpoint if trained else find_whole(spec)
+    else:
+        whole, pruned = prune(spec, None, setting)
+        checkpoint, trained = pruned.checkpoint, pruned.tuned or whole
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
@@ -127,6 +144,8 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
 
 def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
     """The device, and what will run: so that a mistake in the spec is found before any work."""
+    if spec.prune is not None:
+        pruning.check(spec, pruning.default_folder(spec))
     refuse_precisions(spec)
     refuse_noise(spec)
     runs = plan_runs(spec.engines, spec.variants(), with_source=True)
@@ -168,7 +187,7 @@ def verify(
     no_source = "" if source else notes[0]
     variants = [(one.format, one.precision) for one in bundle.manifest.variants.values()]
     runs = plan_some(engines, variants, source) if engines else plan_runs(spec.engines, variants, source)
-    checkpoint = find_checkpoint(spec) if source else None
+    checkpoint = recorded_checkpoint(content["provenance"]) if source else None
     subject = Subject(content, spec, folder, folder / GOLDEN, checkpoint, device, None)
     if not content["cases"] and not source:
         raise EnvironmentLacks(no_source, where=str(folder), hint="it holds no goldens: verify it where it was made")

@@ -10,6 +10,8 @@ from typing import Any
 from exporter import __version__
 from exporter.errors import UsageError
 from exporter.files import sha256_file
+from exporter.prune.plan import plan_in
+from exporter.prune.search import run as pruning
 from exporter.recipe.source import default_folder
 from exporter.references import find_source, split
 from exporter.spec.model import Spec
@@ -21,6 +23,16 @@ NOT_REPRODUCIBLE = ("provenance.machine", "provenance.packages", "provenance.pyt
 
 
 def find_checkpoint(spec: Spec) -> Path | None:
+    """The checkpoint whose weights are exported: the whole one, or what pruning has left of it.
+
+    Raises:
+        UsageError: as :func:`find_whole`; or it was not pruned yet.
+    """
+    whole = find_whole(spec)
+    return pruning.finished(spec, whole).checkpoint if spec.prune else whole
+
+
+def find_whole(spec: Spec) -> Path | None:
     """The checkpoint that the spec names, or that its recipe has left; None where the factory's own weights stay.
 
     Raises:
@@ -54,14 +66,26 @@ def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
     return {
         "model": spec.model,
         "code": {source.name: sha256_file(source)} if source else {},
-        "weights": {"checkpoint": checkpoint.as_posix(), "sha256": sha256_file(checkpoint)}
-        if checkpoint
-        else {"factory": spec.model, "seed": spec.seed},
+        "weights": _weights(checkpoint) if checkpoint else {"factory": spec.model, "seed": spec.seed},
         "exporter": __version__,
         "python": platform.python_version(),
         "packages": _versions(),
         "machine": {"cpu": _cpu(), "system": platform.system(), "threads": 1},
     }
+
+
+def recorded_checkpoint(recorded: dict[str, Any]) -> Path | None:
+    """The checkpoint that a bundle was made from, where :func:`source_at_hand` has found it unchanged."""
+    weights = recorded["weights"]
+    return Path(weights["checkpoint"]) if "checkpoint" in weights else None
+
+
+def _weights(checkpoint: Path) -> dict[str, Any]:
+    weights: dict[str, Any] = {"checkpoint": checkpoint.as_posix(), "sha256": sha256_file(checkpoint)}
+    if (plan := plan_in(checkpoint)) is not None:
+        told = {name: plan.about[name] for name in ("flops", "elements", "importance", "proof") if name in plan.about}
+        weights["pruned"] = {**told, "plan": plan.digest}
+    return weights
 
 
 def source_at_hand(recorded: dict[str, Any], spec: Spec) -> tuple[bool, list[str]]:

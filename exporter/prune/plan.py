@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from exporter.errors import UsageError
@@ -43,6 +44,23 @@ class Plan:
     def digest(self) -> str:
         """Hex sha256 over its canonical JSON."""
         return sha256_bytes(canonical_json(self.to_json()))
+
+
+def plan_in(checkpoint: Path) -> Plan | None:
+    """The plan in a checkpoint's header, which is JSON behind eight bytes of its length; None where there is none.
+
+    Raises:
+        UsageError: the header is none, or the plan in it is damaged.
+    """
+    try:
+        with checkpoint.open("rb") as stream:
+            size = int.from_bytes(stream.read(8), "little")
+            if size > checkpoint.stat().st_size:
+                raise ValueError("longer than the file")
+            metadata = json.loads(stream.read(size)).get("__metadata__", {})
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        raise UsageError(f"not a whole safetensors file ({error})", where=str(checkpoint), hint=_HINT) from error
+    return read_plan(metadata[KEY], str(checkpoint)) if KEY in metadata else None
 
 
 def read_plan(text: str, where: str) -> Plan:

@@ -78,6 +78,18 @@ class Waiver(_Frozen):
     until: date
 
 
+class Prune(_Frozen):
+    """That channels are removed before export: until at most this share of the FLOPs is left.
+
+    `importance` says which go first. Where there is a recipe, the smaller model is fine-tuned by it, for as many epochs
+    as it says itself unless `epochs` does; 0 is not at all.
+    """
+
+    flops: Annotated[float, Field(gt=0, lt=1)]
+    importance: Identifier = "l1"
+    epochs: Annotated[int, Field(ge=0)] | None = None
+
+
 class Speedup(_Frozen):
     """A promise of speed: in `engine` a variant takes at most 1/`ratio` of the time that fp32 takes in `over`.
 
@@ -151,6 +163,7 @@ class Spec(_Frozen):
     model: Reference
     recipe: Reference | None = None
     checkpoint: str | None = None
+    prune: Prune | None = None
     inputs: Annotated[dict[Identifier, Input], Field(min_length=1)]
     dims: dict[Identifier, Dim] = {}
     outputs: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None

@@ -11,13 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.errors import EnvironmentLacks, UsageError
+from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.files import remove, sha256_file, write_json
+from exporter.prune.plan import KEY, read_plan
+from exporter.prune.shrink import shrink
 from exporter.recipe.base import Recipe
 from exporter.recipe.load import load_data, load_recipe
 from exporter.references import user_code
+from exporter.tensors import load_with_metadata
 from exporter.train import loop, randomness
-from exporter.train.checkpoint import State, load_state
+from exporter.train.checkpoint import State, load_state, set_weights
 from exporter.workers import Json, doing, quiet_interrupts
 
 if TYPE_CHECKING:
@@ -46,7 +49,10 @@ def train(request: Json) -> Json:
     with _locked(folder), quiet_interrupts() as asked:
         doing("building the model")
         randomness.seed_all(request["seed"])
-        state = State(*_assemble(recipe, reference))
+        layer, plan = _build(recipe, reference), {}
+        if request["start"]:
+            plan = _start_from(layer, Path(request["start"]["file"]))
+        state = State(layer, _optimizer(recipe, reference, layer))
         if request["resume"]:
             _check_same(folder, request["began_with"], description)
             load_state(folder / loop.LAST, state)
@@ -55,7 +61,7 @@ def train(request: Json) -> Json:
                 remove(folder / name)
             write_json(folder / RUN, description)
         about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
-        about["metric"] = recipe.metric_name
+        about |= {"metric": recipe.metric_name, **plan}
         job = loop.Job(reference, recipe, data, folder, request["seed"], description["epochs"], about)
         loop.fit(job, state, _stop(asked))
         return _finish(job, state, description)
@@ -91,7 +97,7 @@ def use_device(asked: str) -> str:
     return f"gpu:{number or 0}"
 
 
-def _assemble(recipe: Recipe, reference: str) -> tuple[paddle.nn.Layer, paddle.optimizer.Optimizer]:
+def _build(recipe: Recipe, reference: str) -> paddle.nn.Layer:
     import paddle
 
     with user_code("build() failed", reference):
@@ -99,12 +105,30 @@ def _assemble(recipe: Recipe, reference: str) -> tuple[paddle.nn.Layer, paddle.o
     if not isinstance(layer, paddle.nn.Layer):
         kind = type(layer).__name__
         raise UsageError(f"build() gave a {kind}", where=reference, hint="return a paddle.nn.Layer")
+    return layer
+
+
+def _start_from(layer: paddle.nn.Layer, checkpoint: Path) -> dict[str, str]:
+    """Give the layer a checkpoint's weights, cut down first if it was pruned; return its plan for later checkpoints."""
+    try:
+        tensors, about = load_with_metadata(checkpoint)
+    except BundleError as error:  # no bundle here: the file is the user's
+        raise UsageError(error.what, where=error.where, hint=error.hint) from error
+    if KEY in about:
+        shrink(layer, read_plan(about[KEY], str(checkpoint)), str(checkpoint))
+    set_weights(layer, tensors, str(checkpoint))
+    return {KEY: about[KEY]} if KEY in about else {}
+
+
+def _optimizer(recipe: Recipe, reference: str, layer: paddle.nn.Layer) -> paddle.optimizer.Optimizer:
+    import paddle
+
     with user_code("optimizer() failed", reference):
         optimizer = recipe.optimizer(layer)
     if not isinstance(optimizer, paddle.optimizer.Optimizer):
         kind = type(optimizer).__name__
         raise UsageError(f"optimizer() gave a {kind}", where=reference, hint="return a paddle.optimizer.Optimizer")
-    return layer, optimizer
+    return optimizer
 
 
 def _describe(request: Json, recipe: Recipe, device: str) -> Json:
@@ -120,6 +144,7 @@ def _describe(request: Json, recipe: Recipe, device: str) -> Json:
         "device": device.partition(":")[0],
         "paddle": paddle.__version__,
         "finished": False,
+        **({"start": request["start"]["sha256"]} if request["start"] else {}),
     }
 
 

@@ -36,13 +36,17 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """What to train: a recipe (`module:attribute`) into a folder. `epochs`: None for as many as the recipe says."""
+    """What to train: a recipe (`module:attribute`) into a folder. `epochs`: None for as many as the recipe says.
+
+    `start` is a checkpoint to begin from instead of what `build()` gives; a pruned one makes the layer smaller first.
+    """
 
     recipe: str
     into: Path
     seed: int = 0
     epochs: int | None = None
     device: str = "auto"
+    start: Path | None = None
 
     @property
     def partial(self) -> Path:
@@ -108,6 +112,10 @@ def train(
         KeyboardInterrupt: interrupted (SIGINT or SIGTERM); the state is saved and `resume` goes on from there.
     """
     digest = source_digest(request.recipe)
+    if request.start is not None and not request.start.is_file():
+        raise UsageError(
+            "no such checkpoint", where=str(request.start), hint="check the path that training starts from"
+        )
     if resume and (found := finished(request)):
         return found
     folder, saved = _place(request, resume)
@@ -122,6 +130,7 @@ def train(
         "device": request.device,
         "resume": resume,
         "began_with": saved,
+        "start": {"file": str(request.start), "sha256": sha256_file(request.start)} if request.start else None,
     }
     limits = Limits(seconds=timeout or float("inf"))
     try:
@@ -198,6 +207,8 @@ def _difference(found: Json, request: TrainRequest) -> str:
         return f"the run has seed {found['seed']}, not {request.seed}"
     if found["epochs"] != epochs:
         return f"the run has {found['epochs']} epochs, not {epochs}"
+    if found.get("start") != (sha256_file(request.start) if request.start else None):
+        return "the run did not start from this checkpoint"
     return ""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from exporter.engines.base import EngineRefused
 from exporter.errors import ExporterError, ModelError
-from exporter.files import canonical_json, write_json
+from exporter.files import canonical_json, sha256_file, write_json
 from exporter.parity.cases import plan_cases
 from exporter.parity.values import draw, real_rows
 from exporter.prune.plan import KEY, Plan
@@ -53,11 +53,13 @@ def prune(request: dict[str, Any]) -> dict[str, Any]:
     found = search.find(request["flops"])
     into = Path(request["into"])
     doing("writing the smaller checkpoint")
-    about = {**found.plan.about, "importance": request["importance"], "asked": request["flops"]}
-    plan = replace(found.plan, about=about)
-    save(into / "pruned.safetensors", found.weights, {KEY: canonical_json(plan.to_json()).decode()})
-    write_json(into / "plan.json", plan.to_json())
-    return {**about, "digest": plan.digest}
+    asked = {name: request[name] for name in ("importance", "request")}
+    plan = replace(found.plan, about={**found.plan.about, **asked, "asked": request["flops"]})
+    checkpoint = into / "pruned.safetensors"
+    save(checkpoint, found.weights, {KEY: canonical_json(plan.to_json()).decode()})
+    held = {"file": checkpoint.name, "sha256": sha256_file(checkpoint)}
+    write_json(into / "plan.json", {**plan.to_json(), "checkpoint": held})
+    return dict(plan.about)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,96 @@
+"""`exporter prune`: a smaller model, of fewer channels, as an ordinary checkpoint."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from exporter.cli import _target
+from exporter.cli._options import Debug, Device, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._run import Verb
+from exporter.errors import ExitCode
+
+if TYPE_CHECKING:
+    from exporter.prune.search.run import Pruned
+    from exporter.train.run import TrainResult
+
+_Flops = Annotated[float | None, typer.Option("--flops", help="The share of the FLOPs to leave, as 0.5.")]
+_Importance = Annotated[str | None, typer.Option("--importance", help="What goes first: by l1 or fpgm.")]
+_Epochs = Annotated[int | None, typer.Option("--epochs", help="Of fine-tuning, instead of the recipe's; 0: none.")]
+
+
+def prune(  # noqa: PLR0913 - an option is a parameter
+    target: _target.Target,
+    flops: _Flops = None,
+    importance: _Importance = None,
+    epochs: _Epochs = None,
+    inputs: _target.Inputs = None,
+    dims: _target.Dims = None,
+    values: _target.Values = None,
+    weights: _target.Weights = None,
+    out: Out = None,
+    settings: Settings = None,
+    device: Device = None,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Remove whole channels until at most --flops of the work is left, prove the cut, and fine-tune by the recipe.
+
+    Writes plan.json, pruned.safetensors and tuned/ into --out (runs/NAME.pruned). The checkpoint carries its plan, so
+    that convert and release build the smaller layer from it.
+    """
+    from exporter import pipeline
+    from exporter.cli._progress import setting
+
+    given = {"checkpoint": str(weights) if weights else None, "device": device}
+    asked = {"flops": flops, "importance": importance, "epochs": epochs}
+    keys = [f"prune.{name}={value}" for name, value in asked.items() if value is not None]
+    spec = _target.spec_of(target, _target.Described(inputs, dims, values, (*(settings or ()), *keys)), given)
+    with setting(quiet=quiet, timeout=timeout) as how:
+        whole, pruned = pipeline.prune(spec, out, how)
+    told = _told(whole, pruned)
+    sys.stdout.write(json.dumps(told) + "\n" if as_json else _as_text(told, pruned.about))
+    return ExitCode.PASSED
+
+
+def _told(whole: TrainResult | None, pruned: Pruned) -> dict[str, Any]:
+    tuned = pruned.tuned
+    return {
+        **{name: pruned.about[name] for name in ("flops", "elements", "proof", "importance")},
+        "checkpoint": str(pruned.checkpoint),
+        "metric": {
+            "name": tuned.metric if tuned else None,
+            "before": whole.value if whole else None,
+            "after": tuned.value if tuned else None,
+        },
+    }
+
+
+def _as_text(told: dict[str, Any], about: dict[str, Any]) -> str:
+    lines = []
+    for group in about["groups"]:
+        more = "" if len(group["makers"]) == 1 else f" and {len(group['makers']) - 1} more"
+        why = f"  {group['refused']}" if "refused" in group else ""
+        lines.append(f"{group['channels']:>6} -> {group['kept']:<6} {group['makers'][0]}{more}{why}")
+    if about["not_understood"]:
+        lines.append(f"left whole around operators that are not followed: {', '.join(about['not_understood'])}")
+    for name in ("flops", "elements"):
+        before, after = told[name]["before"], told[name]["after"]
+        lines.append(f"{name:<9} {before:>14,} -> {after:>14,}  ({after / before:.1%})")
+    proof = told["proof"]
+    lines.append(
+        f"proven: equals the masked model, error ratio {proof['error_ratio']:.3g} of {proof['budget']:g} allowed"
+    )
+    metric = told["metric"]
+    if metric["name"]:
+        before = f"{metric['before']:.4f} -> " if metric["before"] is not None else ""
+        lines.append(f"{metric['name']} {before}{metric['after']:.4f} on the held-out data")
+    return "\n".join([*lines, told["checkpoint"]]) + "\n"
+
+
+plugin: Verb = prune
