@@ -38,7 +38,8 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
             doing(f"writing {plugin.after} for {name}")
             formats[plugin.after].write(traced, None, source, Wish())
         doing(f"writing {name}")
-        details = dict(plugin.write(traced, source, into, Wish(request["opset"], request["target"])))
+        wish = Wish(request["opset"], request["target"], specs_from_json(request["inputs"]))
+        details = dict(plugin.write(traced, source, into, wish))
         if plugin.after is not None:
             details["traced_anew"] = anew
     outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)

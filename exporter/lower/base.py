@@ -16,10 +16,11 @@ from exporter.trace.traced import Traced
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of a file: an ONNX opset, and the oldest Paddle (as `2.6`) that has to load it."""
+    """What is asked of a file: an ONNX opset, the oldest Paddle (as `2.6`) that has to load it, names for its dims."""
 
     opset: int | None = None
     target: str | None = None
+    inputs: tuple[TensorSpec, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,17 @@ def claim(artifact: Artifact) -> Claim:
 def prove_origin(artifact: Artifact, folder: Path, trained: frozenset[str]) -> Evidence:
     """At release: trace each stored tensor to the layer's own, whose digests are `trained`.
 
-    Paddle's formats store parameters as they are, so each must be found. A converter to ONNX adds constants and may
-    fold tensors: there the count of elements says how much was found, and the rest is left to the error ratio.
+    Paddle's formats store parameters as they are, so each must be found. A converter to ONNX adds constants, and folds
+    tensors: those count as found if everything that went into them is the layer's (`folded`, written by the child that
+    computed them). The count of elements says how much was found, and the rest is left to the error ratio.
     """
     weights, _ = stored_weights(artifact.files, folder)
-    foreign = sorted(name for name, digest in artifact.weights.items() if digest not in trained)
+    parts = {name: frozenset(digests) for name, digests in artifact.details.get("folded", {}).items()}
+    foreign = sorted(
+        name
+        for name, digest in artifact.weights.items()
+        if digest not in trained and not (parts.get(name) and parts[name] <= trained)
+    )
     if foreign and artifact.format != "onnx":
         return Evidence(Outcome.MISMATCH, f"{len(foreign)} stored tensors are not the layer's, as '{foreign[0]}'")
     return _matched(sum(weights[name].elements for name in artifact.weights if name not in foreign), whole=not foreign)

@@ -132,3 +132,5 @@ def test_near_the_budget_the_loudest_sublayer_is_found() -> None:
     place = loudest(source, Shown(source, shown(source, t2=quiet)), 16.0)
     assert place is not None and blamed(source, place) == "b.x"
     assert loudest(source, Shown(source, shown(source)), 16.0) is None
+    another = source.values["2/eager"] * np.float32(3)
+    assert loudest(source, Shown(source, shown(source, t2=another)), 16.0) is None, "folded into what reads it"

@@ -1,0 +1,83 @@
+"""The passes in their order: from the bytes of an ONNX file to those of its canonical form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from exporter.errors import ModelError
+from exporter.lower.canonical import tidy
+from exporter.lower.canonical.affine import affine_folded
+from exporter.lower.canonical.declare import inputs_named, outputs_named
+from exporter.lower.canonical.exact import constants_folded
+from exporter.lower.canonical.graph import Graph
+from exporter.lower.canonical.linear import linear_joined
+from exporter.lower.canonical.shapes import shapes_known
+from exporter.tensors import TensorSpec, digest
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """The bytes of a file in canonical form; of each stored tensor that a pass computed, the digests of its parts."""
+
+    content: bytes
+    folded: Mapping[str, Sequence[str]]
+
+
+def canonical(content: bytes, inputs: Sequence[TensorSpec]) -> Canonical:
+    """Rewrite a model; `inputs` give the names of the sizes that vary. The same bytes give the same bytes.
+
+    Raises:
+        ModelError: what came of it is not valid ONNX, which is a fault of ours.
+    """
+    import onnx
+
+    before = onnx.load_model_from_string(content)
+    graph = Graph(before)
+    inputs_named(graph, inputs)
+    tidy.constants_held(graph)
+    digests = {name: digest(value) for name, value in graph.constants.items()}
+    for _ in range(2):  # what the first round folds shows the second further shapes
+        tidy.identities_removed(graph)
+        constants_folded(graph)
+        shapes_known(graph)
+    linear_joined(graph)
+    affine_folded(graph)
+    tidy.unread_dropped(graph)
+    tidy.equal_constants_merged(graph)
+    tidy.nodes_numbered(graph)
+    outputs_named(graph, inputs)
+    folded = {
+        name: sorted({digests[one] for one in parts if one in digests})
+        for name, parts in sorted(graph.origins.items())
+        if parts and name in graph.constants and graph.constants[name].dtype.kind == "f"
+    }
+    return Canonical(_bytes(graph), folded)
+
+
+def _bytes(graph: Graph) -> bytes:
+    import onnx
+    from onnx import helper, numpy_helper
+
+    stored = [numpy_helper.from_array(value, name) for name, value in sorted(graph.constants.items())]
+    made = helper.make_graph(graph.nodes, "main", graph.inputs, graph.outputs, [*stored, *graph.others])
+    used = {node.domain for node in graph.nodes} | {""}
+    imports = [one for one in graph.model.opset_import if one.domain in used or one.domain == "ai.onnx"]
+    model = helper.make_model(
+        made,
+        opset_imports=imports,
+        ir_version=graph.model.ir_version,
+        producer_name=graph.model.producer_name,
+        producer_version=graph.model.producer_version,
+    )
+    model.functions.extend(graph.model.functions)
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise ModelError(
+            f"the canonical form is not valid: {str(error).splitlines()[0][:300]}",
+            where="onnx",
+            hint="report it with the model; until then leave onnx out of formats",
+        ) from error
+    content: bytes = model.SerializeToString(deterministic=True)
+    return content
