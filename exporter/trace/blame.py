@@ -46,12 +46,13 @@ def user_line(error: BaseException) -> str:
 
     dy2static runs a rewritten copy of the code and quotes the original lines in its message, so that is looked at too.
     """
-    frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
-    quoted = [(path, int(line)) for path, line in _FRAME.findall(str(error))]
-    for path, line in [*reversed(quoted), *reversed(frames)]:
-        if is_users(path):
-            return f"{path}:{line}"
-    return ""
+    frames = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
+    return quoted_line(str(error)) or next((one for one in reversed(frames) if is_users(one.rpartition(":")[0])), "")
+
+
+def quoted_line(text: str) -> str:
+    """As :func:`user_line`, from frames quoted as Python does (`File "…", line N`), the innermost last."""
+    return next((f"{path}:{line}" for path, line in reversed(_FRAME.findall(text)) if is_users(path)), "")
 
 
 def is_users(path: str) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from legacy_cases import PRELUDE, Case, Input
+from legacy_onnx import export_onnx, open_onnx
 from packaging.version import Version
 
 #: How a program is made: by us, by Paddle alone, or in Paddle's own new format.
@@ -140,14 +141,14 @@ def judge(case: Case, make: Any, how: How, folder: Path) -> Outcome:
         values = [_draw(one, case, index) for index, one in enumerate(case.inputs)]
         expected = [one.numpy() for one in _flat(layer(*map(paddle.to_tensor, values)))]
         stage = "export"
-        export(layer, case, how, folder)
+        names = export(layer, case, how, folder)
         np.savez(folder / "inputs.npz", **dict(zip("xyzw", values, strict=False)))
         np.savez(folder / "outputs.npz", *expected)
         stage = "load"
         if how.way.startswith("onnx"):
             session = load_onnx(folder)
             stage = "run"
-            found = session.run(None, {one.name: values["xyzw".index(one.name)] for one in session.get_inputs()})
+            found = session.run(names, {one.name: values["xyzw".index(one.name)] for one in session.get_inputs()})
         else:
             predictor = load(folder)
             stage = "run"
@@ -159,24 +160,24 @@ def judge(case: Case, make: Any, how: How, folder: Path) -> Outcome:
     return Outcome(case.name, "done", equal, "" if equal else "close")
 
 
-def export(layer: Any, case: Case, how: How, folder: Path) -> None:
-    """Write `m.pdmodel` or `m.json` and `m.pdiparams`."""
+def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
+    """Write `m.pdmodel` or `m.json` and `m.pdiparams`; or our `onnx/model.onnx`, and return its outputs' names."""
     import paddle
     from paddle.pir_utils import DygraphOldIrGuard
 
     from exporter.trace.legacy import finish, legacy_export
-    from exporter.trace.legacy.onnx import convertible
 
     shapes = [[None, *one.shape[1:]] if one.dynamic else list(one.shape) for one in case.inputs]
     specs = [
         paddle.static.InputSpec(shape, one.carrier, name)
         for shape, one, name in zip(shapes, case.inputs, "xyzw", strict=False)
     ]
+    if how.way == "onnx":
+        return export_onnx(layer, specs, folder)
     context = {
         "ours": lambda: legacy_export(how.target),
         "stock": DygraphOldIrGuard,
         "pir": nullcontext,
-        "onnx": convertible,
         "onnx-stock": nullcontext,
     }[how.way]()
     with context:
@@ -185,11 +186,13 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> None:
     (folder / "m.pdiparams.info").unlink(missing_ok=True)
     if how.way == "ours":
         finish(folder / "m.pdmodel", folder / "m.pdiparams", how.target)
+    return None
 
 
 def load_onnx(folder: Path) -> Any:
-    """An ONNX Runtime session of what paddle2onnx makes of the PIR files."""
-    import onnxruntime
+    """An ONNX Runtime session of our file, or of what paddle2onnx alone makes of the PIR files."""
+    if (folder / "onnx" / "model.onnx").exists():
+        return open_onnx(str(folder / "onnx" / "model.onnx"))
     import paddle2onnx
 
     parameters = folder / "m.pdiparams"
@@ -197,9 +200,7 @@ def load_onnx(folder: Path) -> Any:
         str(folder / "m.json"), str(parameters) if parameters.exists() else "", opset_version=17,
         auto_upgrade_opset=True, enable_onnx_checker=True, optimize_tool="None",
     )  # fmt: skip
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    return open_onnx(content)
 
 
 def load(folder: Path) -> Any:

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 from legacy_judge import load
+from legacy_onnx import export_onnx, open_onnx
 from legacy_zoo import FAMILIES, Network
 
-WAYS = ("ours", "stock", "pir", "onnx")
+WAYS = ("ours", "stock", "pir", "onnx", "onnx-stock")
 
 
 def main() -> int:
@@ -30,7 +31,9 @@ def main() -> int:
     parser.add_argument("--families", default=",".join(FAMILIES))
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--only", default="")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--json", type=Path, help="write after each network; those that it holds already are not run again"
+    )
     parser.add_argument("--keep", type=Path)
     options = parser.parse_args()
     import paddle  # noqa: F401 - before the forks
@@ -38,8 +41,11 @@ def main() -> int:
     networks = [net for family in options.families.split(",") for net in FAMILIES[family]()]
     if options.only:
         networks = [net for net in networks if net.name in options.only.split(",")]
-    rows = []
+    rows = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
+    done = {(row["family"], row["name"]) for row in rows}
     for net in networks:
+        if (net.family, net.name) in done:
+            continue
         row = {"family": net.family, "name": net.name, **_fork(net, options.ways.split(","), options.keep)}
         rows.append(row)
         print("  ".join([f"{net.family}/{net.name}", *(f"{way}: {row.get(way, '-')}" for way in WAYS)]), flush=True)
@@ -90,8 +96,8 @@ def _judge(net: Network, way: str, folder: Path, keep: Path | None) -> str:
         expected = [one.numpy() for one in _flat(layer(*map(paddle.to_tensor, values)))]
         stage = "export"
         specs = _specs(net, layer)
-        if way == "onnx":
-            found = _onnx(layer, specs, folder, values)
+        if way.startswith("onnx"):
+            found = (_onnx if way == "onnx" else _stock_onnx)(layer, specs, folder, values)
         else:
             _export(layer, specs, way, folder)
             stage = "load"
@@ -156,26 +162,25 @@ def _run(predictor: Any, names: list[str], values: list[Any]) -> list[Any]:
 
 
 def _onnx(layer: Any, specs: list[Any], folder: Path, values: list[Any]) -> list[Any]:
-    """From the PIR program with what paddle2onnx cannot convert rewritten."""
+    """Through the product: traced with what paddle2onnx cannot convert rewritten."""
     os.environ["POLYGRAPHY_AUTOINSTALL_DEPS"] = "0"
-    import onnxruntime
-    import paddle
+    names = export_onnx(layer, specs, folder)
+    session = open_onnx(str(folder / "onnx" / "model.onnx"))
+    return session.run(names, dict(zip([one.name for one in specs], values, strict=True)))
+
+
+def _stock_onnx(layer: Any, specs: list[Any], folder: Path, values: list[Any]) -> list[Any]:
+    """What paddle2onnx alone makes of Paddle's own file."""
+    os.environ["POLYGRAPHY_AUTOINSTALL_DEPS"] = "0"
     import paddle2onnx
 
-    from exporter.trace.legacy.onnx import convertible
-
-    with convertible():
-        traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
-        paddle.jit.save(traced, str(folder / "m"))
+    _export(layer, specs, "pir", folder)
     parameters = folder / "m.pdiparams"
     content = paddle2onnx.export(
         str(folder / "m.json"), str(parameters) if parameters.exists() else "", opset_version=17,
         auto_upgrade_opset=True, enable_onnx_checker=True, optimize_tool="None",
     )  # fmt: skip
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    return session.run(None, dict(zip([one.name for one in specs], values, strict=True)))
+    return open_onnx(content).run(None, dict(zip([one.name for one in specs], values, strict=True)))
 
 
 def _compare(net: Network, values: list[Any], expected: list[Any], found: list[Any]) -> str:

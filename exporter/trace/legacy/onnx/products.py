@@ -1,0 +1,149 @@
+"""Products, and numbers that float32 cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from exporter.trace.legacy.onnx.common import constant, number, reshaped_like, sizes
+from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite, dtype_name
+from exporter.trace.legacy.onnx.pooling import first, last
+
+
+def _dot(entry: Entry, call: Arguments) -> Any:
+    import paddle
+
+    product = paddle.multiply(call["x"], call["y"])
+    kept = paddle.sum(product, axis=-1, keepdim=True, dtype=product.dtype)
+    return paddle.squeeze(kept, -1)
+
+
+def _scaled_sum(multiply: str) -> Any:
+    def rewrite(entry: Entry, call: Arguments) -> Any:
+        import paddle
+
+        product = getattr(paddle, multiply)(call["x"], call["y"])
+        return paddle.add(call["input"] * float(call["beta"]), product * float(call["alpha"]))
+
+    return rewrite
+
+
+def _kron(entry: Entry, call: Arguments) -> Any:
+    import paddle
+
+    x, y = call["x"], call["y"]
+    rank = max(len(x.shape), len(y.shape))
+    left = [1] * (rank - len(x.shape)) + sizes(x, "kron", *range(len(x.shape)))
+    right = [1] * (rank - len(y.shape)) + sizes(y, "kron", *range(len(y.shape)))
+    spread = paddle.reshape(x, [size for one in left for size in (one, 1)])
+    times = paddle.reshape(y, [size for one in right for size in (1, one)])
+    return paddle.reshape(paddle.multiply(spread, times), [a * b for a, b in zip(left, right, strict=True)])
+
+
+def _trace(entry: Entry, call: Arguments) -> Any:
+    import paddle
+
+    return paddle.sum(paddle.diagonal(call["x"], call["offset"], call["axis1"], call["axis2"]), axis=-1)
+
+
+def _cross(entry: Entry, call: Arguments) -> Any:
+    """Element i of the product is a[i+1] b[i+2] - a[i+2] b[i+1]."""
+    import paddle
+
+    x, y, axis = call["x"], call["y"], call["axis"]
+    at = next(i for i, size in enumerate(x.shape) if size == 3) if axis in (None, 9) else int(axis) % len(x.shape)
+    one, two = constant(np.array([1, 2, 0])), constant(np.array([2, 0, 1]))
+    pick = paddle.index_select
+    return paddle.subtract(pick(x, one, at) * pick(y, two, at), pick(x, two, at) * pick(y, one, at))
+
+
+def _bilinear(entry: Entry, call: Arguments) -> Any:
+    import paddle
+
+    x, y, weight, bias = call["x"], call["y"], call["weight"], call["bias"]
+    outs, left, right = (int(size) for size in weight.shape)
+    flat = paddle.reshape(paddle.transpose(weight, [1, 0, 2]), [left, outs * right])
+    inner = paddle.reshape(paddle.matmul(x, flat), [-1, outs, right])
+    result = paddle.sum(paddle.multiply(inner, paddle.unsqueeze(y, 1)), axis=-1)
+    return result if bias is None else paddle.add(result, bias)
+
+
+def _group_norm(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx knows four dims, channels second."""
+    x, channels_last = call["x"], call["data_format"] not in ("NCHW", "NCL", "NCDHW")
+    if len(x.shape) == 4 and not channels_last:
+        return None
+    import paddle
+
+    x = first(x) if channels_last else x
+    flat = paddle.reshape(x, [-1 if x.shape[0] < 0 else x.shape[0], int(x.shape[1]), -1 if x.shape[0] >= 0 else 1, 1])
+    if x.shape[0] < 0:
+        flat = paddle.reshape(x, [0, int(x.shape[1]), -1, 1])
+    made = entry(flat, call["scale"], call["bias"], call["epsilon"], call["groups"], "NCHW")
+    made = reshaped_like(made, x)
+    return last(made) if channels_last else made
+
+
+def _channels_first(entry: Entry, call: Arguments) -> Any:
+    """A convolution of channels that are last: paddle2onnx refuses it."""
+    if call["data_format"] in ("NCHW", "NCDHW", "NCL"):
+        return None
+    formats = {"NHWC": "NCHW", "NDHWC": "NCDHW", "NLC": "NCL"}
+    changed = {**call, "input": first(call["input"]), "data_format": formats[call["data_format"]]}
+    del changed["out"], changed["rest"]
+    return last(entry(*changed.values()))
+
+
+def _scale(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx computes x * scale + bias of integers, and its numbers for float64, in float32."""
+    import paddle
+
+    x, scale, bias = call["x"], call["scale"], float(call["bias"])
+    if dtype_name(x) not in ("int32", "int64", "float64"):
+        return None
+    factor = scale.astype(x.dtype) if isinstance(scale, paddle.pir.Value) else number(scale, x)
+    offset = number(bias, x)
+    times = x if not isinstance(scale, paddle.pir.Value) and float(scale) == 1 else paddle.multiply(x, factor)
+    if call["bias_after_scale"]:
+        return times if bias == 0 and times is not x else paddle.add(times, offset)
+    return paddle.multiply(paddle.add(x, offset), factor)
+
+
+def _full(entry: Entry, call: Arguments) -> Any:
+    """A number that float32 does not hold is written as an array."""
+    import paddle
+
+    shape, value, name = call["shape"], call["value"], str(call["dtype"]).rpartition(".")[2].lower()
+    plain = isinstance(shape, (list, tuple)) and all(isinstance(one, int) and one >= 0 for one in shape)
+    if name not in ("int32", "int64", "float64") or not plain or not isinstance(value, (int, float)):
+        return None
+    if float(np.float32(value)) == value or value != value:
+        return None
+    whole = constant(np.full([1] * max(len(shape), 1), value, name))
+    return paddle.expand(whole, shape) if shape else whole.reshape([])
+
+
+#: Dilations and groups stand in either order; they are handed on as they are.
+_CONVOLUTION = "input, filter, strides, paddings, padding_algorithm, first, second, data_format, *rest"
+_TRANSPOSED = (
+    "input, filter, strides, paddings, output_padding, output_size, padding_algorithm, groups, dilations, data_format, "
+    "*rest"
+)
+PRODUCTS: Mapping[str, Rewrite] = {
+    "dot": Rewrite(_dot),
+    "addmm": Rewrite(_scaled_sum("matmul"), "input, x, y, beta=1.0, alpha=1.0"),
+    "baddbmm": Rewrite(_scaled_sum("bmm"), "input, x, y, beta=1.0, alpha=1.0"),
+    "kron": Rewrite(_kron, "x, y"),
+    "trace": Rewrite(_trace, "x, offset=0, axis1=0, axis2=1"),
+    "cross": Rewrite(_cross, "x, y, axis=None"),
+    "bilinear": Rewrite(_bilinear, "x, y, weight, bias=None"),
+    "group_norm": Rewrite(_group_norm, "x, scale, bias, epsilon, groups, data_format"),
+    "conv2d": Rewrite(_channels_first, _CONVOLUTION),
+    "conv3d": Rewrite(_channels_first, _CONVOLUTION),
+    "depthwise_conv2d": Rewrite(_channels_first, _CONVOLUTION),
+    "conv2d_transpose": Rewrite(_channels_first, _TRANSPOSED),
+    "scale": Rewrite(_scale, "x, scale, bias, bias_after_scale"),
+    "full": Rewrite(_full, "shape, value, dtype, place=None", creates=True),
+}

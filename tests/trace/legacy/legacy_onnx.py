@@ -1,0 +1,44 @@
+"""ONNX as the product makes it, for the tables: trace, write PIR, convert; and an ONNX Runtime session of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from exporter.lower.base import Wish
+from exporter.lower.onnx import plugin as onnx
+from exporter.lower.pir import plugin as pir
+from exporter.tensors import TensorSpec
+from exporter.trace.traced import trace
+
+
+def export_onnx(layer: Any, specs: list[Any], folder: Path) -> list[str]:
+    """Write `onnx/model.onnx`; return the outputs' names in the order that `forward` returns them.
+
+    `specs` are Paddle's InputSpecs; a size of None becomes a dim with a name of its own.
+    """
+    inputs = tuple(
+        TensorSpec(
+            one.name,
+            str(one.dtype).rpartition(".")[2],
+            tuple(f"{one.name}{at}" if size in (None, -1) else size for at, size in enumerate(one.shape)),
+        )
+        for one in specs
+    )
+    (folder / "pir").mkdir()
+    (folder / "onnx").mkdir()
+    with onnx.session(None):
+        traced = trace(layer, inputs, None, {})
+        pir.write(traced, None, folder / "pir", Wish())
+        onnx.write(traced, folder / "pir", folder / "onnx", Wish(inputs=inputs))
+    return [one.name for one in traced.outputs]
+
+
+def open_onnx(model: Any) -> Any:
+    """A session of a file's path or bytes in one thread."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
