@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.lower._convert import artifact_from_json, fixed_dims
 from exporter.lower.base import Artifact
-from exporter.parity import declared, parameters
+from exporter.parity import declared, parameters, together
 from exporter.parity.golden import read_goldens, to_run
 from exporter.parity.heldout import Task
 from exporter.parity.localise.find import localise
@@ -54,6 +54,7 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         bench, runs, Task(spec, subject.checkpoint), with_source=any(one.format == "source" for one in runs)
     )
     planned = claims(runs, [case.name for case in bench.cases], bench.outputs) | low.claims()
+    planned |= together.claims(runs, bench.cases)
     planned |= {parameters.claim(artifact) for artifact in proven} | {declared.claim(artifact) for artifact in stored}
     evidence = {parameters.claim(artifact): _stored(subject, artifact, artifacts) for artifact in proven}
     for artifact in stored:

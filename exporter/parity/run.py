@@ -15,8 +15,9 @@ from exporter.parity.compare import compare_case
 from exporter.parity.golden import GoldenCase, GoldenOutput
 from exporter.parity.lossy import compare_lossy
 from exporter.parity.plan import ENGINES, Run
+from exporter.parity.together import TOGETHER, Together
 from exporter.parity.verdict import Claim, Evidence, Outcome
-from exporter.tensors import load
+from exporter.tensors import TensorMap, load
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 
@@ -66,14 +67,32 @@ def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
             fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
         if answer["load"]:
             fate = Evidence(Outcome.CRASHED, f"does not load: {answer['load']}", stage="load")
-        judged: dict[Claim, Evidence] = {}
-        for index, case in enumerate(bench.cases):
-            path, refused = into / f"{index}.safetensors", answer["refused"].get(case.name, "")
-            found = _judge(bench, run, case, path, (refused, fate))
-            for output, one in found.items():
-                claim = Claim(run.format, run.precision, run.engine, case.name, output)
-                judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
-        return judged
+        return _judge_all(bench, run, into, answer, fate)
+
+
+def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence | None) -> dict[Claim, Evidence]:
+    """Judge each case, then all together; `fate` is what stands for results that did not come."""
+    judged: dict[Claim, Evidence] = {}
+    together = Together(bench.cases if run.precision == "fp32" else ())
+    for index, case in enumerate(bench.cases):
+        got = _loaded(into / f"{index}.safetensors")
+        together.add(case.name, got or {})
+        found = _judge(bench, run, case, got, (answer["refused"].get(case.name, ""), fate))
+        for output, one in found.items():
+            claim = Claim(run.format, run.precision, run.engine, case.name, output)
+            judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
+    for output, one in together.judge(bench.budget):
+        claim = Claim(run.format, run.precision, run.engine, TOGETHER, output)
+        came = fate if fate and one.outcome is Outcome.MISSING else one
+        judged[claim] = replace(came, device=bench.device, **_session(answer["sessions"].get("1")))
+    return judged
+
+
+def _loaded(path: Path) -> TensorMap | None:
+    try:
+        return load(path) if path.is_file() else None
+    except BundleError:  # the child died while it wrote this one
+        return None
 
 
 def _session(found: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -110,18 +129,13 @@ def run_request(
 
 
 def _judge(
-    bench: Bench, run: Run, case: GoldenCase, path: Path, end: tuple[str, Evidence | None]
+    bench: Bench, run: Run, case: GoldenCase, got: TensorMap | None, end: tuple[str, Evidence | None]
 ) -> dict[str, Evidence]:
     refused, fate = end
-    if path.is_file():
-        try:
-            got = load(path)
-        except BundleError:  # the child died while it wrote this one
-            got = None
-        if got is not None and run.precision != "fp32":
-            return compare_lossy(case, got, _by_output(bench.cases))
-        if got is not None:
-            return compare_case(case, got, bench.budget, _by_output(bench.cases))
+    if got is not None and run.precision != "fp32":
+        return compare_lossy(case, got, _by_output(bench.cases))
+    if got is not None:
+        return compare_case(case, got, bench.budget, _by_output(bench.cases))
     if refused:
         fate = Evidence(Outcome.CRASHED, f"the engine refused it: {refused}", stage="run")
     return {name: fate or Evidence(Outcome.MISSING, "the engine left no result", stage="run") for name in case.outputs}

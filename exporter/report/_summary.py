@@ -13,6 +13,7 @@ from exporter.parity.declared import ENGINE as BY_READING
 from exporter.parity.golden import one_thread
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import GRAVITY, Report
+from exporter.parity.together import TOGETHER
 from exporter.parity.verdict import Claim, Evidence, Outcome
 
 Row: TypeAlias = tuple[Claim, Evidence]
@@ -72,7 +73,7 @@ class Run:
     @property
     def bits(self) -> str:
         """How many claims equal eager bit for bit, as `5/5`; of those in one thread, as eager was recorded."""
-        equal = [evidence.bit_equal for claim, evidence in self.rows if one_thread(claim.case)]
+        equal = [evidence.bit_equal for claim, evidence in self.rows if bits_count(claim)]
         return f"{sum(equal)}/{len(equal)}" if self.computed else "-"
 
 
@@ -159,7 +160,7 @@ def headline(report: Report) -> str:
 def extent(report: Report) -> str:
     """How much was planned: `7 runs, 5 cases x 1 output, 6 proofs by reading`."""
     found = runs(report)
-    plan = [claim for run in found if run.computed for claim, _ in run.rows]
+    plan = [claim for run in found if run.computed for claim, _ in run.rows if claim.case != TOGETHER]
     cases, outputs = len({claim.case for claim in plan}), len({claim.output for claim in plan})
     computing = sum(run.computed for run in found)
     proofs = f", {count(len(found) - computing, 'proof')} by reading" if computing < len(found) else ""
@@ -170,6 +171,11 @@ def worst(rows: tuple[Row, ...] | list[Row]) -> Row | None:
     """The row with the largest error ratio, the first of equals; what is not a number is larger than any."""
     rated = [row for row in rows if error_ratio(row[1]) is not None]
     return max(rated, key=lambda row: _rank(row[1])) if rated else None
+
+
+def bits_count(claim: Claim) -> bool:
+    """Whether its result could equal eager's bit for bit: that of one case, in one thread, as eager was recorded."""
+    return claim.case != TOGETHER and one_thread(claim.case)
 
 
 def error_ratio(evidence: Evidence) -> float | None:

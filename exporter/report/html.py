@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from exporter.parity.golden import one_thread
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
 from exporter.parity.settings import conditions
@@ -16,6 +15,7 @@ from exporter.report._summary import (
     Group,
     Row,
     Run,
+    bits_count,
     blames,
     count,
     error_ratio,
@@ -87,7 +87,7 @@ def _banner(report: Report) -> str:
 def _proven(report: Report) -> str:
     found = [run for run in runs(report) if run.computed]
     rows = [row for run in found for row in run.rows]
-    bits = [evidence.bit_equal for claim, evidence in rows if one_thread(claim.case)]
+    bits = [evidence.bit_equal for claim, evidence in rows if bits_count(claim)]
     whole = sum(len(set(run.bits.split("/"))) == 1 for run in found)
     cards = [
         _card(

@@ -11,7 +11,7 @@ from exporter.parity.settings import conditions
 from exporter.parity.verdict import Claim, Evidence
 from exporter.report.base import Renderer
 
-METRICS = ("error_ratio", "max_abs", "max_rel", "max_ulp", "cosine")
+METRICS = ("error_ratio", "combined_ratio", "max_abs", "max_rel", "max_ulp", "cosine")
 
 
 def parity(report: Report) -> dict[str, Any]:

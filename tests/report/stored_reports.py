@@ -15,6 +15,7 @@ from exporter.engines.base import Settings
 from exporter.parity.localise.blame import Blame
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
+from exporter.parity.together import TOGETHER
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
 from exporter.parity.waivers import waived
 from exporter.registry import Registry
@@ -62,6 +63,9 @@ def failed() -> Report:
         if claim.engine == BY_CONTENT and claim.format == "onnx":
             reason = "1 tensors are not the released ones, as 'conv2d_0.w_0'"
             evidence[claim] = Evidence(Outcome.MISMATCH, reason)
+        elif claim.format == "onnx" and claim.case == TOGETHER:
+            reason = "114 results err in one direction: taken together 5.86e+05, over the limit of 3"
+            evidence[claim] = replace(found, outcome=Outcome.MISMATCH, reason=reason, metrics={"combined_ratio": 586e3})
         elif claim.format == "onnx":
             far = 41_000.0 * found.metrics["error_ratio"]
             reason = f"error ratio {far:.3g} is over the budget of 4"
@@ -101,7 +105,7 @@ def inconclusive() -> Report:
     gate = "rounding alone moves it by 3.1e-03 of its size"
     for claim, found in _clean():
         evidence[claim] = found
-        if claim.engine == BY_CONTENT:
+        if claim.engine == BY_CONTENT or claim.case == TOGETHER:
             continue
         if claim.case == "batch=64":
             evidence[claim] = Evidence(
@@ -172,6 +176,10 @@ def _clean() -> Iterator[tuple[Claim, Evidence]]:
             under = Settings({"device": "cpu", "threads": 1}, effective)
             evidence = Evidence(Outcome.MATCH, "", "compare", elements, bits, metrics, provider, "cpu", under)
             yield Claim(format, "fp32", engine, case, "logits"), evidence
+        bits = format != "onnx"
+        combined = {"combined_ratio": 0.5137219 if bits else 0.9412087}
+        together = Evidence(Outcome.MATCH, elements=1140, metrics=combined, provider=provider, device="cpu")
+        yield Claim(format, "fp32", engine, TOGETHER, "logits"), together
     for format in ("pir", "pdmodel", "onnx"):
         elements, whole = (26_826, True) if format != "onnx" else (26_314, False)
         stored = Evidence(Outcome.MATCH, elements=elements, bit_equal=whole, provider="by content")

@@ -37,6 +37,7 @@ CHECK_KEYS = {
 } | {
     "bit_equal",
     "error_ratio",
+    "combined_ratio",
     "max_abs",
     "max_rel",
     "max_ulp",

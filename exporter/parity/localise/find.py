@@ -77,12 +77,14 @@ def _captured(search: Search, run: Run, place: Place | None, witness: Witness | 
 def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
     """The claim to look at: of the failed ones the smallest promised case, before probing ones; else the narrowest."""
     sizes = {case.name: sum(math.prod(one.shape) for one in case.outputs.values()) for case in bench.cases}
-    own = [one for one in verdict.plan if (one.variant, one.engine) == (run.variant, run.engine)]
+    both = [one for one in verdict.plan if (one.variant, one.engine) == (run.variant, run.engine)]
+    own = [one for one in both if one.case in sizes]  # a claim on all cases has no values of its own
     failed = [one for one in own if verdict.of(one).outcome not in (Outcome.MATCH, Outcome.WAIVED)]
     if failed:
         by_value = [one for one in failed if verdict.of(one).outcome in _BY_VALUE] or failed
         return min(by_value, key=lambda one: (":" in one.case, sizes[one.case], one))
     suspect = run.format != "source" and _stored_wrong(bench, run, verdict)
+    suspect |= any(verdict.of(one).outcome is Outcome.MISMATCH for one in both)
     narrow = [one for one in own if suspect or _ratio_of(verdict.of(one)) > bench.budget / 2]
     return max(narrow, key=lambda one: (_ratio_of(verdict.of(one)), one), default=None)
 
