@@ -17,6 +17,11 @@ from typing import ClassVar, TypeAlias
 Attribute: TypeAlias = bool | int | float | str | list[int] | list[float]
 
 
+#: The range of the noise. It has no zero inside: a drill is to find the same each time, and noise around zero would
+#: take a branch at x > 0 in one drill and leave it in the next.
+NOISE = (0.0005, 0.0015)
+
+
 class Operation(Enum):
     """What can be put after a node or in its place: one input, one output of the same shape."""
 
@@ -30,7 +35,7 @@ class Operation(Enum):
     TANH = "tanh"
     #: Cast to float16 and back.
     HALF = "half"
-    #: Add one number of a standard deviation of 0.001, new in each run.
+    #: Add one number from `NOISE`, new in each run.
     NOISE = "noise"
     #: Cast to another dtype, float64 or int32.
     OTHER_DTYPE = "other dtype"

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from exporter.errors import EnvironmentLacks
-from exporter.parity.drill.programs.base import Attribute, Node, Operation, Program, Unplantable
+from exporter.parity.drill.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable
 
 _Message: TypeAlias = Any
 
@@ -188,7 +188,7 @@ class OnnxProgram(Program):
             return [narrow, helper.make_node("Cast", [half], [target], to=_FLOAT)]
         if operation is Operation.NOISE:
             noise = self._fresh()
-            drawn = helper.make_node("RandomNormal", [], [noise], shape=[1], mean=0.0, scale=0.001, dtype=_FLOAT)
+            drawn = helper.make_node("RandomUniform", [], [noise], shape=[1], low=NOISE[0], high=NOISE[1], dtype=_FLOAT)
             return [drawn, helper.make_node("Add", [source, noise], [target])]
         return [self._other_dtype(source, target)]
 

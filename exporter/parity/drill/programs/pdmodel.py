@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from exporter.engines._paddle import INSTALL
 from exporter.errors import EnvironmentLacks
-from exporter.parity.drill.programs.base import Attribute, Node, Operation, Program, Unplantable
+from exporter.parity.drill.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable
 
 #: Protobuf messages are made at run time and have no types of their own.
 _Message: TypeAlias = Any
@@ -207,7 +207,9 @@ class PdmodelProgram(Program):
     def _noise(self, block: _Message, source: str, target: str) -> list[_Message]:
         noise = self._fresh(block, source)
         _tensor(self._variables[noise]).dims[:] = [1]
-        drawn = self._operator("gaussian_random", "", noise, {"mean": 0.0, "std": 0.001, "seed": 0, "dtype": _F32})
+        drawn = self._operator(
+            "uniform_random", "", noise, {"min": NOISE[0], "max": NOISE[1], "seed": 0, "dtype": _F32}
+        )
         shape = drawn.attrs.add()
         shape.name, shape.type = "shape", 11
         shape.longs.append(1)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from exporter.parity.drill.programs.base import Attribute, Node, Operation, Program, Unplantable
+from exporter.parity.drill.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable
 
 _Json: TypeAlias = dict[str, Any]
 #: An attribute as PIR writes it: name, type, value.
@@ -17,6 +17,11 @@ _NOT_NODES = ("p", "1.data", "1.fetch")
 _F16, _F32, _F64, _I32, _I64 = "0.t_f16", "0.t_f32", "0.t_f64", "0.t_i32", "0.t_i64"
 _DTYPES = {_F32: "float32", _F64: "float64", _I64: "int64", _I32: "int32"}
 _PLACE = ("place", "1.a_place", [1, 0, ""])
+_UNIFORM: tuple[_Typed, ...] = (
+    ("dtype", "1.a_dtype", "float32"),
+    ("seed", "0.a_i32", 0),
+    ("place", "1.a_place", [0, 0, ""]),
+)
 #: Operators of one input, and their attributes (Paddle 3.3.1; looked up in files that it wrote).
 _SIMPLE: dict[Operation, tuple[str, tuple[_Typed, ...]]] = {
     Operation.IDENTITY: ("assign", ()),
@@ -175,10 +180,12 @@ class PirProgram(Program):
             half = self._fresh(_retyped(kind, _F16))
             return [_cast(source, half, _retyped(kind, _F16)), _cast(half, target, kind)]
         if operation is Operation.NOISE:
-            shape, noise = self._fresh(_one_int()), self._fresh(_one_float())
+            shape, (low, high, noise) = self._fresh(_one_int()), [self._fresh(_one_float()) for _ in range(3)]
             return [
                 _operator("full_int_array", (), (shape, _one_int()), _int_array(1)),
-                _operator("gaussian", (shape,), (noise, _one_float()), _gaussian()),
+                _full(low, NOISE[0]),
+                _full(high, NOISE[1]),
+                _operator("uniform", (shape, low, high), (noise, _one_float()), _UNIFORM),
                 _operator("add", (source, noise), (target, kind), ()),
             ]
         other = {_F32: _F64, _I64: _I32}.get(_element(kind))
@@ -269,11 +276,6 @@ def _slice() -> tuple[_Typed, ...]:
         ("infer_flags", "0.a_array", array(1)),
         ("decrease_axis", "0.a_array", array()),
     )
-
-
-def _gaussian() -> tuple[_Typed, ...]:
-    numbers = (("mean", "0.a_f32", 0.0), ("std", "0.a_f32", 0.001), ("seed", "0.a_i32", 0))
-    return (*numbers, ("dtype", "1.a_dtype", "float32"), ("place", "1.a_place", [0, 0, ""]))
 
 
 plugin: type[Program] = PirProgram
