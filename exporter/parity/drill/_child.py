@@ -24,11 +24,15 @@ from exporter.parity.compare import compare_case
 from exporter.parity.declared import prove_declared
 from exporter.parity.drill.exact import WAYS, open_exact, widen
 from exporter.parity.drill.fault import Fault, candidates
+from exporter.parity.drill.inside import Inside
 from exporter.parity.drill.material import Material
 from exporter.parity.drill.programs.base import Unplantable
+from exporter.parity.drill.result import INSIDE
 from exporter.parity.golden import GoldenCase, GoldenOutput, read_goldens
+from exporter.parity.localise.locate import is_narrow
 from exporter.parity.norms import error
 from exporter.parity.parameters import prove_unchanged
+from exporter.parity.together import TOGETHER, Together
 from exporter.parity.verdict import Evidence, Outcome
 from exporter.registry import Registry
 from exporter.tensors import Array, TensorMap, load
@@ -67,24 +71,25 @@ def examine(request: dict[str, Any]) -> dict[str, Any]:
     found = engine.probe(request["device"])
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {request['engine']}", hint=found.cure)
-    material, bench = _material(request), _Bench(request)
-
-    def judged() -> dict[tuple[str, str], Evidence]:
-        with _written(material) as place:
-            return bench.judge(engine, request["device"], place)
+    material, bench, inside = _material(request), _Bench(request), Inside(request, engine)
 
     doing(f"{request['engine']}: the sound artifact")
-    sound = judged()
+    with _written(material) as place:
+        sound = bench.judge(engine, request["device"], place)
+        alarm = inside.begin(place)
     (Path(request["into"]) / SOUND).touch()
     holds = {claim: one for claim, one in sound.items() if one.outcome is Outcome.MATCH}
     for number, value in request["faults"]:
         fault = Fault.from_json(value)
         doing(f"{request['engine']}: {fault}")
         fault.plant(material)
-        proofs, worst = _seen(judged(), holds, paddle_kernels=engine.paddle_kernels)
+        with _written(material) as place:
+            proofs, worst = _seen(bench.judge(engine, request["device"], place), holds, engine.paddle_kernels)
+            if not set(proofs) - INSIDE and is_narrow(worst) and (sublayer := inside.look(place)):
+                proofs["sublayers"] = sublayer
         write_json(Path(request["into"]) / f"{number}.json", {"proofs": proofs, "error_ratio": worst})
     doubts = [f"{case}/{output}: {one.reason}" for (case, output), one in sound.items() if (case, output) not in holds]
-    return {"holds": len(holds), "doubts": doubts}
+    return {"holds": len(holds), "doubts": doubts, "alarm": alarm}
 
 
 def measure(request: dict[str, Any]) -> dict[str, Any]:
@@ -135,7 +140,7 @@ class _Bench:
 
     def judge(self, engine: Engine, device: str, place: Path) -> dict[tuple[str, str], Evidence]:
         """Judge every output of every case as `verify` does."""
-        judged = {}
+        judged, together = {}, Together(self.cases)
         try:
             with started(engine, self._runnable(place), device) as session:
                 for case in self.cases:
@@ -145,8 +150,10 @@ class _Bench:
                         fate = Evidence(Outcome.CRASHED, f"the engine refused it: {refusal}", stage="run")
                         judged.update({(case.name, name): fate for name in case.outputs})
                         continue
+                    together.add(case.name, got)
                     for name, one in compare_case(case, got, self._budget, self._others).items():
                         judged[case.name, name] = one
+            judged.update({(TOGETHER, name): one for name, one in together.judge(self._budget)})
         except EngineRefused as refusal:
             fate = Evidence(Outcome.CRASHED, f"does not load: {refusal}", stage="load")
             judged = {(case.name, name): fate for case in self.cases for name in case.outputs}
@@ -227,14 +234,14 @@ def _read_only(material: Material, request: Mapping[str, Any]) -> dict[str, str]
 
 
 def _seen(
-    judged: Mapping[tuple[str, str], Evidence], holds: Mapping[tuple[str, str], Evidence], *, paddle_kernels: bool
+    judged: Mapping[tuple[str, str], Evidence], holds: Mapping[tuple[str, str], Evidence], paddle_kernels: bool
 ) -> tuple[dict[str, str], float]:
     """Which proofs see a fault in claims that hold without it, each with its first reason; the worst error ratio."""
     proofs, worst = dict[str, str](), 0.0
     for (case, output), sound in holds.items():
-        found = judged[case, output]
+        found = judged.get((case, output)) or Evidence(Outcome.MISSING, "it came to no run")
         worst = max(worst, found.metrics.get("error_ratio", 0.0))
-        if found.outcome is not Outcome.MATCH:
+        if found.outcome is not Outcome.MATCH and not (case == TOGETHER and found.outcome is Outcome.MISSING):
             proofs.setdefault(_proof(found), f"{case}/{output}: {found.reason}")
         if paddle_kernels and sound.bit_equal and found.metrics and not found.bit_equal:
             proofs.setdefault("bits", f"{case}/{output}: bits differ from eager's")
@@ -246,6 +253,8 @@ def _proof(found: Evidence) -> str:
         return "crash"
     if "error_ratio" in found.metrics:
         return "error ratio"
+    if "combined_ratio" in found.metrics:
+        return "together"
     # With metrics the values were compared; without, they were not finite if it had come to their number.
     return "integers" if found.metrics else "finiteness" if found.elements else "interface"
 

@@ -95,9 +95,11 @@ class Drilled:
                     "fault": str(one.fault),
                     "variant": one.fault.variant,
                     "fate": one.fate,
+                    "fate_from_outside": one.fate_outside,
                     "proofs": dict(one.proofs),
                     "error_ratio": one.error_ratio,
                     "effect": one.effect,
+                    "why_not": one.why_not,
                 }
                 for one in self.planted
             ],

@@ -16,14 +16,18 @@ from pathlib import Path
 import numpy as np
 
 from exporter.bundle.manifest import NAME, sealed
-from exporter.bundle.open import GOLDEN, Bundle, open_bundle
+from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
+from exporter.bundle.provenance import find_checkpoint, source_at_hand
 from exporter.engines._device import require_device
-from exporter.errors import ChildFailed, UsageError
+from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
 from exporter.files import sha256_file, write_bytes, write_json
 from exporter.lower._stored import stored_digests
 from exporter.parity.drill._child import SOUND
 from exporter.parity.drill.fault import Fault
+from exporter.parity.drill.inside import keep_witness
 from exporter.parity.drill.result import INSIDE, Drilled, Planted
+from exporter.parity.judge import Subject, bench_of
+from exporter.parity.localise.witness import observe
 from exporter.parity.plan import ENGINES, Run, plan_runs
 from exporter.readers.safetensors import read_safetensors
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
@@ -59,16 +63,37 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     wish = replace(wish, device=require_device(wish.device, [one.engine for one in runs], setting.limits))
     variants = list(dict.fromkeys(one.variant for one in runs))
     planted, notes = list[Planted](), list[str]()
-    for at, variant in enumerate(variants):
-        share = wish.faults // len(variants) + (at < wish.faults % len(variants))
-        engines = [one.engine for one in runs if one.variant == variant]
-        room = Room(bundle, variant, replace(wish, faults=share), setting)
-        found, said = room.drill(engines)
-        planted += found
-        notes += said
+    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+        witness, doubt = _witness(bundle, Path(place), setting)
+        notes += [doubt] if doubt else []
+        for at, variant in enumerate(variants):
+            share = wish.faults // len(variants) + (at < wish.faults % len(variants))
+            engines = [one.engine for one in runs if one.variant == variant]
+            room = Room(bundle, variant, replace(wish, faults=share), setting, witness)
+            found, said = room.drill(engines)
+            planted += found
+            notes += said
     planted = _ask_verify(bundle, planted, runs, wish, setting, verify)
     manifest = bundle.manifest
     return Drilled(manifest.name, manifest.version, manifest.budget, planted, notes)
+
+
+def _witness(bundle: Bundle, into: Path, setting: Setting) -> tuple[str, str]:
+    """The folder in which the source's sublayers were recorded in the first case; or empty, and why."""
+    spec = recorded_spec(bundle.manifest)
+    source, notes = source_at_hand(bundle.manifest.provenance, spec)
+    if not source:
+        return "", f"no sublayers were compared: {notes[0]}"
+    setting.say("observing the source's sublayers")
+    content = bundle.manifest.model_dump(by_alias=True, mode="json")
+    golden = bundle.folder / GOLDEN
+    subject = Subject(content, spec, bundle.folder, golden, find_checkpoint(spec), "cpu", None)
+    try:
+        witness = observe(bench_of(subject), content["cases"][0]["name"], into, setting)
+    except (ModelError, UsageError, EnvironmentLacks) as error:
+        return "", f"no sublayers were compared: the source could not be observed: {error}"
+    keep_witness(witness, into)
+    return str(into), ""
 
 
 def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
@@ -87,12 +112,13 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
 
 @dataclass(frozen=True)
 class Room:
-    """The drill of one variant."""
+    """The drill of one variant; `witness` is where its source was observed, empty where it was not."""
 
     bundle: Bundle
     variant: str
     wish: Wish
     setting: Setting
+    witness: str = ""
 
     def drill(self, engines: Sequence[str]) -> tuple[list[Planted], list[str]]:
         self.setting.say(f"planting faults in {self.variant}")
@@ -113,6 +139,8 @@ class Room:
                 )
             if answer["doubts"]:
                 notes.append(f"{self.variant}/{engine}: {len(answer['doubts'])} claims do not hold and were left out")
+            if answer["alarm"]:
+                notes.append(f"{self.variant}/{engine}: no sublayers were compared: {answer['alarm']}")
             for number, one in found.items():
                 for proof, reason in one["proofs"].items():
                     proofs[number].setdefault(proof, f"{engine}: {reason}")
@@ -185,6 +213,7 @@ class Room:
             "older": _older(self.bundle, self._layer),
             "batch": self._batch(),
             "promised": {key: content[key] for key in ("inputs", "outputs", "dims")},
+            "witness": self.witness,
             "ask_parameters": bool(manifest.parameters) and not self.wish.resealed,
             **more,
         }

@@ -11,6 +11,16 @@ from exporter.tensors import TensorMap
 
 #: Inside a network a sound value may be somewhat further off than the budget for outputs allows.
 _SLACK = 4.0
+#: Errors beyond eager's own, within the budget or not, are looked into sublayer by sublayer.
+_NARROW = 1.0
+
+
+def is_narrow(error_ratio: float) -> bool:
+    """Whether an output is further off than eager itself, so that its sublayers are to be compared as well.
+
+    A fault that is small at the output is large at its own layer.
+    """
+    return error_ratio > _NARROW
 
 
 def locate(witness: Witness, values: TensorMap, budget: float) -> tuple[Place | None, str]:
