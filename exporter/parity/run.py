@@ -83,8 +83,10 @@ def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence 
             judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
     for output, one in together.judge(bench.budget):
         claim = Claim(run.format, run.precision, run.engine, TOGETHER, output)
-        came = fate if fate and one.outcome is Outcome.MISSING else one
-        judged[claim] = replace(came, device=bench.device, **_session(answer["sessions"].get("1")))
+        if one.outcome is Outcome.MISSING:  # then what became of a case of it says more
+            of_cases = [found for case, found in judged.items() if case.output == output]
+            one = next((found for found in of_cases if found.outcome is Outcome.CRASHED), fate or one)
+        judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get("1")))
     return judged
 
 
