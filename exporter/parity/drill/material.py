@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -54,16 +54,21 @@ class Material:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The stored float32 tensors: the layer's own where that is known, else all of more than one element."""
+        """The stored float32 tensors: the layer's own and what they were folded to, else all that are no scalar."""
         weights, _ = self._stored
         floats = [name for name, one in weights.items() if one.dtype == "float32" and one.pieces and not one.file]
-        own = [name for name in floats if name in self.layer]
+        folded = self.artifact.details.get("folded", {})
+        own = [name for name in floats if name in self.layer or folded.get(name)]
         return tuple(own or [name for name in floats if weights[name].elements > 1])
 
     def array(self, name: str) -> Array:
         """A stored tensor as it was."""
         weights, content = self._stored
         return weights[name].array(content)
+
+    def stores(self, values: Iterable[str]) -> bool:
+        """Whether one of these values is a stored tensor of the layer: no constant of the program."""
+        return any(name in self.parameters for name in values)
 
     def replace(self, name: str, value: Array) -> None:
         """Give a stored tensor other numbers.

@@ -121,6 +121,8 @@ def _drop_residual(material: Material, site: str, generator: np.random.Generator
 
 def _constants(material: Material) -> Iterator[str]:
     for node in material.program.live:
+        if material.stores(node.outputs):
+            continue
         for name, value in node.attributes.items():
             held = node.kind in material.program.constants and name == "value" and value not in ([], "", True, False)
             if not name.startswith(_NO_CONSTANTS) and (held or isinstance(value, float)):
@@ -129,7 +131,7 @@ def _constants(material: Material) -> Iterator[str]:
 
 def _change_constant(material: Material, site: str, generator: np.random.Generator) -> None:
     del generator
-    place, name = site.split()
+    place, _, name = site.rpartition(" ")
     program = material.edit()
     node = node_at(program, place)
     value = node.attributes[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -15,6 +16,8 @@ _FLOAT, _INT32, _INT64, _FLOAT16, _DOUBLE = 1, 6, 7, 10, 11
 _DTYPES = {_FLOAT: "float32", _DOUBLE: "float64", _INT64: "int64", _INT32: "int32"}
 #: Constants up to this size are attributes that a fault may change; larger ones are weights.
 _SMALL = 8
+#: What the site of a constant begins with that is stored beside the operators and not by one of them.
+_STORED = "stored constant@"
 #: Operators of one input: name, attributes, and the first opset that has them.
 _SIMPLE: dict[Operation, tuple[str, dict[str, float], int]] = {
     Operation.IDENTITY: ("Identity", {}, 1),
@@ -61,21 +64,25 @@ class OnnxProgram(Program):
         return content
 
     def nodes(self) -> Sequence[Node]:
-        return [_node(at, node) for at, (_, node) in enumerate(self._nodes)]
+        stored = [one for graph in _graphs(self._model.graph) for one in graph.initializer]
+        constants = [(one.name, value) for one in stored if (value := _number(one)) is not None]
+        held = [Node("constant", f"{_STORED}{name}", (), (name,), {"value": value}) for name, value in constants]
+        return [*held, *(_node(at, node) for at, (_, node) in enumerate(self._nodes))]
 
     def dtype(self, value: str) -> str:
         return _DTYPES.get(self._dtypes.get(value, 0), "")
 
     def set(self, node: Node, name: str, value: Attribute) -> None:
-        from onnx import helper, numpy_helper
+        from onnx import helper
 
+        if node.site.startswith(_STORED):
+            stored = [one for graph in _graphs(self._model.graph) for one in graph.initializer]
+            _give(next(one for one in stored if one.name == node.outputs[0]), value)
+            return
         _, native = self._at(node)
         (attribute,) = [one for one in native.attribute if one.name == name]
         if attribute.HasField("t"):
-            import numpy as np
-
-            old = numpy_helper.to_array(attribute.t)
-            attribute.t.CopyFrom(numpy_helper.from_array(np.array(value, old.dtype).reshape(old.shape)))
+            _give(attribute.t, value)
         else:
             attribute.CopyFrom(helper.make_attribute(name, value))
 
@@ -223,13 +230,32 @@ def _node(at: int, node: _Message) -> Node:
     return Node(kind, f"{kind}@{at}", tuple(node.input), tuple(node.output), attributes)
 
 
+def _number(tensor: _Message) -> Attribute | None:
+    """What a small tensor of numbers holds; None of any other."""
+    from onnx import numpy_helper
+
+    if tensor.data_location or not 0 < math.prod(tensor.dims) <= _SMALL:
+        return None
+    value = numpy_helper.to_array(tensor)
+    if value.dtype.kind not in "fiu":
+        return None
+    number: Attribute = value.ravel().tolist() if value.ndim else value.item()
+    return number
+
+
+def _give(tensor: _Message, value: Attribute) -> None:
+    import numpy as np
+    from onnx import numpy_helper
+
+    old = numpy_helper.to_array(tensor)
+    tensor.CopyFrom(numpy_helper.from_array(np.array(value, old.dtype).reshape(old.shape), tensor.name))
+
+
 def _plain(attribute: _Message) -> Attribute | None:
-    from onnx import AttributeProto, helper, numpy_helper
+    from onnx import AttributeProto, helper
 
     if attribute.type == AttributeProto.TENSOR:
-        value = numpy_helper.to_array(attribute.t)
-        small = 0 < value.size <= _SMALL and value.dtype.kind in "fiu"
-        return (value.ravel().tolist() if value.ndim else value.item()) if small else None
+        return _number(attribute.t)
     kinds = AttributeProto.FLOAT, AttributeProto.INT, AttributeProto.FLOATS, AttributeProto.INTS
     if attribute.type not in kinds:
         return None
