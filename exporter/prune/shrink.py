@@ -69,7 +69,7 @@ def _checked(layer: paddle.nn.Layer, plan: Plan, where: str) -> dict[str, paddle
         shape = list(own[name].shape) if name in own else None
         if shape is None or any(axis >= len(shape) or at[-1] >= shape[axis] for axis, at in axes.items()):
             found = f"of shape {shape}" if shape else "not in the model"
-            raise UsageError(f"the pruning plan does not fit: '{name}' is {found}", where=where, hint=_HINT)
+            raise UsageError(f"the plan does not fit: '{name}' is {found}", where=where, hint=_HINT)
     return {name: own[name] for name in plan.kept}
 
 

@@ -49,7 +49,7 @@ def prune(request: dict[str, Any]) -> dict[str, Any]:
     paddle.set_device("cpu")
     measures: Registry[Importance] = Registry("exporter.prune.search.importance", "importance")
     spec = Spec.model_validate(request["spec"])
-    search = Search(spec, request["checkpoint"], measures[request["importance"]])
+    search = Search(spec, request["checkpoint"], measures[request["importance"]], request["block"])
     found = search.find(request["flops"])
     into = Path(request["into"])
     doing("writing the smaller checkpoint")
@@ -77,6 +77,7 @@ class Search:
     spec: Spec
     checkpoint: str | None
     measure: Importance
+    block: int = 16
     refused: dict[int, str] = field(default_factory=dict)
 
     def find(self, share: float) -> Found:
@@ -133,7 +134,7 @@ class Search:
         """For each group that is cut the classes that stay, by their roots."""
         groups, _ = self._groups
         some = [groups[number] for number in open_to]
-        counts = choose(some, [self._scores[number] for number in open_to], self._cost(some), share)
+        counts = choose(some, [self._scores[number] for number in open_to], self._cost(some), share, self.block)
         return {
             number: self._best(number, count)
             for number, count in zip(open_to, counts, strict=True)
@@ -187,7 +188,7 @@ class Search:
             order = tuple(one.name for one in bind_inputs(small, self.spec.input_specs()))
             proof, doubt = prove(small, masked, order, self.tracker.program.names, inputs)
         except (ExporterError, EngineRefused) as error:
-            return None, str(error)
+            return None, str(error)[:300]
         if doubt:
             raise ModelError(f"the cut cannot be proven: {doubt}", where=self.spec.model, hint="give other inputs")
         if not proof.error_ratio <= self.spec.budget:
@@ -204,7 +205,7 @@ class Search:
         for literal in (True, False):
             for number in [one for one in kept if groups[one].literal is literal]:
                 doing(f"cutting group {number} alone")
-                proof, own = self._try({number: self._best(number, ladder(groups[number])[1])})
+                proof, own = self._try({number: self._best(number, ladder(groups[number], self.block)[1])})
                 if proof is None:
                     self.refused[number] = own
             if self.refused.keys() & kept.keys():

@@ -124,6 +124,7 @@ def _cut(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> dict
             "checkpoint": str(whole) if whole else None,
             "flops": asked.flops,
             "importance": asked.importance,
+            "block": asked.multiple_of,
             "into": str(draft),
             "request": _request_digest(spec, whole),
         }
@@ -143,14 +144,10 @@ def _cut(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> dict
 def _request_digest(spec: Spec, whole: Path | None) -> str:
     """Over all that the plan depends on: the code's file, the weights, what was asked, the inputs and their sizes."""
     asked, source = _asked(spec), find_source(split(spec.model)[0])
-    described = spec.model_dump(mode="json")
+    described = spec.model_dump(mode="json", include={"model", "inputs", "dims", "budget"})
+    chosen = asked.model_dump(exclude={"epochs"})
     code = sha256_file(source) if source else ""
-    weights = sha256_file(whole) if whole else spec.seed
-    return sha256_bytes(
-        canonical_json(
-            [spec.model, code, weights, asked.flops, asked.importance, described["inputs"], described["dims"]]
-        )
-    )
+    return sha256_bytes(canonical_json([described, chosen, code, sha256_file(whole) if whole else spec.seed]))
 
 
 def _read(spec: Spec, whole: Path | None, folder: Path) -> dict[str, Any] | None:
