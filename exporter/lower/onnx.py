@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from exporter.files import write_bytes
 from exporter.lower._lengths import with_lengths
 from exporter.lower._paddle2onnx import convert
+from exporter.lower._scopes import with_own_names
 from exporter.lower.base import Format, Wish
 from exporter.lower.canonical.apply import canonical
 from exporter.readers.onnx import read_onnx
@@ -44,7 +45,7 @@ class Onnx(Format):
             refuse_unsupported(traced.layer.forward.concrete_program.main_program)
         asked = wish.opset or DEFAULT_OPSET
         target = into / self.model
-        made = canonical(with_lengths(convert(source, asked)), wish.inputs)
+        made = canonical(with_lengths(with_own_names(convert(source, asked))), wish.inputs)
         write_bytes(target, made.content)
         facts = read_onnx(target)
         return {
