@@ -17,7 +17,7 @@ import numpy as np
 
 from exporter.bundle.manifest import NAME, sealed
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
-from exporter.bundle.provenance import find_checkpoint, source_at_hand
+from exporter.bundle.provenance import recorded_checkpoint, source_at_hand
 from exporter.engines._device import require_device
 from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
 from exporter.files import sha256_file, write_bytes, write_json
@@ -87,7 +87,7 @@ def _witness(bundle: Bundle, into: Path, setting: Setting) -> tuple[str, str]:
     setting.say("observing the source's sublayers")
     content = bundle.manifest.model_dump(by_alias=True, mode="json")
     golden = bundle.folder / GOLDEN
-    subject = Subject(content, spec, bundle.folder, golden, find_checkpoint(spec), "cpu", None)
+    subject = Subject(content, spec, bundle.folder, golden, recorded_checkpoint(content["provenance"]), "cpu", None)
     try:
         witness = observe(bench_of(subject), content["cases"][0]["name"], into, setting)
     except (ModelError, UsageError, EnvironmentLacks) as error:
