@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from exporter import __version__
+from exporter import __version__, machine
 from exporter.errors import UsageError
 from exporter.files import sha256_file
 from exporter.prune.plan import plan_in
@@ -62,7 +62,7 @@ def training_of(recipe: str, seed: int, device: str = "auto") -> TrainRequest:
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
     """What the manifest records of the origin."""
-    source = find_source(split(spec.model)[0])
+    source, cpu = find_source(split(spec.model)[0]), machine.cpu()
     return {
         "model": spec.model,
         "code": {source.name: sha256_file(source)} if source else {},
@@ -70,7 +70,7 @@ def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
         "exporter": __version__,
         "python": platform.python_version(),
         "packages": _versions(),
-        "machine": {"cpu": _cpu(), "system": platform.system(), "threads": 1},
+        "machine": {"cpu": cpu["model"], "abilities": cpu["abilities"], "system": platform.system(), "threads": 1},
     }
 
 
@@ -108,12 +108,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()

@@ -12,6 +12,7 @@ from exporter.lower.canonical.declare import inputs_named, outputs_named
 from exporter.lower.canonical.exact import constants_folded
 from exporter.lower.canonical.graph import Graph
 from exporter.lower.canonical.linear import linear_joined
+from exporter.lower.canonical.neutral import neutral_removed
 from exporter.lower.canonical.shapes import shapes_known
 from exporter.tensors import TensorSpec, digest
 
@@ -41,6 +42,7 @@ def canonical(content: bytes, inputs: Sequence[TensorSpec]) -> Canonical:
         tidy.identities_removed(graph)
         constants_folded(graph)
         shapes_known(graph)
+        neutral_removed(graph)
     linear_joined(graph)
     affine_folded(graph)
     tidy.unread_dropped(graph)

@@ -25,8 +25,11 @@ def outputs_named(graph: Graph, inputs: Sequence[TensorSpec]) -> None:
     names = {name for one in inputs for name in one.shape if isinstance(name, str)}
     shapes = infer(graph)
     for one in graph.outputs:
-        found = shapes.get(one.name, ())
-        for at, dim in enumerate(one.type.tensor_type.shape.dim):
+        found, declared = shapes.get(one.name, ()), one.type.tensor_type
+        if not declared.HasField("shape"):
+            for _ in found:
+                declared.shape.dim.add()
+        for at, dim in enumerate(declared.shape.dim):
             if not dim.HasField("dim_value"):
                 _name(dim, found[at] if at < len(found) else "", names)
 

@@ -28,7 +28,7 @@ def constants_folded(graph: Graph) -> None:
         if not whole or len(node.output) != 1 or node.output[0] in graph.output_names or not _exact(node, known):
             continue
         value = _computed(node, known, graph.opset)
-        if value.size <= max(_GROWS_TO, *(one.size for one in known.values())):
+        if value.size <= max(_GROWS_TO, sum(one.size for one in known.values())):
             graph.becomes_constant(node, value)
 
 

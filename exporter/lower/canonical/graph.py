@@ -124,7 +124,9 @@ class Graph:
     def becomes_constant(self, node: Node, value: Array) -> None:
         """Put a constant in the place of a node with one output."""
         name = node.output[0]
-        made_of = [one for one in node.input if one in self.constants]
+        # A shape or an axis says how a weight is moved; it does not go into it.
+        held = {one: self.constants[one] for one in node.input if one in self.constants}
+        made_of = [one for one, part in held.items() if part.dtype.kind == value.dtype.kind]
         self.drop(node)
         self.hold(name, value, made_of)
 
