@@ -103,9 +103,10 @@ def _multiplied(codes: Array, scales: Array, layer: Mapping[str, Any]) -> Array:
 
 
 def _along(scales: Array, like: Array, layer: Mapping[str, Any]) -> Array:
-    """The scales of each channel, shaped so that they multiply `like`."""
-    if scales.size == 1:
-        return scales.reshape(()).astype("float64")
+    """The step of each channel, shaped so that it multiplies `like`."""
+    steps = scales.astype("float64") / int(layer.get("divisor", 1))
+    if steps.size == 1:
+        return steps.reshape(())
     shape = [1] * like.ndim
     shape[int(layer["axis"])] = -1
-    return scales.astype("float64").reshape(shape)
+    return steps.reshape(shape)
