@@ -168,7 +168,7 @@ def layers_of(model: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for node in model.graph.node:
         if node.op_type in LAYERS and len(node.input) > 1 and node.input[1] in stored:
-            name = node.input[1].removesuffix(".w_0")
+            name = node.input[1].removesuffix(".folded").removesuffix(".w_0")  # folded: with its batch norm
             found[name if name not in found else f"{name}@{node.name}"] = node
     return found
 
