@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from exporter.trace.legacy import composed
 from exporter.trace.legacy.onnx.common import as_float, constant, known, number, sizes
 from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite, dtype_name
 from exporter.trace.legacy.refusal import cannot_lower
@@ -108,15 +109,16 @@ def _repeat(entry: Entry, call: Arguments) -> Any:
 
 
 def _pixel_unshuffle(entry: Entry, call: Arguments) -> Any:
+    """Every `by`-th row and column from each of the first, side by side; then all of one channel together."""
     import paddle
 
     if call["data_format"] != "NCHW":
         raise cannot_lower("paddle.nn.PixelUnshuffle", "ONNX has channels first", "use data_format='NCHW'")
     x, by = call["x"], int(call["downscale_factor"])
-    channels, height, width = sizes(x, "nn.PixelUnshuffle", 1, 2, 3)
-    split = paddle.reshape(x, [-1, channels, height // by, by, width // by, by])
-    moved = paddle.transpose(split, [0, 1, 3, 5, 2, 4])
-    return paddle.reshape(moved, [-1, channels * by * by, height // by, width // by])
+    (channels,) = sizes(x, "nn.PixelUnshuffle", 1)
+    parts = [x[:, :, row::by, column::by] for row in range(by) for column in range(by)]
+    order = np.arange(by * by * channels).reshape(by * by, channels).T.reshape(-1)
+    return paddle.index_select(paddle.concat(parts, 1), constant(order), 1)
 
 
 def _channel_shuffle(entry: Entry, call: Arguments) -> Any:
@@ -256,6 +258,10 @@ def _index_put(entry: Entry, call: Arguments) -> Any:
     return moved.astype("bool")
 
 
+def _median(entry: Entry, call: Arguments) -> Any:
+    return composed.median(call["x"], list(call["axis"]), call["keepdim"], call["mode"])
+
+
 ARRANGE: Mapping[str, Rewrite] = {
     "diagonal": Rewrite(_diagonal),
     "expand_as": Rewrite(_expand_as),
@@ -273,4 +279,5 @@ ARRANGE: Mapping[str, Rewrite] = {
     "diag_embed": Rewrite(_diag_embed, "input, offset=0, dim1=-2, dim2=-1"),
     "assign_value_": Rewrite(_assign_value, "output, shape, dtype, values, place=None"),
     "index_put": Rewrite(_index_put),
+    "median": Rewrite(_median, "x, axis, keepdim, mode"),
 }

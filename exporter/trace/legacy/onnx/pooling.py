@@ -122,13 +122,57 @@ def _largest(x: Any, axis: int, out: int) -> Any:
 
 
 def _with_index(entry: Entry, call: Arguments) -> Any:
-    """Adaptive: the values; their places are left to the entry, which is dropped where nobody asks for them."""
+    """The largest of each window and its place in its own plane, the first of equal ones.
+
+    Elements that a window shares with the padding are its nearest own ones, so that they change nothing.
+    """
+    import paddle
+
+    x, rank = call["x"], len(call["x"].shape) - 2
+    planes = [int(size) for size in x.shape[2:]]
+    if -1 in planes:
+        return _without_places(entry, call)
+    rows = [_reach(call, at, size) for at, size in enumerate(planes)]
+    wanted = [row.shape[0] for row in rows]
+    for at, row in enumerate(rows):
+        x = paddle.index_select(x, constant(row.reshape(-1)), 2 + at)
+    x = paddle.reshape(x, [0, 0, *(size for row in rows for size in row.shape)])
+    x = paddle.transpose(x, [0, 1, *range(2, 2 + 2 * rank, 2), *range(3, 3 + 2 * rank, 2)])
+    x = paddle.reshape(x, [0, 0, *wanted, -1])
+    flat = np.zeros([1] * (2 * rank), "int64")
+    for at, (row, size) in enumerate(zip(rows, planes, strict=True)):
+        shape = [1] * (2 * rank)
+        shape[at], shape[rank + at] = row.shape
+        flat = flat * size + row.reshape(shape)
+    reach = int(np.prod([row.shape[1] for row in rows]))
+    starts = constant(np.arange(int(np.prod(wanted))).reshape(wanted) * reach)
+    picked = paddle.add(paddle.argmax(x, -1), starts)
+    places = paddle.gather(constant(flat.reshape(-1)), paddle.reshape(picked, [-1]))
+    values = paddle.max(x, -1)
+    return values, paddle.reshape(places, [-1, *values.shape[1:]]).astype("int32")
+
+
+def _without_places(entry: Entry, call: Arguments) -> Any:
+    """Where sizes are dynamic. The places are the entry's own; if they are used, the check of the program refuses."""
     if not call["adaptive"]:
         return None
     values = _adaptive({**call, "data_format": "NCHW", "pooling_type": "max"}, list(range(2, len(call["x"].shape))))
-    if values is None:
-        return None
-    return values, entry(*(call[name] for name in _WINDOW))[1]
+    return None if values is None else (values, entry(*(call[name] for name in _WINDOW))[1])
+
+
+def _reach(call: Arguments, at: int, size: int) -> Any:
+    """The elements of each window along one axis, [windows, longest window]."""
+    kernel = int(known(call["kernel_size"], "max_pool", "kernel_size")[at])
+    if call["adaptive"]:
+        starts, ends = _windows(np.arange(kernel), size, kernel)
+    else:
+        step, pad = int(call["strides"][at]), int(call["paddings"][at])
+        spare = step - 1 if call["ceil_mode"] else 0
+        starts = np.arange((size + 2 * pad - kernel + spare) // step + 1) * step - pad
+        ends = np.minimum(starts + kernel, size)
+        starts = np.maximum(starts, 0)
+    steps = np.arange(max(ends - starts))
+    return np.minimum(starts[:, None] + steps, ends[:, None] - 1)
 
 
 _WINDOW = ("x", "kernel_size", "strides", "paddings", "global_pooling", "adaptive", "ceil_mode")

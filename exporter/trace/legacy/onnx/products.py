@@ -87,21 +87,22 @@ def _group_norm(entry: Entry, call: Arguments) -> Any:
 
 
 def _channels_first(entry: Entry, call: Arguments) -> Any:
-    """A convolution of channels that are last: paddle2onnx refuses it."""
-    if call["data_format"] in ("NCHW", "NCDHW", "NCL"):
+    """An operator on channels that are last: paddle2onnx refuses it, or takes them for the second dim."""
+    arguments = list(call["rest"])
+    at = next((at for at, one in enumerate(arguments) if isinstance(one, str) and one in _CHANNELS_FIRST), None)
+    if at is None:
         return None
-    formats = {"NHWC": "NCHW", "NDHWC": "NCDHW", "NLC": "NCL"}
-    changed = {**call, "input": first(call["input"]), "data_format": formats[call["data_format"]]}
-    del changed["out"], changed["rest"]
-    return last(entry(*changed.values()))
+    arguments[at] = _CHANNELS_FIRST[arguments[at]]
+    found = entry(first(call["x"]), *arguments)
+    return (last(found[0]), *found[1:]) if isinstance(found, (list, tuple)) else last(found)
 
 
 def _scale(entry: Entry, call: Arguments) -> Any:
-    """paddle2onnx computes x * scale + bias of integers, and its numbers for float64, in float32."""
+    """paddle2onnx computes x * scale + bias of integers, and its numbers for float64, in float32; 0-D becomes [1]."""
     import paddle
 
     x, scale, bias = call["x"], call["scale"], float(call["bias"])
-    if dtype_name(x) not in ("int32", "int64", "float64"):
+    if x.shape and dtype_name(x) not in ("int32", "int64", "float64"):
         return None
     factor = scale.astype(x.dtype) if isinstance(scale, paddle.pir.Value) else number(scale, x)
     offset = number(bias, x)
@@ -125,12 +126,30 @@ def _full(entry: Entry, call: Arguments) -> Any:
     return paddle.expand(whole, shape) if shape else whole.reshape([])
 
 
-#: Dilations and groups stand in either order; they are handed on as they are.
-_CONVOLUTION = "input, filter, strides, paddings, padding_algorithm, first, second, data_format, *rest"
-_TRANSPOSED = (
-    "input, filter, strides, paddings, output_padding, output_size, padding_algorithm, groups, dilations, data_format, "
-    "*rest"
-)
+def _full_like(entry: Entry, call: Arguments) -> Any:
+    """What is like a 0-D tensor gets the shape [1]."""
+    import paddle
+
+    if call["x"].shape or isinstance(call["value"], paddle.pir.Value):
+        return None
+    return paddle.full([], call["value"], call["x"].dtype if call["dtype"] is None else call["dtype"])
+
+
+def _deformable(entry: Entry, call: Arguments) -> Any:
+    """The first version has no mask, which paddle2onnx reads all the same: a mask of ones says that."""
+    import paddle
+
+    if call["mask"] is not None:
+        return None
+    ones = paddle.ones_like(call["offset"][:, ::2])
+    return entry(call["x"], call["offset"], call["filter"], ones, *call["rest"])
+
+
+_CHANNELS_FIRST = {"NHWC": "NCHW", "NDHWC": "NCDHW", "NLC": "NCL", "NWC": "NCW"}
+_WITH_LAYOUT = (
+    "conv2d conv3d depthwise_conv2d conv2d_transpose conv3d_transpose depthwise_conv2d_transpose batch_norm_ "
+    "linear_interp nearest_interp bilinear_interp bicubic_interp trilinear_interp"
+).split()
 PRODUCTS: Mapping[str, Rewrite] = {
     "dot": Rewrite(_dot),
     "addmm": Rewrite(_scaled_sum("matmul"), "input, x, y, beta=1.0, alpha=1.0"),
@@ -140,10 +159,9 @@ PRODUCTS: Mapping[str, Rewrite] = {
     "cross": Rewrite(_cross, "x, y, axis=None"),
     "bilinear": Rewrite(_bilinear, "x, y, weight, bias=None"),
     "group_norm": Rewrite(_group_norm, "x, scale, bias, epsilon, groups, data_format"),
-    "conv2d": Rewrite(_channels_first, _CONVOLUTION),
-    "conv3d": Rewrite(_channels_first, _CONVOLUTION),
-    "depthwise_conv2d": Rewrite(_channels_first, _CONVOLUTION),
-    "conv2d_transpose": Rewrite(_channels_first, _TRANSPOSED),
+    **dict.fromkeys(_WITH_LAYOUT, Rewrite(_channels_first, "x, *rest")),
+    "deformable_conv": Rewrite(_deformable, "x, offset, filter, mask, *rest"),
+    "full_like": Rewrite(_full_like, "x, value, dtype=None, place=None"),
     "scale": Rewrite(_scale, "x, scale, bias, bias_after_scale"),
     "full": Rewrite(_full, "shape, value, dtype, place=None", creates=True),
 }

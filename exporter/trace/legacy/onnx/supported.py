@@ -50,8 +50,12 @@ def refuse_unsupported(program: Any) -> None:
         if name.startswith(_STRUCTURE):
             continue
         plain = name.removeprefix("pd_op.")
+        if plain.startswith("array_") and operator.get_parent_block() != program.global_block():
+            raise _refusal(operator, "a list that grows in a loop has no conversion to ONNX")
         if plain not in SUPPORTED and plain.removesuffix(IN_PLACE) not in SUPPORTED:
             raise _refusal(operator, f"operator {plain} has no conversion to ONNX")
+        if plain.startswith("max_pool") and not operator.results()[1].use_empty():
+            raise _refusal(operator, "the places of largest elements need fixed sizes, and a dim is dynamic")
         dtypes = {
             dtype_name(value) for value in operator.results() if value.initialized() and value.is_dense_tensor_type()
         }
