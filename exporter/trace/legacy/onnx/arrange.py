@@ -63,11 +63,9 @@ def _expand_as(entry: Entry, call: Arguments) -> Any:
 
     x, y = call["x"], call["y"]
     if not y.shape:
-        return x.reshape([])
-    if all(size >= 0 for size in y.shape):
-        if dtype_name(x) != "bool":
-            return None
-        return paddle.expand(x.astype("int32"), list(y.shape)).astype("bool")
+        return paddle.where(y == y, x, x)  # x, by an operator that reads y
+    if all(size >= 0 for size in y.shape) and dtype_name(x) != "bool":
+        return None
     return _spread(x, paddle.zeros_like(y))
 
 
@@ -258,6 +256,16 @@ def _index_put(entry: Entry, call: Arguments) -> Any:
     return moved.astype("bool")
 
 
+def _roll(entry: Entry, call: Arguments) -> Any:
+    axis = known(call["axis"], "roll", "axis")
+    return None if axis is call["axis"] else entry(call["x"], call["shifts"], [axis] if isinstance(axis, int) else axis)
+
+
+def _triangle(entry: Entry, call: Arguments) -> Any:
+    diagonal = known(call["diagonal"], entry.__name__, "diagonal")
+    return None if diagonal is call["diagonal"] else entry(call["x"], int(np.reshape(diagonal, -1)[0]))
+
+
 def _median(entry: Entry, call: Arguments) -> Any:
     return composed.median(call["x"], list(call["axis"]), call["keepdim"], call["mode"])
 
@@ -279,5 +287,7 @@ ARRANGE: Mapping[str, Rewrite] = {
     "diag_embed": Rewrite(_diag_embed, "input, offset=0, dim1=-2, dim2=-1"),
     "assign_value_": Rewrite(_assign_value, "output, shape, dtype, values, place=None"),
     "index_put": Rewrite(_index_put),
+    "roll": Rewrite(_roll),
+    **dict.fromkeys(("tril", "triu"), Rewrite(_triangle)),
     "median": Rewrite(_median, "x, axis, keepdim, mode"),
 }

@@ -41,6 +41,8 @@ def known(value: Any, api: str, what: str) -> Any:
     """
     import paddle
 
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
     if isinstance(value, (list, tuple)):
         return [known(one, api, what) for one in value]
     if not isinstance(value, paddle.pir.Value):

@@ -17,16 +17,21 @@ from exporter.trace.legacy.refusal import cannot_lower
 def _of_float(entry: Entry, call: Arguments) -> Any:
     """Only the cast of integers is written out; the operator itself converts."""
     x = call["x"]
-    if dtype_name(x) == "float64" and entry.__name__ in _NO_FLOAT64:
-        raise cannot_lower(
-            f"paddle.{entry.__name__}", "ONNX Runtime does not compute it in float64", "cast the tensor to float32"
-        )
+    if entry.__name__ in _NO_FLOAT64:
+        _not_float64(entry, call)
     cast = as_float(x)
     return None if cast is x else entry(cast)
 
 
-#: Measured: ONNX Runtime 1.31 has no CPU kernel for them in float64.
-_NO_FLOAT64 = ("acos", "asin", "cosh", "sinh", "atan", "erf")
+#: Measured: ONNX Runtime 1.31 has no CPU kernel for them in float64, or one that reckons in float32 (the last).
+_NO_FLOAT64 = ("acos", "asin", "cosh", "sinh", "atan", "erf", "grid_sample")
+
+
+def _not_float64(entry: Entry, call: Arguments) -> Any:
+    if dtype_name(call["x"]) == "float64":
+        raise cannot_lower(
+            f"paddle.{entry.__name__}", "ONNX Runtime does not compute it in float64", "cast the tensor to float32"
+        )
 
 
 def _integers_stay(entry: Entry, call: Arguments) -> Any:
@@ -226,6 +231,7 @@ POINTWISE: Mapping[str, Rewrite] = {
     **dict.fromkeys(("atan", "erf"), Rewrite(_of_float, "x")),
     **dict.fromkeys(("ceil", "floor"), Rewrite(_integers_stay)),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "logical_not"), Rewrite(_logical)),
+    "grid_sample": Rewrite(_not_float64),
     "round": Rewrite(_round),
     "atanh": Rewrite(of_x(_atanh)),
     "acosh": Rewrite(of_x(_acosh)),

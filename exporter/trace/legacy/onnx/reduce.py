@@ -29,7 +29,7 @@ def _kept(name: str) -> Compute:
     def rewrite(entry: Entry, call: Arguments) -> Any:
         import paddle
 
-        x, axes = call["x"], axes_of(call, name)
+        x, axes = call["x"], axes_of(call, entry.__name__)
         plain = isinstance(call["axis"], (int, list, tuple)) and not _tensors(call["axis"])
         if entry.__name__ == name and plain and (call["keepdim"] or len(axes) < len(x.shape)):
             return None
@@ -70,11 +70,11 @@ def _sum(entry: Entry, call: Arguments) -> Any:
     if dtype is None:
         dtype = paddle.int64 if dtype_name(x) in ("bool", "int32") else x.dtype
     cast = x.astype(dtype)
+    if not x.shape:
+        return paddle.assign(cast)
     plain = cast.dtype == x.dtype and not _tensors(call["axis"] if call["axis"] is not None else [])
     if plain and (call["keepdim"] or len(axes) < len(x.shape)):
         return None
-    if not x.shape:
-        return paddle.assign(cast)
     kept = entry(cast, axes, cast.dtype, True)
     if kept.dtype != cast.dtype:  # int32 is added up in int64 whatever was asked for
         kept = kept.astype(cast.dtype)
@@ -158,11 +158,9 @@ def _is_empty(entry: Entry, call: Arguments) -> Any:
 
 
 def _index(entry: Entry, call: Arguments) -> Any:
-    import paddle
-
-    if call["x"].shape:
-        return None
-    return paddle.zeros([1] if call["keepdim"] and call["x"].shape else [], call["dtype"])
+    """Of a 0-D tensor."""
+    x = call["x"]
+    return None if x.shape else entry(x.reshape([1]), 0, False, call["dtype"])
 
 
 _AXIS = "x, axis=None, keepdim=False"

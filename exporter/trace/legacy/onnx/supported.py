@@ -36,7 +36,8 @@ transpose tril trilinear_interp triu unbind unfold uniform unique unsqueeze unst
 _STRUCTURE = ("builtin.", "cf.", "pd_op.data", "pd_op.feed", "pd_op.fetch", "pd_op.if", "pd_op.while")
 #: Rewritten in the file: an operator of PIR that is in place gives a new value like any other.
 IN_PLACE = "_"
-_COMPLEX = ("complex64", "complex128")
+#: The first is a limit of paddle2onnx, which takes the process down; ONNX Runtime computes no complex numbers.
+_NO_DTYPES = {"int16": "cast to int32 instead", "complex64": "compute both parts", "complex128": "compute both parts"}
 
 
 def refuse_unsupported(program: Any) -> None:
@@ -56,18 +57,21 @@ def refuse_unsupported(program: Any) -> None:
             raise _refusal(operator, f"operator {plain} has no conversion to ONNX")
         if plain.startswith("max_pool") and not operator.results()[1].use_empty():
             raise _refusal(operator, "the places of largest elements need fixed sizes, and a dim is dynamic")
-        dtypes = {
-            dtype_name(value) for value in operator.results() if value.initialized() and value.is_dense_tensor_type()
-        }
-        if dtypes & set(_COMPLEX):
-            raise _refusal(operator, f"operator {plain} gives complex numbers, which ONNX does not compute")
+        for dtype in sorted({dtype_name(one) for one in operator.results() if _is_tensor(one)} & set(_NO_DTYPES)):
+            raise _refusal(
+                operator, f"operator {plain} gives {dtype}, which has no conversion to ONNX", _NO_DTYPES[dtype]
+            )
 
 
-def _refusal(operator: Any, what: str) -> ModelError:
+def _is_tensor(value: Any) -> bool:
+    return bool(value.initialized() and value.is_dense_tensor_type())
+
+
+def _refusal(operator: Any, what: str, instead: str = "write that part of forward with other operators") -> ModelError:
     return ModelError(
         f"paddle2onnx: {what}",
         where=quoted_line("\n".join(operator.callstack)) or "forward",
-        hint="write that part of forward with other operators, or leave onnx out of formats: pir and pdmodel hold it",
+        hint=f"{instead}, or leave onnx out of formats: pir and pdmodel hold it",
     )
 
 
