@@ -167,6 +167,13 @@ class ParsedModule:
         """Every name bound at the top level."""
         return frozenset(self.names) | frozenset(self.classes)
 
+    @cached_property
+    def rebound(self) -> frozenset[str]:
+        """Top-level names that some function declares `global`."""
+        if not any("global " in line for line in self.lines):
+            return frozenset()
+        return frozenset(name for node in ast.walk(self.tree) if isinstance(node, ast.Global) for name in node.names)
+
     def imported(self, statement: ast.Import | ast.ImportFrom, name: str) -> str:
         """The qualified name that an import binds to `name`."""
         for alias in statement.names:

@@ -11,7 +11,8 @@ from typing import Any
 from exporter.check.module import ClassInfo
 from exporter.check.paper import libraries, methods
 from exporter.check.paper.facts import Clashed, Recursed, Returned
-from exporter.check.paper.machine import DEEPEST, Frame, Result
+from exporter.check.paper.machine import DEEPEST, Frame, Result, Scope
+from exporter.check.paper.meeting import join, join_all, select
 from exporter.check.paper.objects import Elsewhere, Objects, kind_of_argument
 from exporter.check.paper.paddle_api import apply_layer
 from exporter.check.paper.values import (
@@ -31,13 +32,9 @@ from exporter.check.paper.values import (
     Tensor,
     Value,
     inputs_of,
-    join,
-    join_all,
-    select,
 )
 
 _MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
-_CONVERTERS = ("paddle.jit.to_static", "paddle.jit.api.to_static")
 _KEEPERS = ("paddle.jit.not_to_static", "paddle.jit.marker.unified", "paddle.jit.ignore_module")
 _CACHES = ("functools.lru_cache", "functools.cache")
 
@@ -47,6 +44,7 @@ class Calls(Objects):
 
     def __init__(self) -> None:
         super().__init__()
+        self._cached_early: set[ast.AST] = set()
         self._callers: dict[type, Callable[..., Value]] = {
             Class: self._call_class,
             Either: self._call_either,
@@ -66,6 +64,8 @@ class Calls(Objects):
         made_early = not self.forward and isinstance(node, ast.Lambda)
         converted = not made_early and not libraries.is_generator(node)
         value: Value = Function(node, frame.module, scopes, None, cls or frame.cls, converted)
+        if isinstance(value, Function):
+            value.inline = converted and self.forward and self.now.converted
         for decorator in reversed(getattr(node, "decorator_list", [])):
             value = self._decorated(value, decorator)
         return value
@@ -105,18 +105,35 @@ class Calls(Objects):
     def _call_layer(
         self, layer: Layer, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
     ) -> Value:
+        arguments = self.hooked_before(layer, arguments, node)
         self.emit_call(node, f"{layer.name}.forward", layer, arguments, keywords)
         value = apply_layer(layer, arguments, keywords)
+        if isinstance(value, Tensor) and not value.recipe and "Dropout" not in layer.name:
+            value.recipe = ("layer", layer, *arguments, *keywords.values())
+        return self.hooked_after(layer, arguments, value, node)
+
+    def hooked_before(self, layer: Layer | Instance, arguments: tuple[Value, ...], node: ast.AST) -> tuple[Value, ...]:
+        """What a layer is called with after the hooks before it had their say; dy2static does not convert hooks."""
+        for hook in layer.before:
+            given = self.call_unseen(hook, (layer, Sequence("tuple", arguments)), node)
+            if isinstance(given, Sequence) and given.rest is None:
+                arguments = given.items
+            elif isinstance(given, Tensor):
+                arguments = (given,)
+        return arguments
+
+    def hooked_after(self, layer: Layer | Instance, arguments: tuple[Value, ...], value: Value, node: ast.AST) -> Value:
+        """What a layer gives after the hooks behind it had their say."""
         for hook in layer.hooks:
             given = self.call_unseen(hook, (layer, Sequence("tuple", arguments), value), node)
-            value = value if isinstance(given, Const) else given
+            value = value if isinstance(given, Const) or type(given) is Value else given
         return value
 
     def _call_partial(
         self, function: Partial, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
     ) -> Value:
         inner = function.function
-        if isinstance(inner, Function):
+        if isinstance(inner, Function) and not inner.inline:
             inner = replace(inner, converted=False)
         return self.call(inner, (*function.arguments, *arguments), {**function.keywords, **keywords}, node)
 
@@ -186,7 +203,9 @@ class Calls(Objects):
     ) -> Value:
         body, now = function.node, self.now
         self.visited.add(body)
-        frame = Frame(function.module, {}, function.scopes, function.cls, body, branches=now.branches)
+        names = Scope()
+        names.lasting = not self.forward
+        frame = Frame(function.module, names, function.scopes, function.cls, body, branches=now.branches)
         frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
         left = now.converted and not function.converted
         inside = replace(
@@ -207,11 +226,13 @@ class Calls(Objects):
                 ]
                 self.outputs += tuple(each.value for each in frame.returns)
             value = self._result(frame, ends)
+        if function.cached and not self.forward:
+            self._cached_early.add(body)
         if function.cached and self.forward and isinstance(value, Tensor):
             returned = frame.returns[-1].node if frame.returns else body
             value = Tensor(value.sizes, value.closed, value.inputs, "eager", made=(function.module, returned))
             with self.circumstances(called_from=None):
-                self.capture(value, node, "cache")
+                self.capture(value, node, "cache" if body in self._cached_early else "late cache")
             return Tensor(value.sizes, value.closed, value.inputs)
         return value
 

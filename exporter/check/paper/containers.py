@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from exporter.check.paper.facts import Asked, Indexed
+from exporter.check.paper.meeting import element, join_all
 from exporter.check.paper.operators import Operators, as_it_is
 from exporter.check.paper.paddle_api import take, whole_slice
 from exporter.check.paper.values import (
@@ -27,11 +28,10 @@ from exporter.check.paper.values import (
     Super,
     Tensor,
     Value,
-    element,
-    join_all,
 )
 
 _PLAIN_ATTRIBUTES = frozenset("dtype ndim name place stop_gradient persistable is_leaf type layout trainable".split())
+_FEW = 16
 _NOT_OF_TENSORS = frozenset("append extend items keys values get pop update setdefault copy format join".split())
 
 
@@ -78,6 +78,10 @@ class Containers(Operators):
             self.facts.append(Asked(self.site(node), owner, name))
         if name == "size":
             return Method(owner, "numel")
+        if name == "ndim" and owner.closed:
+            return Const(len(owner.sizes))
+        if name == "dtype" and owner.dtype:
+            return External(f"paddle.{owner.dtype}")
         if name in _PLAIN_ATTRIBUTES:
             return Scalar("attribute")
         if name in ("T", "grad", "data", "real", "imag", "mT"):
@@ -119,7 +123,9 @@ class Containers(Operators):
             return container  # `y[:]` is y
         if container.guessed:
             return self._guessed_item(container, index)
-        return take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+        made = take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+        made.recipe = ("item", container, index)
+        return made
 
     def _guessed_item(self, container: Tensor, index: Value) -> Value:
         if isinstance(index, (Sequence, Tensor)):
@@ -172,9 +178,34 @@ class Containers(Operators):
         return self._comprehension("generator", node.generators, node.elt)
 
     def on_dictcomp(self, node: ast.DictComp) -> Value:
+        known = self._known_keys(node)
+        if known is not None:
+            return known
         content = self._comprehension("list", node.generators, ast.Tuple([node.key, node.value], ast.Load()))
         pair = element(content) if isinstance(content, Sequence) else UNKNOWN
         return Mapping({}, pair.items[1] if isinstance(pair, Sequence) and len(pair.items) == 2 else UNKNOWN)
+
+    def _known_keys(self, node: ast.DictComp) -> Mapping | None:
+        """A dict made from a few items that are known, one by one; None if they are not."""
+        one, frame = node.generators[0], self.frame
+        names, scopes = frame.names, frame.scopes
+        frame.names, frame.scopes = {}, (names, *scopes)
+        try:
+            source = self.evaluate(one.iter)
+            few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
+            if not isinstance(source, Sequence) or not few or len(node.generators) > 1 or one.ifs:
+                return None
+            self.iterate(source, one.iter, "comprehension")
+            made = Mapping()
+            for item in source.items:
+                self.assign(one.target, item)
+                key, value = self.evaluate(node.key), self.evaluate(node.value)
+                if not isinstance(key, Const):
+                    return None
+                made.items[key.value] = value
+            return made
+        finally:
+            frame.names, frame.scopes = names, scopes
 
     def _comprehension(self, kind: str, generators: list[ast.comprehension], result: ast.expr) -> Value:
         frame = self.frame
@@ -185,6 +216,8 @@ class Containers(Operators):
             with self.circumstances(python_loops=self.now.python_loops + 1):
                 for generator in generators:
                     source = self.evaluate(generator.iter)
+                    if isinstance(source, Sequence) and source.kind == "range" and not source.items and source.settled:
+                        return Sequence(kind)
                     if length is not None:
                         known = isinstance(source, Sequence) and source.rest is None and not generator.ifs
                         length = length * len(source.items) if isinstance(source, Sequence) and known else None

@@ -6,6 +6,7 @@ import ast
 
 from exporter.check.module import ClassInfo
 from exporter.check.paper.containers import Containers
+from exporter.check.paper.meeting import join
 from exporter.check.paper.values import (
     UNKNOWN,
     Const,
@@ -14,13 +15,15 @@ from exporter.check.paper.values import (
     Scalar,
     Sequence,
     Value,
-    join,
 )
 
 _MUTATORS = frozenset(
     "append extend insert pop remove clear add update setdefault popleft appendleft popitem "
     "reverse sort discard".split()
 )
+
+#: Methods of a tensor that do not look at what it held.
+_OVERWRITERS = frozenset("set_value copy_ fill_ zero_ uniform_ normal_ exponential_ geometric_ cauchy_".split())
 
 
 class Expressions(Containers):
@@ -45,6 +48,8 @@ class Expressions(Containers):
             return self.settle(self.frame.names[name], node)
         for scope in self.frame.scopes:
             if name in scope:
+                if getattr(scope, "lasting", False):
+                    self.note_read((id(scope), name))
                 return self.capture(self.settle(scope[name], node), node, "closure")
         return self._global(node)
 
@@ -133,9 +138,7 @@ class Expressions(Containers):
         return Sequence("slice", tuple(Const(None) if part is None else self.evaluate(part) for part in parts))
 
     def on_call(self, node: ast.Call) -> Value:
-        weak = isinstance(node.func, ast.Attribute) and (
-            node.func.attr in _MUTATORS or node.func.attr.endswith("_") or node.func.attr == "set_value"
-        )
+        weak = isinstance(node.func, ast.Attribute) and (node.func.attr in _MUTATORS or node.func.attr in _OVERWRITERS)
         if weak:
             with self.weakly():
                 function = self.evaluate(node.func)

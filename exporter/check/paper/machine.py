@@ -32,6 +32,12 @@ class Result:
     certain: bool
 
 
+class Scope(dict[str, Value]):
+    """The names of a call; `lasting` ones were there before the model was called, and closures keep them."""
+
+    lasting = False
+
+
 @dataclass
 class Frame:
     """A call in progress: its names, the scopes around it, and what it has returned so far."""
@@ -92,6 +98,7 @@ class Machine:
         self.visited: set[ast.AST] = set()
         self._read: dict[tuple[int, str], bool] = {}
         self._written: dict[tuple[int, str], Change] = {}
+        self._reread: set[tuple[int, str]] = set()
         self._emptied: set[tuple[int, str]] = set()
         #: Lasting containers that were asked whether they hold a key.
         self.asked_for_keys: set[tuple[int, str]] = set()
@@ -154,8 +161,12 @@ class Machine:
 
     def note_read(self, place: tuple[int, str]) -> None:
         """A lasting place was read; what this call wrote itself is its own."""
-        if self.forward and place not in self._written:
+        if not self.forward:
+            return
+        if place not in self._written:
             self._read[place] = self._read.get(place, False) or not self._weak
+        elif not self._weak:
+            self._reread.add(place)
 
     def note_looked_into(self, place: tuple[int, str]) -> None:
         """The content of a lasting container was read; what was added in this call does not hide what lay there."""
@@ -181,9 +192,12 @@ class Machine:
                 read = None  # it was only reached for, to put something in
             cache = change.kind == "container" and place in self.asked_for_keys and not change.varies
             kind = "lazy" if read is False or cache else change.kind
+            if kind == "buffer" and place in self._reread and isinstance(change.site.node, ast.Attribute):
+                kind = "rebound"
             self.facts.append(Changed(change.site, change.what, kind, read is not None, change.varies))
         self._read.clear()
         self._written.clear()
+        self._reread.clear()
         self._emptied.clear()
 
     def bind(self, name: str, value: Value, node: ast.AST) -> None:
@@ -191,10 +205,12 @@ class Machine:
         frame = self.frame
         if name in frame.globals:
             place = (id(frame.module.globals), name)
-            self.note_change(place, node, f"global {name}", "global")
+            self.note_change(place, node, f"global {name}", "global", value)
             self.store.write(frame.module.globals, name, value)
         elif name in frame.outer:
             where = next((scope for scope in frame.scopes if name in scope), frame.names)
+            if getattr(where, "lasting", False):
+                self.note_change((id(where), name), node, f"nonlocal {name}", "closure", value)
             self.store.write(where, name, value)
         else:
             self.store.write(frame.names, name, value)

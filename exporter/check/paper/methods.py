@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from exporter.check.paper.dtypes import unchanged
+from exporter.check.paper.meeting import element, join
 from exporter.check.paper.paddle_api import apply_operator
+from exporter.check.paper.recipes import recorded
 from exporter.check.paper.values import (
     UNKNOWN,
     Array,
@@ -17,8 +20,6 @@ from exporter.check.paper.values import (
     Sequence,
     Tensor,
     Value,
-    element,
-    join,
     register,
 )
 
@@ -31,7 +32,8 @@ LAYER_METHODS = frozenset(
     "set_state_dict load_dict to full_name extra_repr register_forward_pre_hook register_forward_post_hook float half "
     "clear_gradients set_dict bfloat16 astype".split()
 )
-_TYPES = {"int": int, "float": float, "bool": bool, "str": str}
+#: Methods of an array that give one number.
+_TO_NUMBER = frozenset("mean sum max min std var prod item any all argmax argmin ptp dot trace".split())
 
 
 def kind_of(value: Value) -> str:
@@ -62,18 +64,21 @@ def call_method(
     if isinstance(owner, Layer):
         if name in ("train", "eval"):
             run.store.write(vars(owner), "training", name == "train")
-        if name == "register_forward_post_hook" and arguments:
-            run.store.write(vars(owner), "hooks", (*owner.hooks, arguments[0]))
+        _hook(run, owner, name, arguments)
         return run.call(owner, arguments, keywords, node) if name == "forward" else UNKNOWN
     if isinstance(owner, (Const, Scalar)):
         return Scalar("str")
     run.consumed(arguments, keywords)
-    return Array() if isinstance(owner, Array) else UNKNOWN
+    if isinstance(owner, Array):
+        return Array(scalar=owner.scalar or (name in _TO_NUMBER and not arguments and not keywords))
+    return UNKNOWN
 
 
 def _tensor_method(
     run: Calls, owner: Tensor, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
+    if name in ("dim", "ndimension", "rank") and owner.closed:
+        return Const(len(owner.sizes))
     if name in ("dim", "ndimension", "rank", "element_size", "is_floating_point", "is_contiguous"):
         return Scalar("int")
     if name == "size" or name == "numel":
@@ -84,7 +89,9 @@ def _tensor_method(
         return Sequence("list", (), Scalar("number"))
     if name in ("backward", "register_hook", "clear_grad"):
         return Const(None)
-    value = apply_operator(name, (owner, *arguments), keywords)
+    if unchanged(name, owner, arguments, keywords):
+        return owner
+    value = recorded(apply_operator(name, (owner, *arguments), keywords), name, (owner, *arguments), keywords)
     in_place = name.endswith("_") and not name.endswith("__")
     if in_place or name in ("set_value", "copy_", "fill_"):
         run.tensor_written(owner, node)
@@ -141,12 +148,13 @@ def _shuffled(run: Calls, owner: Sequence, name: str, node: ast.AST) -> Value:
 def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     first = arguments[0] if arguments else UNKNOWN
     if name == "values":
-        return Sequence("list", tuple(owner.items.values()), owner.rest)
+        return Sequence("list", tuple(owner.items.values()), owner.rest, owner.home)
     if name == "keys":
         return Sequence("list", tuple(Const(key) for key in owner.items), Scalar("str") if owner.rest else None)
     if name == "items":
-        pairs = tuple(Sequence("tuple", (Const(key), value)) for key, value in owner.items.items())
-        return Sequence("list", pairs, Sequence("tuple", (Scalar("str"), owner.rest)) if owner.rest else None)
+        pairs = tuple(Sequence("tuple", (Const(key), value), home=owner.home) for key, value in owner.items.items())
+        rest = Sequence("tuple", (Scalar("str"), owner.rest), home=owner.home) if owner.rest else None
+        return Sequence("list", pairs, rest, owner.home)
     if name in ("get", "pop", "setdefault"):
         if name != "get":
             run.note_container(owner, node)
@@ -159,6 +167,14 @@ def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, 
         if isinstance(first, Mapping):
             run.store.write(vars(owner), "items", {**owner.items, **first.items})
     return UNKNOWN
+
+
+def _hook(run: Calls, owner: Instance | Layer, name: str, arguments: tuple[Value, ...]) -> None:
+    """A hook is registered, if that is the method."""
+    if arguments and name == "register_forward_pre_hook":
+        run.store.write(vars(owner), "before", (*owner.before, arguments[0]))
+    elif arguments and name == "register_forward_post_hook":
+        run.store.write(vars(owner), "hooks", (*owner.hooks, arguments[0]))
 
 
 def _layer_method(
@@ -177,9 +193,7 @@ def _layer_method(
         if isinstance(label, Const):
             run.set_attribute(owner, str(label.value), value, node)
         return value
-    if name == "register_forward_pre_hook" and arguments:
-        run.store.write(vars(owner), "hooks", (*owner.hooks, arguments[0]))
-        return UNKNOWN
+    _hook(run, owner, name, arguments)
     if name in ("train", "eval"):
         run.store.write(owner.attributes, "training", Const(name == "train"))
         return owner

@@ -12,6 +12,7 @@ from exporter.check.paper import libraries, methods
 from exporter.check.paper.expressions import Expressions
 from exporter.check.paper.facts import Clashed
 from exporter.check.paper.machine import Circumstances, Frame
+from exporter.check.paper.meeting import element, join
 from exporter.check.paper.values import (
     UNBOUND,
     UNKNOWN,
@@ -28,16 +29,9 @@ from exporter.check.paper.values import (
     Super,
     Tensor,
     Value,
-    element,
     inputs_of,
-    join,
     register,
 )
-
-_MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
-_CONVERTERS = ("paddle.jit.to_static", "paddle.jit.api.to_static")
-_KEEPERS = ("paddle.jit.not_to_static", "paddle.jit.marker.unified", "paddle.jit.ignore_module")
-_CACHES = ("functools.lru_cache", "functools.cache")
 
 
 class Objects(Expressions):
@@ -51,6 +45,8 @@ class Objects(Expressions):
 
     consumed: Callable[..., None]
     call_function: Callable[..., Value]
+    hooked_before: Callable[..., tuple[Value, ...]]
+    hooked_after: Callable[..., Value]
 
     def bind(self, name: str, value: Value, node: ast.AST) -> None:
         self._assigned[id(value)] = (value, node)
@@ -89,7 +85,8 @@ class Objects(Expressions):
             target = first.targets[0] if isinstance(first, ast.Assign) else first.target
             if isinstance(target, ast.Name):
                 with self._at_import(module):
-                    return self._at_home(self.evaluate(first.value), f"global {name}", (id(module.globals), name))
+                    value = self._at_home(self.evaluate(first.value), f"global {name}", (id(module.globals), name))
+                    return UNKNOWN if name in module.rebound and isinstance(value, Const) else value
         return UNKNOWN
 
     def _at_import(self, module: ParsedModule) -> Any:
@@ -155,7 +152,8 @@ class Objects(Expressions):
         for name in ("forward", "__call__"):
             if owner.cls.method(name) is not None:
                 method = self.instance_attribute(owner, name, node)
-                return self.call(method, arguments, keywords, node)
+                arguments = self.hooked_before(owner, arguments, node)
+                return self.hooked_after(owner, arguments, self.call(method, arguments, keywords, node), node)
         if owner.cls.is_layer:  # its forward is inherited from Paddle
             first = next((each for each in arguments if isinstance(each, Tensor)), None)
             return Tensor(first.sizes[:1] if first else (), False, inputs_of((*arguments, *keywords.values())))
@@ -178,7 +176,8 @@ class Objects(Expressions):
             place = (id(assigned[0]), name)
             self.note_read(place)
             with self._at_import(assigned[0].module):
-                return self._at_home(self.evaluate(assigned[1]), f"{assigned[0].name}.{name}", place)
+                kept = self._at_home(self.evaluate(assigned[1]), f"{assigned[0].name}.{name}", place)
+            return self.capture(kept, node, "global")
         if owner.cls.is_layer and name in methods.LAYER_METHODS:
             return Method(owner, name)
         if name == "__class__":
@@ -250,7 +249,7 @@ class Objects(Expressions):
         self.store.write(owner.attributes, name, value)
 
     def _at_home(self, value: Value, home: str, place: tuple[int, str]) -> Value:
-        if isinstance(value, (Sequence, Mapping)) and not value.home and getattr(value, "kind", "") != "tuple":
+        if isinstance(value, (Sequence, Mapping)) and not value.home:
             value.home, value.place = home, place
         return value
 

@@ -8,8 +8,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from exporter.check.paper.dtypes import named
 from exporter.check.paper.facts import Called, Clashed, Iterated, Operated, Phase, Strayed, Tested
 from exporter.check.paper.machine import Machine
+from exporter.check.paper.meeting import element, join, select
 from exporter.check.paper.paddle_api import operate
 from exporter.check.paper.values import (
     UNBOUND,
@@ -31,12 +33,9 @@ from exporter.check.paper.values import (
     Super,
     Tensor,
     Value,
-    element,
     inputs_of,
-    join,
     only_tensor,
     options,
-    select,
 )
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -64,6 +63,8 @@ class Operators(Machine):
         self._evaluators: dict[type, Callable[[Any], Value]] = {}
         self.sunk: frozenset[str] = frozenset()
         self.only_tested: set[ast.AST] = set()
+        #: What the innermost `for` statement goes through.
+        self.walked: ast.AST | None = None
         self.own_keys: set[object] = set()
         self.dropped_values: set[ast.AST] = set()
 
@@ -76,9 +77,15 @@ class Operators(Machine):
             return _compute(kind, left, right)
         if self.forward:
             self.facts.append(Operated(self.site(node), kind.__name__, left, right))
+        if kind is ast.Mod and (isinstance(left, Const) and isinstance(left.value, str)):
+            every = right.items if isinstance(right, Sequence) else (right,)
+            self.emit_call(node, "builtins.format", None, every, {})
+            return Scalar("str")
         pair = (left, right)
         if any(isinstance(each, Tensor) for each in pair):
-            return self.made_here(operate(left, right), node)
+            made = operate(left, right)
+            made.recipe = (kind.__name__, left, right)
+            return self.made_here(made, node)
         if any(isinstance(each, Dim) for each in pair):
             sizes = [each.size if isinstance(each, Dim) else 0 for each in pair]
             sequence = next((each for each in pair if isinstance(each, (Sequence, Shape))), None)
@@ -119,7 +126,8 @@ class Operators(Machine):
         if isinstance(value, Const) and isinstance(value.value, (int, float)):
             return Const(-value.value if isinstance(node.op, ast.USub) else value.value)
         if isinstance(value, Tensor):
-            return Tensor(value.sizes, value.closed, value.inputs, boolean=isinstance(node.op, ast.Invert))
+            invert = isinstance(node.op, ast.Invert)
+            return Tensor(value.sizes, value.closed, value.inputs, boolean=invert, dtype=value.dtype)
         return value
 
     def on_boolop(self, node: ast.BoolOp) -> Value:
@@ -158,6 +166,8 @@ class Operators(Machine):
         kind = type(node.ops[0])
         if len(node.ops) == 1 and all(isinstance(each, Const) for each in values) and kind in _OPERATORS:
             return _compute(kind, *(each for each in values if isinstance(each, Const)))
+        if kind in (ast.Eq, ast.NotEq) and all(isinstance(each, External) and named(each) for each in values):
+            return Const((values[0] == values[1]) is (kind is ast.Eq))
         if self.forward:
             self.facts.append(Operated(self.site(node), kind.__name__, values[0], values[1]))
         if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
@@ -225,8 +235,8 @@ class Operators(Machine):
         """Whether a value is true, if Python could tell before any call."""
         if isinstance(value, Const):
             return bool(value.value) if value is not UNBOUND else None
-        if isinstance(value, Sequence) and not value.home and value.kind in ("list", "tuple"):
-            return bool(value.items) if value.rest is None else None
+        if isinstance(value, Sequence) and value.kind in ("list", "tuple"):
+            return bool(value.items) if value.settled else None
         return True if isinstance(value, (Function, Instance, Layer, Class)) else None
 
     def iterate(self, value: Value, node: ast.AST, form: str) -> Value:
@@ -239,7 +249,7 @@ class Operators(Machine):
         if isinstance(value, Tensor):
             if value.guessed:
                 return Tensor((), False, value.inputs, guessed=True)
-            return Tensor(value.sizes[1:], value.closed, value.inputs)
+            return Tensor(value.sizes[1:], value.closed, value.inputs, dtype=value.dtype)
         if isinstance(value, Shape):
             return Dim(Extent.UNKNOWN)
         if isinstance(value, Mapping):
@@ -286,6 +296,8 @@ class Operators(Machine):
 
     def call_unseen(self, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:
         """A call that Python or a library makes, which dy2static does not see and does not convert."""
+        if isinstance(function, Function) and function.inline:
+            return self.call(function, arguments, {}, node)
         came_from = (self.frame.module, node) if self.now.converted else self.now.called_from
         with self.circumstances(converted=False, called_from=came_from):
             return self.call(function, arguments, {}, node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Many
 from dataclasses import replace
 
+from exporter.check.paper.dtypes import of_operator, of_pair
 from exporter.check.paper.values import (
     UNKNOWN,
     Const,
@@ -88,13 +89,19 @@ def apply_layer(layer: Layer, arguments: Many[Value], keywords: dict[str, Value]
         return Sequence("tuple", (Tensor(lead, inputs=inputs), state))
     if first is None:
         return Tensor(inputs=inputs)
+    sizes, closed = _sizes_after_layer(last, first)
+    dtype = first.dtype if first.dtype.startswith("float") else ""
+    return Tensor(sizes, closed, inputs, dtype=dtype)
+
+
+def _sizes_after_layer(last: str, first: Tensor) -> tuple[tuple[Size, ...], bool]:
     if last.endswith(("Linear", "Bilinear")):
-        return Tensor((*first.sizes[:-1], Extent.UNKNOWN) if first.closed else first.sizes[:1], first.closed, inputs)
+        return ((*first.sizes[:-1], Extent.UNKNOWN) if first.closed else first.sizes[:1]), first.closed
     if last == "Embedding":
-        return Tensor((*first.sizes, Extent.UNKNOWN) if first.closed else first.sizes, first.closed, inputs)
+        return ((*first.sizes, Extent.UNKNOWN) if first.closed else first.sizes), first.closed
     if "Norm" in last or "Dropout" in last or last.endswith(("LU", "Tanh", "Sigmoid", "Swish", "Mish", "Softmax")):
-        return Tensor(first.sizes, first.closed, inputs)
-    return Tensor(first.sizes[:1], False, inputs)
+        return first.sizes, first.closed
+    return first.sizes[:1], False
 
 
 def _probability(layer: Layer) -> object:
@@ -114,7 +121,8 @@ def apply_operator(name: str, arguments: Many[Value], keywords: dict[str, Value]
         lead = first.sizes if first else ()
         return Sequence("tuple", (Tensor(lead, inputs=inputs), Tensor(lead, inputs=inputs)))
     sizes, closed = _sizes(name, first, arguments, keywords)
-    return Tensor(sizes, closed, inputs, boolean=name in _BOOLEAN)
+    dtype = "bool" if name in _BOOLEAN else of_operator(name, arguments, keywords)
+    return Tensor(sizes, closed, inputs, boolean=name in _BOOLEAN, dtype=dtype)
 
 
 def _sizes(
@@ -214,7 +222,8 @@ def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
     """What an arithmetic operator between two values gives, one of which is a tensor."""
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
     sizes, closed = _broadcast(tensors) if tensors else ((), True)
-    return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean, shaped=not tensors)
+    dtype = "bool" if boolean else of_pair(left, right)
+    return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean, shaped=not tensors, dtype=dtype)
 
 
 def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tensor:
@@ -234,7 +243,7 @@ def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tenso
             sizes.append(Extent.UNKNOWN)
         at += 1
     inputs = inputs_of((tensor, *parts))
-    return Tensor((*sizes, *tensor.sizes[at:]), tensor.closed and at <= len(tensor.sizes), inputs)
+    return Tensor((*sizes, *tensor.sizes[at:]), tensor.closed and at <= len(tensor.sizes), inputs, dtype=tensor.dtype)
 
 
 def whole_slice(index: Value) -> bool:

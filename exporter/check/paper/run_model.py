@@ -198,9 +198,8 @@ def _call(run: Interpreter, layer: Instance, inputs: Inputs, exported: bool) -> 
     run.facts.append(Defined(run.site(forward), layer.cls, forward))
     arguments, required = _arguments(run, forward, inputs)
     bound = run.instance_attribute(layer, "forward", forward)
-    for hook in layer.hooks:  # those before the call; what they give in place of the inputs is not followed
-        run.call_unseen(hook, (layer, Sequence("tuple", arguments)), forward)
-    run.call(bound, arguments, {}, forward)
+    run.hooked_before(layer, arguments, forward)  # what they give in place of the inputs is not followed
+    run.hooked_after(layer, arguments, run.call(bound, arguments, {}, forward), forward)
     run.finish()
     if run.exported is not None and run.outputs:
         used = run.sunk | inputs_of(run.outputs)
@@ -247,7 +246,7 @@ def _arguments(run: Interpreter, forward: ast.FunctionDef, inputs: Inputs) -> tu
     for at, parameter in enumerate(parameters):
         name = parameter.arg
         if at < len(given):
-            values.append(Tensor(given[at].sizes, True, frozenset((name,)), "input", name))
+            values.append(Tensor(given[at].sizes, True, frozenset((name,)), "input", name, dtype=given[at].dtype))
             required.append(name)
         elif at < first_default or first_default < 0:
             values.append(_assumed(parameter))

@@ -8,40 +8,33 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from exporter.check.paper.calls import Calls
-from exporter.check.paper.facts import Clashed, Left, Looped
+from exporter.check.paper.facts import Left
+from exporter.check.paper.loops import Loops
 from exporter.check.paper.machine import Result
+from exporter.check.paper.meeting import element, join, select
+from exporter.check.paper.returns import first_return, uneven
 from exporter.check.paper.store import Changes
 from exporter.check.paper.syntax import loaded, none_test
 from exporter.check.paper.values import (
-    UNBOUND,
     UNKNOWN,
     Broken,
     Class,
     Const,
     Dim,
     Either,
-    Extent,
     Instance,
     Layer,
     Mapping,
-    Scalar,
     Sequence,
     Shape,
     Tensor,
     Value,
-    element,
-    join,
     only_tensor,
     options,
-    select,
 )
 
-_TURNS = 2  # the second turn of a loop sees what the first left behind
-_DEEP_LOOPS = 3
 
-
-class Interpreter(Calls):
+class Interpreter(Loops):
     """Runs a model on paper. See :mod:`exporter.check.paper.run_model` for how one begins."""
 
     def __init__(self) -> None:
@@ -173,7 +166,7 @@ class Interpreter(Calls):
         starred = any(isinstance(part, ast.Starred) for part in parts)
         if isinstance(value, Sequence) and value.rest is None and len(value.items) == len(parts) and not starred:
             for part, item in zip(parts, value.items, strict=True):
-                self.assign(part, item)
+                self.assign(part, self.from_container(value, item, target))
             return
         if isinstance(value, Shape) and not starred:
             for at, part in enumerate(parts):
@@ -218,6 +211,8 @@ class Interpreter(Calls):
         if known is not None:
             return self.execute(node.body if known else node.orelse)
         tensor = only_tensor(condition) and self.now.converted
+        if tensor:
+            self._returns(node)
         one, alive_one = self._side(node.test, node.body, True, tensor)
         other, alive_other = self._side(node.test, node.orelse, False, tensor)
         if alive_one and alive_other:
@@ -227,6 +222,12 @@ class Interpreter(Calls):
             if tensor:  # what follows is the other side of the branch
                 self.now = replace(self.now, branches=self.now.branches + 1)
         return alive_one or alive_other
+
+    def _returns(self, node: ast.If) -> None:
+        """A branch of a tensor's that returns on some ways only is a fact."""
+        around = self.frame.node
+        if self.forward and isinstance(around, ast.FunctionDef) and node in uneven(around) and not self.now.loop_kind:
+            self.facts.append(Left(self.site(first_return(node)), "uneven", ""))
 
     def _side(self, test: ast.expr, body: list[ast.stmt], positive: bool, tensor: bool) -> tuple[Changes, bool]:
         now = self.now
@@ -251,7 +252,8 @@ class Interpreter(Calls):
             changed = right if left is before else left
             node = self.assigned_at(changed)
             if reason and node is not None and not isinstance(value, Broken):
-                return Broken(reason, key, module, node, value)
+                other = None if before in (left, right) else self.assigned_at(right)
+                return Broken(reason, key, module, node, value, other)
             return value
 
         self.store.merge(one, other, how)
@@ -303,88 +305,9 @@ class Interpreter(Calls):
                 self.assign(item.optional_vars, value)
         return self.execute(node.body)
 
-    # ---------------------------------------------------------------------------------------------------------- loops
-
-    def do_for(self, node: ast.For) -> bool:
-        source = self.evaluate(node.iter)
-        if isinstance(source, Sequence) and not source.items and source.rest is None and not source.home:
-            return self.execute(node.orelse)
-        tensor = self.now.converted and _walks_a_tensor(source)
-
-        def turn() -> None:
-            self.assign(node.target, self.iterate(source, node.iter, "for"))
-            self.execute(node.body)
-
-        certain = isinstance(source, Sequence) and bool(source.items) and source.kind != "range"
-        certain = certain or (
-            isinstance(source, Sequence) and source.kind == "range" and not tensor and bool(source.items)
-        )
-        self._loop(turn, tensor, node, certain)
-        return self.execute(node.orelse)
-
-    def do_while(self, node: ast.While) -> bool:
-        condition = self.condition(node.test)
-        self.test(condition, "while", node)
-        if self.truth(condition) is False:
-            return self.execute(node.orelse)
-        tensor = only_tensor(condition) and self.now.converted
-        forever = self.truth(condition) is True and not any(isinstance(each, ast.Break) for each in ast.walk(node))
-
-        def turn() -> None:
-            self.execute(node.body)
-            self.condition(node.test)
-
-        self._loop(turn, tensor, node)
-        return not forever and self.execute(node.orelse)
-
-    def _loop(self, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While, certain: bool = False) -> None:
-        if node.orelse and self.forward:
-            self.facts.append(Looped(self.site(node)))
-        now = self.now
-        deeper = {"loops": now.loops + 1} if tensor else {"python_loops": now.python_loops + 1}
-        turns = 1 if not self.forward or now.loops + now.python_loops >= _DEEP_LOOPS else _TURNS
-        kind = "tensor" if tensor else "python"
-        for number in range(turns):
-            self.store.begin()
-            try:
-                with self.circumstances(**deeper, loop_kind=kind, loop_branches=now.branches):
-                    turn()
-            finally:
-                before = self.store.keep()
-            for (_, key), (where, old) in before.items():
-                new = where.get(key)
-                if not isinstance(new, Value) or not isinstance(old, Value) or old is UNBOUND:
-                    continue
-                if tensor and number == 0 and self.forward:
-                    self._carried(key, old, new, node)
-                if not certain or number < turns - 1:
-                    self.store.write(where, key, self._after_turn(old, new, tensor))
-
-    @staticmethod
-    def _after_turn(old: Value, new: Value, tensor: bool) -> Value:
-        if tensor and isinstance(old, Const) and isinstance(new, (Const, Scalar)):
-            return Tensor((), True) if isinstance(old.value, (int, float)) else join(old, new)
-        if isinstance(old, Const) and isinstance(old.value, (int, float)) and isinstance(new, (Const, Scalar)):
-            return Scalar("number")
-        return join(old, new)
-
-    def _carried(self, key: str, old: Value, new: Value, node: ast.For | ast.While) -> None:
-        """A name that a tensor loop carries from turn to turn must be a tensor from the start."""
-        if isinstance(old, Const) and old.value is None and any(only_tensor(each) for each in options(new)):
-            start, end = self.assigned_at(old), self.assigned_at(new)
-            broken = Broken("none", key, self.frame.module, start or node, new)
-            at = end or node
-            self.facts.append(Clashed(self.site(at), broken, "while" if isinstance(node, ast.While) else "for"))
-
 
 def _nothing(node: ast.AST) -> None:
     """A statement without an effect on paper, such as `pass`."""
-
-
-def _walks_a_tensor(source: Value) -> bool:
-    if isinstance(source, Tensor):
-        return source.size(0) is Extent.DYNAMIC and not source.guessed
-    return isinstance(source, Sequence) and source.kind == "range" and any(only_tensor(each) for each in source.items)
 
 
 __all__ = ["Class", "Instance", "Interpreter", "Layer"]

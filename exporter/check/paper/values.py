@@ -12,7 +12,6 @@ from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ class Tensor(Value):
     `sizes` are its first dimensions, all of them if `closed`. `inputs` are the names of the inputs of `forward` whose
     data it depends on. `origin` is `op`, `input`, `parameter`, `buffer` or `eager` (made outside the trace and
     registered nowhere); `name` and `made` (a module and node) tell more of it. `guessed`: only taken for a tensor, as
-    a parameter of `forward` usually is one. `shaped`: it was computed from dimensions alone.
+    a parameter of `forward` usually is one. `shaped`: it was computed from dimensions alone. `dtype` is empty where it
+    is not known. `recipe` is the operator and what it was given.
     """
 
     sizes: tuple[Size, ...] = ()
@@ -71,6 +71,8 @@ class Tensor(Value):
     made: tuple[ParsedModule, ast.AST] | None = None
     place: tuple[int, str] | None = None
     shaped: bool = False
+    dtype: str = ""
+    recipe: tuple[object, ...] = ()
 
     def size(self, axis: int) -> Size:
         """The size along an axis, which may count from the end."""
@@ -121,6 +123,11 @@ class Sequence(Value):
     place: tuple[int, str] | None = None
     grown_in_branch: bool = False
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
+        return self.rest is None and (not self.home or self.kind == "tuple" or self.kind.startswith("paddle."))
+
 
 @dataclass(eq=False)
 class Mapping(Value):
@@ -137,6 +144,7 @@ class Instance(Value):
     """An object of a class of the user's.
 
     `complete`: it is surely a whole model, or built by one. `lasting`: it was there before the call of the model.
+    `before` and `hooks` are called before and after it is.
     """
 
     cls: ClassInfo
@@ -145,6 +153,7 @@ class Instance(Value):
     lasting: bool = False
     registered: bool = False
     hooks: tuple[Value, ...] = ()
+    before: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)
@@ -157,6 +166,7 @@ class Layer(Value):
     training: bool = False
     hooks: tuple[Value, ...] = ()
     registered: bool = False
+    before: tuple[Value, ...] = ()
 
 
 @dataclass(eq=False)
@@ -164,7 +174,8 @@ class Function(Value):
     """A function, method (`owner` is bound) or lambda of the user's; `scopes` is where its free names live.
 
     `converted`: dy2static rewrites its control flow. It does so for functions that a converted function calls by name,
-    not for generators, for lambdas made elsewhere, nor behind `functools.partial` or `not_to_static`.
+    not for generators, for lambdas made elsewhere, nor behind `functools.partial` or `not_to_static`. `inline`: it
+    stands inside a converted function, and is so whoever calls it.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -174,6 +185,7 @@ class Function(Value):
     cls: ClassInfo | None = None
     converted: bool = True
     cached: bool = False
+    inline: bool = False
     defaults: dict[str, Value] = field(default_factory=dict)
 
 
@@ -227,7 +239,8 @@ class Either(Value):
 class Broken(Value):
     """A name that a tensor condition has left in a state which no program can hold; reading it is the fault.
 
-    `reason` is `undefined`, `none` or `number`; `node` is the assignment at fault; `value` what analysis goes on with.
+    `reason` is `undefined`, `none` or `number`; `node` is the assignment at fault; `value` what analysis
+    goes on with; `other` the assignment on the other side of the branch.
     """
 
     reason: str
@@ -235,13 +248,11 @@ class Broken(Value):
     module: ParsedModule
     node: ast.AST
     value: Value
+    other: ast.AST | None = None
 
 
 #: Names that hold a value only on some ways through the code.
 UNBOUND = Const("<unbound>")
-
-_NUMBERS = (int, float)
-_MOST_OPTIONS = 4
 
 
 def options(value: Value) -> tuple[Value, ...]:
@@ -283,96 +294,9 @@ def inputs_of(values: Many[Value]) -> frozenset[str]:
     return found
 
 
-def join(one: Value, other: Value) -> Value:
-    """What a name stands for after two ways through the code meet, when Python chose the way."""
-    if one is other or one == other:
-        return one
-    if isinstance(one, Broken) or isinstance(other, Broken):
-        return one if isinstance(one, Broken) else other
-    if one is UNBOUND or other is UNBOUND:
-        return other if one is UNBOUND else one
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return join_tensors(one, other)
-    if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind:
-        return _join_sequences(one, other)
-    if type(one) is Value or type(other) is Value:
-        return UNKNOWN
-    if isinstance(one, Dim) and isinstance(other, Dim):
-        return Dim(_join_sizes(one.size, other.size) if one.size != other.size else one.size, one.inputs | other.inputs)
-    if isinstance(one, (Scalar, Array)) and type(one) is type(other):
-        return one
-    merged: list[Value] = list(options(one))
-    merged += [each for each in options(other) if each not in merged]
-    return Either(tuple(merged)) if len(merged) <= _MOST_OPTIONS else UNKNOWN
-
-
-def join_tensors(one: Tensor, other: Tensor) -> Tensor:
-    """A tensor that is one of two."""
-    length = min(len(one.sizes), len(other.sizes))
-    sizes = tuple(
-        one.sizes[i] if one.sizes[i] == other.sizes[i] else _join_sizes(one.sizes[i], other.sizes[i])
-        for i in range(length)
-    )
-    return Tensor(
-        sizes,
-        one.closed and other.closed and len(one.sizes) == len(other.sizes),
-        one.inputs | other.inputs,
-        boolean=one.boolean and other.boolean,
-        guessed=one.guessed and other.guessed,
-    )
-
-
-def _join_sizes(one: Size, other: Size) -> Size:
-    return Extent.DYNAMIC if Extent.DYNAMIC in (one, other) and Extent.UNKNOWN not in (one, other) else Extent.UNKNOWN
-
-
-def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
-    grown = one.grown_in_branch or other.grown_in_branch
-    if len(one.items) == len(other.items) and one.rest is None and other.rest is None:
-        items = tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True))
-        return Sequence(one.kind, items, None, one.home or other.home, one.place or other.place, grown)
-    every = [*one.items, *other.items, *(each for each in (one.rest, other.rest) if each is not None)]
-    rest = join_all(every)
-    return Sequence(one.kind, (), rest, one.home or other.home, one.place or other.place, grown)
-
-
-def element(value: Sequence | Mapping) -> Value:
-    """What any one item of a container may be."""
-    every = list(value.items.values() if isinstance(value, Mapping) else value.items)
-    if value.rest is not None:
-        every.append(value.rest)
-    return join_all(every)
-
-
-def join_all(values: Many[Value]) -> Value:
-    """One of several; unknown if there are none."""
-    return reduce(join, values) if values else UNKNOWN
-
-
-def select(one: Value, other: Value) -> tuple[Value, str]:
-    """What a name stands for when a tensor chose the way, and why the program cannot hold it (empty if it can).
-
-    Sources: measured on Paddle 3.3.1 (dy2static builds one output of one type for both sides of a branch).
-    """
-    if one is other or one == other:
-        return one, ""
-    if one is UNBOUND or other is UNBOUND:
-        return (other if one is UNBOUND else one), "undefined"
-    none, some = (one, other) if _is(one, type(None)) else (other, one)
-    if _is(none, type(None)):
-        return some, "none" if isinstance(some, (Tensor, Dim, Sequence, Const)) else ""
-    kinds = {type(each.value) for each in (one, other) if isinstance(each, Const)}
-    if kinds == {int, float}:
-        return Tensor((), True), "number"
-    if kinds - {int, float, bool} and all(isinstance(each, Const) for each in (one, other)):
-        return UNKNOWN, "python"
-    if kinds and kinds <= {int, float, bool}:
-        return Tensor((), True, inputs_of((one, other))), ""
-    return join(one, other), ""
-
-
-def _is(value: Value, kind: type) -> bool:
-    return isinstance(value, Const) and isinstance(value.value, kind)
+def is_pair(value: Value) -> bool:
+    """Whether a value is a tuple of two."""
+    return isinstance(value, Sequence) and value.kind == "tuple" and len(value.items) == 2
 
 
 def register(value: Value) -> None:

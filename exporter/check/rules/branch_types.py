@@ -15,6 +15,10 @@ _REASONS = {
     "number": "is an int on one side of a branch that a tensor decides, and a float on the other",
     "python": "is another Python value on each side of a branch that a tensor decides",
     "dict": "gets a key on one side only of a branch that a tensor decides",
+    "rank": "has another number of dimensions on each side of a branch that a tensor decides",
+    "dtype": "has another dtype on each side of a branch that a tensor decides",
+    "length": "is a list of another length on each side of a branch that a tensor decides",
+    "attribute": "is an attribute of a layer that a loop of the program carries from turn to turn",
     "structure": "has another number of parts on each side of a branch that a tensor decides",
     "global": "is declared global and set under a condition that a tensor decides",
 }
@@ -24,6 +28,10 @@ _CURES = {
     "number": "write both as float, or as tensors",
     "python": "make it a number or a tensor",
     "dict": "give the key a tensor before the `if`",
+    "rank": "give it the same dimensions on both sides: unsqueeze or sum(keepdim=True)",
+    "dtype": "cast it to one dtype on both sides: y.astype(...)",
+    "length": "make the lists of one length, or choose with paddle.where",
+    "attribute": "use a local name in the loop, and set the attribute behind it",
     "structure": "return the same number of tensors on both sides",
     "global": "return the value instead",
 }
@@ -84,6 +92,9 @@ class BranchTypes(Rule):
                 yield self.on(*start, f"{name} starts as None here", cure, Severity.INFO)
             else:
                 yield self.on(*start, message, cure)
+                if broken.other is not None:
+                    told = f"{name} is given another value here"
+                    yield self.on(broken.module, broken.other, told, cure, Severity.WARNING)
 
 
 plugin: Rule = BranchTypes()

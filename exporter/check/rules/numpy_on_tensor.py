@@ -10,7 +10,10 @@ from exporter.check.paper.values import Array, Dim, Extent, Shape, Tensor, Value
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
 
-_METHODS = frozenset("mean sum prod max min amax amin any all".split())
+_METHODS = frozenset(
+    "mean sum prod max min amax amin any all sqrt exp log log2 log10 log1p expm1 sin cos tan sinh cosh tanh abs "
+    "absolute square".split()
+)
 _MISSING = ("Tensor.copy", "Tensor.ravel", "Tensor.tobytes")
 
 

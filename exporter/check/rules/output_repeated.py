@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
+from exporter.check.paper.recipes import same
 from exporter.check.paper.values import Broken, Mapping, Sequence, Tensor, Value
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
@@ -66,7 +67,7 @@ class OutputRepeated(Rule):
             if not isinstance(fact, Returned):
                 continue
             tensors = [each for each in leaves(fact.value) if isinstance(each, Tensor)]
-            if len({id(each) for each in tensors}) < len(tensors):
+            if any(same(one, other) for at, one in enumerate(tensors) for other in tensors[:at]):
                 message = "one tensor is returned twice; the program will have it as one output"
                 yield self.at(fact.site, message, "return it once, or a copy: `y.clone()`", doubt(fact))
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
+from exporter.check.paper.values import Tensor
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
 
 _RANDOM = ("random.", "numpy.random.", "secrets.", "uuid.uuid")
 _CLOCK = ("time.", "datetime.")
 _OUTSIDE = ("os.getenv", "os.environ", "os.urandom", "os.getpid", "socket.", "getpass.", "platform.")
+_IDENTITY = ("builtins.id", "builtins.hash")
 _HARMLESS = ("time.sleep", "time.strftime", "random.seed", "numpy.random.seed", "datetime.timedelta")
 
 
@@ -59,6 +61,9 @@ class OutsideValue(Rule):
             elif name.startswith(_CLOCK):
                 cure = "make the time an input of forward"
                 yield self.at(fact.site, f"`{name}` is read once, at export; its value becomes a constant", cure)
+            elif name == "paddle.seed" or (name in _IDENTITY and isinstance(fact.arguments[0], Tensor)):
+                message = f"`{name}` is called once, at export; the program does not do it again"
+                yield self.at(fact.site, message, "do it outside forward")
             elif name.startswith(_OUTSIDE):
                 cure = "read it in __init__, where it is plain that the value is fixed"
                 yield self.at(

@@ -6,12 +6,19 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
-from exporter.check.paper.values import Sequence, Value, element, only_tensor, options
+from exporter.check.paper.meeting import element
+from exporter.check.paper.values import (
+    Sequence,
+    Value,
+    only_tensor,
+    options,
+)
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
 _COMPARING = {"max": "paddle.maximum", "min": "paddle.minimum", "sorted": "paddle.sort of the stacked tensors"}
 _TRUTH = {"any": "paddle.any of the stacked tensors", "all": "paddle.all of the stacked tensors"}
+_NUMBERS = {"builtins.divmod": "`//` and `%`", "builtins.round": "paddle.round"}
 _MATH_WELL = ("math.prod",)
 
 
@@ -60,6 +67,9 @@ class PythonFunction(Rule):
             elif space == "builtins" and name in _TRUTH and _compares(fact.arguments):
                 message = f"`{name}` of Python asks tensors for their truth while the model is traced"
                 yield self.at(fact.site, message, f"use {_TRUTH[name]}")
+            elif fact.name in _NUMBERS and any(only_tensor(each) for each in fact.arguments):
+                message = f"`{name}` of Python needs a number; while the model is traced there is only a tensor"
+                yield self.at(fact.site, message, f"use {_NUMBERS[fact.name]}")
             elif fact.name == "list.sort" and fact.owner is not None and _compares((fact.owner,)):
                 message = "`sort` of Python compares values that do not exist while the model is traced"
                 yield self.at(fact.site, message, f"use {_COMPARING['sorted']}")

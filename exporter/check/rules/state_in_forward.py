@@ -15,6 +15,7 @@ _WHAT = {
     "buffer": "a buffer",
     "global": "a global",
     "container": "a container",
+    "closure": "a variable of an enclosing function",
 }
 
 
@@ -75,6 +76,9 @@ class StateInForward(Rule):
         elif fact.kind == "lazy":
             message = f"`{fact.what}` is made by the first call and kept: the program holds what the export made of it"
             yield self.at(fact.site, message, "make it in __init__, or anew in each call", Severity.INFO)
+        elif fact.kind == "rebound":
+            message = f"`{fact.what}`, a buffer, is given a new value and read again; the program reads the old one"
+            yield self.at(fact.site, message, "keep the new value in a local name and use that")
         elif fact.stale:
             message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward and read by the next call"
             yield self.at(fact.site, message, cure)

@@ -54,7 +54,7 @@ class TrainMode(Rule):
         for fact in module.facts:
             if not isinstance(fact, Called) or not fact.site.forward:
                 continue
-            if fact.name == "Layer.train" and fact.owner is not None:
+            if fact.name.endswith(".train") and fact.name.startswith(("Layer.", "paddle.nn.")):
                 message = "a layer is put into training mode in forward: its statistics move at each eager call"
                 yield self.at(fact.site, message, "leave the mode to the caller")
             elif fact.name.endswith("functional.batch_norm") and fact.keywords.get("training") == Const(True):

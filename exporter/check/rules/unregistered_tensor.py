@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Captured
 from exporter.check.rules.base import Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 _WHERE = {
     "global": "made at import",
@@ -15,6 +15,7 @@ _WHERE = {
     "container": "kept in a plain list or dict",
     "object": "kept on an object that is no layer",
     "cache": "kept by a cache from one call to the next",
+    "late cache": "kept by a cache, from the first call or from the trace,",
 }
 
 
@@ -59,10 +60,11 @@ class UnregisteredTensor(Rule):
             if not isinstance(fact, Captured):
                 continue
             place = (fact.site.module, fact.site.node)
-            if fact.by in ("container", "object", "cache") and fact.tensor.made is not None:
+            if fact.by in ("container", "object", "cache", "late cache") and fact.tensor.made is not None:
                 place = fact.tensor.made
             message = f"a tensor {_WHERE[fact.by]} is used in forward; it is no parameter or buffer of the layer"
-            yield self.on(*place, message, "register it in __init__: self.register_buffer(name, tensor)")
+            mild = Severity.WARNING if fact.by == "late cache" else None  # right as long as nothing was run before
+            yield self.on(*place, message, "register it in __init__: self.register_buffer(name, tensor)", mild)
 
 
 plugin: Rule = UnregisteredTensor()

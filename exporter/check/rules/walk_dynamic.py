@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Iterated
-from exporter.check.paper.values import Extent, Sequence, Tensor, Value, only_tensor
+from exporter.check.paper.facts import Called, Iterated
+from exporter.check.paper.values import Const, Extent, Sequence, Tensor, Value, only_tensor
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -49,17 +49,44 @@ class WalkDynamic(Rule):
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:
-            if not isinstance(fact, Iterated) or not fact.site.forward:
+            if not fact.site.forward:
+                continue
+            if isinstance(fact, Called) and (message := _taken_apart(fact)):
+                yield self.at(fact.site, message, "compute on the whole tensor, or use a plain `for` statement over it")
+            if not isinstance(fact, Iterated):
                 continue
             if fact.form == "unpack" and not (isinstance(fact.value, Tensor) and fact.value.closed):
                 continue  # most likely a call with several results that nothing is known of
             if fact.form == "enumerate" and isinstance(fact.value, Sequence):
                 continue  # `enumerate(range(n))` is converted
             if _varies(fact.value) and fact.form not in _CONVERTED:
-                message = f"Python walks along a dimension that varies ({fact.form}): the export fails or never ends"
+                form = fact.form.partition(" ")[0]
+                message = f"Python walks along a dimension that varies ({form}): the export fails or never ends"
                 cure = "compute on the whole tensor, or use a plain `for` statement over it"
-                severity = Severity.WARNING if fact.form == "unpack" else None  # eager would fail too, mostly
+                mild = fact.form in (
+                    "unpack",
+                    "enumerate in for",
+                )  # eager fails too, mostly; now and then it works
+                severity = Severity.WARNING if mild else None
                 yield self.at(fact.site, message, cure, severity)
+
+
+def _taken_apart(fact: Called) -> str:
+    """Why an operator cannot give a list of parts, if it cannot."""
+    name = fact.name.rpartition(".")[2]
+    mine = (fact.owner,) if isinstance(fact.owner, Tensor) else ()
+    every: tuple[Value, ...] = (*mine, *fact.arguments)
+    first = every[0] if every else None
+    if not fact.name.startswith(("paddle.", "Tensor.")) or not isinstance(first, Tensor):
+        return ""
+    if name in ("unbind", "unstack"):
+        axis = fact.keywords.get("axis", every[1] if len(every) > 1 else Const(0))
+        at = axis.value if isinstance(axis, Const) else None
+        if isinstance(at, int) and first.size(at) is Extent.DYNAMIC and not first.guessed:
+            return f"`{name}` gives one part for each index of a dimension that varies: the export crashes"
+    if name in ("split", "chunk") and len(every) > 1 and only_tensor(every[1]):
+        return f"`{name}` into a number of parts that varies: it must be known while the model is traced"
+    return ""
 
 
 def _varies(value: Value) -> bool:
