@@ -19,7 +19,12 @@ class PaddleInferenceDefault(PaddleEngine):
     """The default predictor of the installed Paddle: only the device and the threads are chosen."""
 
     formats = ("pir", "pdmodel")
+    precisions = ("fp32", "fp16")
     paddle_kernels = False
+
+    def runs(self, format: str, precision: str) -> bool:
+        """fp16 only as Paddle's own converter writes it, which is for GPUs."""
+        return super().runs(format, precision) and (format == "pdmodel" or precision == "fp32")
 
     def environment(self, format: str) -> Mapping[str, str]:
         del format

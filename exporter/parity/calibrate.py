@@ -29,7 +29,7 @@ def refuse_noise(spec: Spec) -> None:
         UsageError: an input has no samples, and the spec does not say that noise will do.
     """
     for name, settings in spec.precisions.items():
-        if name == "fp32" or not PRECISIONS[name].calibrated or settings.noise:
+        if name == "fp32" or not PRECISIONS[name].calibrates(settings) or settings.noise:
             continue
         for key, one in spec.inputs.items():
             if one.values != "dataset" and not one.values.endswith(".npy"):
@@ -51,7 +51,7 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
     with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         drawn = {}
         for name, settings in spec.precisions.items():
-            if name != "fp32" and PRECISIONS[name].calibrated:
+            if name != "fp32" and PRECISIONS[name].calibrates(settings):
                 setting.say(f"drawing samples to calibrate {name} with")
                 drawn[name] = Path(folder) / f"{name}.safetensors"
                 call(

@@ -17,6 +17,7 @@ from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageErro
 from exporter.lower._stored import stored_weights
 from exporter.lower.base import Artifact
 from exporter.lower.precision._noise import decibel, energies
+from exporter.parity.halved import prove_halved
 from exporter.parity.localise.program import program_values
 from exporter.parity.plan import Run
 from exporter.parity.run import Bench
@@ -30,8 +31,10 @@ HALF_STEP = 0.5 * (1 + 1e-4)
 
 def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
     """At release: each quantised weight is the fp32 variant's, rounded to the nearest code."""
+    if "layers" not in artifact.details:
+        return prove_halved(artifact, plain, folder)
     stored, exact = _arrays(artifact, folder), _arrays(plain, folder)
-    layers: Mapping[str, Any] = artifact.details.get("layers", {})
+    layers: Mapping[str, Any] = artifact.details["layers"]
     proven = 0
     for name, layer in layers.items():
         if layer["weight"] not in exact:  # folded on the way, so that fp32's file does not hold it as it was rounded

@@ -9,6 +9,8 @@ REFUSED = {
     "int8_weight_only": "Paddle's kernels for weight-only int8 are not registered on the CPU (3.3.1); use int8",
     "int4": "Paddle's kernels for weight-only int4 are not registered on the CPU (3.3.1), and no engine here has "
     "others",
+    "bf16": "bfloat16 is how an engine computes, not how a file is stored: the engine openvino_default computes the "
+    "fp32 file in it on a CPU that can, and an ONNX file that holds bfloat16 finds no kernels in ONNX Runtime on a CPU",
     "qat": "paddle.quantization.QAT.convert() raises on every Paddle 3.x, and paddle2onnx 2.1.0 aborts on the fake "
     "quantisers it leaves ('Only support e4m3 or e5m2 now.'); use int8 with calibration and `search: true`",
     "fp8": "no engine here computes in it on a CPU, and paddle2onnx 2.1.0 aborts on other quantised programs",

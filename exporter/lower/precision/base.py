@@ -48,6 +48,11 @@ class Precision(ABC):
     budget: ClassVar[Budget]
     needs: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
+    def calibrates(self, settings: PrecisionSettings) -> bool:
+        """Whether these settings ask for samples; where `calibrated` says so, all do."""
+        del settings
+        return self.calibrated
+
     def environment(self, format: str) -> Mapping[str, str]:
         """Variables to set before the child of one format starts."""
         del format

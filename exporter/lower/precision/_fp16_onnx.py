@@ -1,0 +1,102 @@
+"""fp16 for ONNX: weights and arithmetic in half precision, by ONNX Runtime's converter; inputs and outputs stay fp32.
+
+The converter moves what is beyond fp16 to its largest number, and raises what is too small to its smallest. Here each
+number is rounded to the nearest, and a layer with a weight beyond stays in float32; what else stands at the limit (such
+as the −1e9 of an attention mask) is counted in the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from exporter.errors import ModelError
+from exporter.files import write_bytes
+from exporter.lower.precision._int8_onnx import layers_of, run
+from exporter.lower.precision._noise import snr_db
+from exporter.lower.precision._search import Candidate, choose
+from exporter.lower.precision.base import Order
+from exporter.tensors import Array
+
+#: The largest finite number of float16.
+LARGEST = 65504.0
+#: Operators whose results leave fp16's range (11 bits, 6e-8 to 65504) with ordinary inputs, or whose sums lose it.
+#: The converter's own list, of what engines have no fp16 kernels for, comes on top.
+IN_FLOAT32 = ("CumSum", "Exp", "Log", "Pow", "Reciprocal", "ReduceL2", "ReduceProd", "ReduceSumSquare", "Softplus")
+
+
+def halve(order: Order) -> dict[str, Any]:
+    """Write `model.onnx` in fp16.
+
+    Raises:
+        UsageError: `keep` names a layer that is not there.
+        ModelError: no layer with weights is left to be made so.
+    """
+    import onnx
+
+    model = onnx.load(order.source / order.model)
+    stored = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+    nodes = layers_of(model)
+    beyond = tuple(layer for layer, node in nodes.items() if _beyond(stored[node.input[1]]))
+    layers = [layer for layer in nodes if layer not in beyond]
+    if not layers:
+        raise ModelError(
+            "the program has no layer whose weights fit into fp16, so it would change nothing",
+            where=order.model,
+            hint="leave fp16 out",
+        )
+
+    def make(kept: tuple[str, ...]) -> bytes:
+        return _converted(model, [nodes[layer].name for layer in (*beyond, *kept)])
+
+    def measured(kept: tuple[str, ...]) -> Candidate:
+        content = make(kept)
+        pairs = [(a[name], b[name]) for a, b in zip(truth, run(content, order.calls), strict=True) for name in a]
+        return Candidate(kept, len(content), snr_db(pairs))
+
+    truth = run(model.SerializeToString(), order.calls) if order.settings.search else []
+    kept, tried = choose(order, layers, measured)
+    write_bytes(order.into / order.model, make(kept))
+    moved = sum(_beyond(value) for name, value in stored.items() if name not in {nodes[one].input[1] for one in beyond})
+    return {
+        "writer": f"onnxruntime {version('onnxruntime')}",
+        "kept": [*beyond, *kept],
+        "operators_in_fp32": list(IN_FLOAT32),
+        "constants_at_the_limit": moved,
+        **tried.to_json(),
+    }
+
+
+def _beyond(value: Array) -> bool:
+    """Whether a number is further from 0 than fp16 reaches."""
+    import numpy as np
+
+    return value.dtype.kind == "f" and bool((np.abs(value) > LARGEST).any())
+
+
+def _converted(model: Any, kept: Sequence[str]) -> bytes:
+    import warnings
+
+    import numpy as np
+    import onnx
+    from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
+
+    copy = onnx.ModelProto.FromString(model.SerializeToString())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what is moved to the limit, which is counted
+        half = convert_float_to_float16(
+            copy,
+            max_finite_val=LARGEST,
+            keep_io_types=True,
+            op_block_list=[*DEFAULT_OP_BLOCK_LIST, *IN_FLOAT32],
+            node_block_list=list(kept),
+        )
+    exact = {one.name: one for one in model.graph.initializer}
+    for one in half.graph.initializer:
+        if one.data_type == onnx.TensorProto.FLOAT16 and one.name in exact:
+            value = np.clip(onnx.numpy_helper.to_array(exact[one.name]), -LARGEST, LARGEST)
+            one.CopyFrom(onnx.numpy_helper.from_array(value.astype(np.float16), one.name))
+    del half.graph.value_info[:]  # shapes and dtypes of before, some of them wrong now; engines infer them
+    content: bytes = half.SerializeToString(deterministic=True)
+    return content
