@@ -9,7 +9,7 @@ import pytest
 from tests.finds.catalogue import FINDS
 from tests.finds.show import bundle_of, verified
 
-#: Each stands for a kind: an engine's kernel, a converter, a network that proves nothing. The others take a minute more.
+#: Each stands for a kind: a kernel of an engine, a converter, a network that proves nothing. The others are slow.
 IN_CI = ("convnext", "lstm", "overflow")
 
 
