@@ -134,7 +134,7 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
         report = judge(subject, runs, setting)
         place = root / spec.name / (content["version"] if report.verdict.passed else "failed")
         keep = Keep(draft / REPRO, bundle=place, shown=place / REPRO)
-        report = blame(subject, report, setting, "", keep)
+        report = blame(subject, report, setting, keep)
         for name, form in (("parity.json", "json"), ("report.html", "html")):
             write_bytes(draft / name, RENDERERS[form](report).encode())
         content["verdict"] = report.verdict.word
@@ -188,7 +188,7 @@ def verify(
     variants = [(one.format, one.precision) for one in bundle.manifest.variants.values()]
     runs = plan_some(engines, variants, source) if engines else plan_runs(spec.engines, variants, source)
     checkpoint = recorded_checkpoint(content["provenance"]) if source else None
-    subject = Subject(content, spec, folder, folder / GOLDEN, checkpoint, device, None)
+    subject = Subject(content, spec, folder, folder / GOLDEN, checkpoint, device, None, no_source)
     if not content["cases"] and not source:
         raise EnvironmentLacks(no_source, where=str(folder), hint="it holds no goldens: verify it where it was made")
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
@@ -203,4 +203,4 @@ def verify(
         if blaming is None:
             return report
         keep = Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None
-        return blame(subject, report, setting, no_source, keep)
+        return blame(subject, report, setting, keep)

@@ -14,6 +14,7 @@ from exporter.parity import declared, parameters, together
 from exporter.parity.golden import read_goldens, to_run
 from exporter.parity.heldout import Task
 from exporter.parity.localise.find import localise
+from exporter.parity.localise.narrow import contradicted
 from exporter.parity.localise.search import Search
 from exporter.parity.low import low_precision
 from exporter.parity.plan import ENGINES, Run, claims
@@ -33,6 +34,7 @@ class Subject:
     """What is judged: a manifest's content, the folder it speaks of, the goldens, and the checkpoint where it is here.
 
     `trained` holds the digests of the layer's own tensors at release; later None, since the manifest has them.
+    `no_source` says why the model's code is not at hand; it is, where this is empty.
     """
 
     content: Mapping[str, Any]
@@ -42,6 +44,7 @@ class Subject:
     checkpoint: Path | None
     device: str
     trained: frozenset[str] | None
+    no_source: str = ""
 
 
 def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequence[str] = ()) -> Report:
@@ -63,6 +66,8 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
     kept, said = low.prove(evidence, setting)
     evidence.update(kept)
     verdict = Verdict(planned, evidence)
+    if not subject.no_source:
+        verdict = contradicted(bench, runs, verdict, setting)
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     methods = {output["method"] for case in content["cases"] for output in case["outputs"].values()}
     return Report(
@@ -84,8 +89,8 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
     )
 
 
-def blame(subject: Subject, report: Report, setting: Setting, no_source: str, keep: Keep | None) -> Report:
-    """Say where what failed, or came near, came in; `no_source` says why the source is not at hand, if it is not.
+def blame(subject: Subject, report: Report, setting: Setting, keep: Keep | None) -> Report:
+    """Say where what failed came in.
 
     Raises:
         UsageError, EnvironmentLacks: the folder for repros cannot be written.
@@ -94,7 +99,7 @@ def blame(subject: Subject, report: Report, setting: Setting, no_source: str, ke
     engines = ENGINES.names()
     plain = [one for one in report.verdict.plan if one.precision == "fp32"]  # of others the noise of each layer tells
     runs = {Run(one.format, one.precision, one.engine) for one in plain if one.engine in engines}
-    search = Search(bench_of(subject), report.verdict, setting, no_source, keep)
+    search = Search(bench_of(subject), report.verdict, setting, subject.no_source, keep)
     return replace(report, blames=localise(search, sorted(runs, key=lambda run: (order[run.variant], run.engine))))
 
 

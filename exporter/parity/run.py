@@ -35,6 +35,10 @@ class Bench:
     device: str
     budget: float
 
+    def folds(self, variant: str) -> bool:
+        """Whether layers of this variant were folded into each other, so that not all they put out is in it."""
+        return variant in self.artifacts and bool(self.artifacts[variant].details.get("folded"))
+
 
 def gather(bench: Bench, runs: Sequence[Run], setting: Setting) -> dict[Claim, Evidence]:
     """Run every planned child and judge what it left; what did not come is evidence too."""

@@ -44,7 +44,7 @@ class Inside:
     def __init__(self, request: Mapping[str, Any], engine: Engine) -> None:
         self._engine, self._device, self._budget = engine, request["device"], float(request["budget"])
         self._format, self._names = request["artifact"]["format"], request["artifact"]["inputs"]
-        self._files = request["artifact"]["files"]
+        self._files, self._folded = request["artifact"]["files"], bool(request["artifact"]["details"].get("folded"))
         self._witness = _kept_witness(Path(request["witness"])) if request["witness"] else None
         golden, case = load(Path(request["golden"])), request["cases"][0]["name"]
         self._inputs: TensorMap = {name: golden[f"{case}/input/{name}"] for name in self._names}
@@ -89,5 +89,5 @@ class Inside:
             artifact = Runnable(self._format, Path(folder), main.name, tuple(self._names), names)
             with started(self._engine, artifact, self._device) as session:
                 values = session.run(self._inputs)
-        found, _ = locate(self._witness, values, self._budget)
+        found, _ = locate(self._witness, values, self._budget, folded=self._folded)
         return found

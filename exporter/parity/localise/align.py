@@ -52,10 +52,6 @@ class Place:
 Distance = Callable[[int], "float | None"]
 
 
-#: An error ratio at which a value is another one, not the same with an error: a percent of it or more.
-_UNLIKE = 1e5
-
-
 class Shown:
     """The values that a program has put out, to be searched by content."""
 
@@ -120,17 +116,18 @@ def descend(observed: Observed, distance: Distance, threshold: float) -> Place:
     )
 
 
-def loudest(observed: Observed, distance: Distance, threshold: float) -> Place | None:
+def loudest(observed: Observed, distance: Distance, threshold: float, *, folded: bool = False) -> Place | None:
     """The innermost call whose output stands out most over its inputs, if any is off by more than the threshold.
 
-    A convolution whose batch norm is folded into it shows its own output nowhere, and what reads it comes out right.
+    In a program with `folded` layers a convolution shows its own output nowhere, and what its batch norm puts out may
+    look like it: it is off only where what reads it is off as well.
     """
     best, place = 0.0, None
     for number, call in enumerate(observed.calls):
         off, before = worst(distance, call["outputs"]), worst(distance, call["inputs"])
         gain = off / max(before, 1.0) if math.isfinite(off) else 0.0
-        shown_nowhere = off > _UNLIKE and not _is_wrong(observed, number, distance, threshold)
-        if off > threshold and gain >= best and not shown_nowhere:
+        hidden = folded and not _is_wrong(observed, number, distance, threshold)
+        if off > threshold and gain >= best and not hidden:
             best, place = gain, Place(number, off, before, call["line"], own=False)
     return place
 

@@ -29,10 +29,10 @@ _NOT_HERE = (ModelError, UsageError, EnvironmentLacks, BundleError)
 
 
 def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
-    """Blame for the first failed or narrow claim of each variant and engine.
+    """Blame for the first failed claim of each variant and engine.
 
-    A claim is narrow where it matched by more than half of the budget; a variant whose stored tensors are not the
-    trained ones is looked into as well. What cannot be localised is said with the reason, never raised.
+    A variant whose stored tensors are not the trained ones is looked into as well, though its outputs match. What
+    cannot be localised is said with the reason, never raised.
 
     Raises:
         UsageError, EnvironmentLacks: the folder for repros cannot be written.
@@ -53,7 +53,7 @@ def _localise(search: Search, run: Run, claim: Claim) -> Blame | None:
     search.setting.say(f"localising {run.variant} by {run.engine}")
     blame, place, witness = _blame(search, run, claim)
     if search.verdict.of(claim).outcome is Outcome.MATCH:
-        return blame if blame.located else None  # it was near the budget, and nothing is wrong inside
+        return blame if blame.located else None
     if search.keep is None:
         return blame
     captured = _captured(search, run, place, witness)
@@ -75,7 +75,10 @@ def _captured(search: Search, run: Run, place: Place | None, witness: Witness | 
 
 
 def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
-    """The claim to look at: of the failed ones the smallest promised case, before probing ones; else the narrowest."""
+    """The claim to look at: of the failed ones the smallest promised case, before probing ones.
+
+    Where only the stored tensors or all cases together are wrong, the one that is furthest off.
+    """
     sizes = {case.name: sum(math.prod(one.shape) for one in case.outputs.values()) for case in bench.cases}
     both = [one for one in verdict.plan if (one.variant, one.engine) == (run.variant, run.engine)]
     own = [one for one in both if one.case in sizes]  # a claim on all cases has no values of its own
@@ -85,8 +88,7 @@ def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
         return min(by_value, key=lambda one: (":" in one.case, sizes[one.case], one))
     suspect = run.format != "source" and _stored_wrong(bench, run, verdict)
     suspect |= any(verdict.of(one).outcome is Outcome.MISMATCH for one in both)
-    narrow = [one for one in own if suspect or _ratio_of(verdict.of(one)) > bench.budget / 2]
-    return max(narrow, key=lambda one: (_ratio_of(verdict.of(one)), one), default=None)
+    return max(own, key=lambda one: (_ratio_of(verdict.of(one)), one), default=None) if suspect else None
 
 
 def _stored_wrong(bench: Bench, run: Run, verdict: Verdict) -> bool:
@@ -141,7 +143,7 @@ def _locate_program(search: Search, run: Run, claim: Claim, witness: Witness) ->
             return None, f"no program could be traced: {witness.why_not_fresh}"
     except _NOT_HERE as error:
         return None, f"the program does not run with its intermediate values put out: {error}"
-    return locate(witness, values, search.bench.budget)
+    return locate(witness, values, search.bench.budget, folded=search.bench.folds(run.variant))
 
 
 def describe(claim: Claim, stage: tuple[str, str], place: Place, observed: Observed) -> Blame:

@@ -23,9 +23,10 @@ def is_narrow(error_ratio: float) -> bool:
     return error_ratio > _NARROW
 
 
-def locate(witness: Witness, values: TensorMap, budget: float) -> tuple[Place | None, str]:
+def locate(witness: Witness, values: TensorMap, budget: float, *, folded: bool = False) -> tuple[Place | None, str]:
     """Where the values of a program part from the source's; else the reason why no place was found.
 
+    `folded` says that the program's layers are folded into each other, so that it does not show all that they put out.
     Where its outputs are within the budget all the same, the sublayers are searched for one that is not: a fault that
     is small at the output is large at its own layer.
     """
@@ -42,11 +43,11 @@ def locate(witness: Witness, values: TensorMap, budget: float) -> tuple[Place | 
     if off > budget:
         threshold = max(budget, math.sqrt(off * budget)) if math.isfinite(off) else budget * _SLACK
         return descend(observed, distance, threshold), ""
-    return _within_budget(observed, distance, budget)
+    return _within_budget(observed, distance, budget, folded=folded)
 
 
-def _within_budget(observed: Observed, distance: Distance, budget: float) -> tuple[Place | None, str]:
-    place = loudest(observed, distance, budget * _SLACK)
+def _within_budget(observed: Observed, distance: Distance, budget: float, *, folded: bool) -> tuple[Place | None, str]:
+    place = loudest(observed, distance, budget * _SLACK, folded=folded)
     if place is not None:
         return place, ""
     return None, (

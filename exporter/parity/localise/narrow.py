@@ -67,9 +67,10 @@ def _wrong_inside(bench: Bench, run: Run, claim: Claim, witness: Witness | None,
     if witness is None:
         return ""
     try:
-        place, _ = locate(witness, program_values(bench, run, claim.case, setting), bench.budget)
+        values = program_values(bench, run, claim.case, setting)
     except _NOT_HERE:
         return ""
+    place, _ = locate(witness, values, bench.budget, folded=bench.folds(run.variant))
     if place is None:
         return ""
     path = witness.observed.calls[place.call]["path"] or "the model itself"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from exporter.parity import parameters
+from exporter.parity.localise.locate import is_narrow
 from exporter.parity.localise.search import Search
 from exporter.parity.localise.witness import Witness
 from exporter.parity.plan import ENGINES, Run
 from exporter.parity.run import gather
-from exporter.parity.verdict import Claim, Outcome
+from exporter.parity.verdict import Claim, Evidence, Outcome
 
 
 def came_in_at(search: Search, run: Run, claim: Claim, witness: Witness) -> tuple[str, str]:
@@ -36,19 +37,25 @@ def _other_engines(search: Search, run: Run, claim: Claim) -> dict[str, bool]:
     found = {}
     for one in search.verdict.plan:
         same = (one.variant, one.case, one.output) == (claim.variant, claim.case, claim.output)
-        outcome = search.verdict.of(one).outcome
-        if same and one.engine != run.engine and outcome in (Outcome.MATCH, Outcome.MISMATCH):
-            found[one.engine] = outcome is Outcome.MATCH
+        evidence = search.verdict.of(one)
+        if same and one.engine != run.engine and evidence.outcome in (Outcome.MATCH, Outcome.MISMATCH):
+            found[one.engine] = _right(evidence, search.verdict.of(claim))
     if found:
         return dict(sorted(found.items()))
     for name, engine in ENGINES.all():
         if engine.runs(run.format, run.precision) and name != run.engine:
-            outcome = _ask(search, replace(run, engine=name), claim)
-            if outcome in (Outcome.MATCH, Outcome.MISMATCH):
-                return {name: outcome is Outcome.MATCH}
+            evidence = _ask(search, replace(run, engine=name), claim)
+            if evidence.outcome in (Outcome.MATCH, Outcome.MISMATCH):
+                return {name: _right(evidence, search.verdict.of(claim))}
     return {}
 
 
-def _ask(search: Search, run: Run, claim: Claim) -> Outcome:
+def _right(other: Evidence, failed: Evidence) -> bool:
+    """Whether another engine is right: it matches, and is not as far off as the one that failed within the budget."""
+    off, far = (one.metrics.get("error_ratio", 0.0) for one in (other, failed))
+    return other.outcome is Outcome.MATCH and (off < far / 2 or not is_narrow(off))
+
+
+def _ask(search: Search, run: Run, claim: Claim) -> Evidence:
     """What another engine makes of the same claim. All cases run: the controls need strangers."""
-    return gather(search.bench, [run], search.setting)[replace(claim, engine=run.engine)].outcome
+    return gather(search.bench, [run], search.setting)[replace(claim, engine=run.engine)]

@@ -1,0 +1,100 @@
+"""What is small at the output is large at its own sublayer: within the budget, and failed all the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.bundle.manifest import sealed
+from exporter.lower._stored import stored_digests
+from exporter.parity.localise.narrow import contradicted
+from exporter.parity.plan import Run
+from exporter.parity.run import Bench
+from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.workers import Setting
+from tests.command import exporter
+from tests.conftest import working_folder
+from tests.faults import _change, copied, float_weights, reseal
+
+SPEC = """
+name: quiet
+version: "1"
+model: models.quiet:quiet
+inputs:
+  x: {dtype: float32, shape: [batch, 6]}
+dims: {batch: {min: 1, typical: 2, max: 3}}
+formats: [pir, onnx]
+engines: [jit_load, onnxruntime]
+device: cpu
+"""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder with the released bundle, and a copy with one weight wrong and every digest made right again."""
+    work = working_folder(tmp_path_factory.mktemp("narrow") / "work")
+    (work / "quiet.yaml").write_text(SPEC)
+    done = exporter("release", "quiet.yaml", cwd=work)
+    assert done.code == 0, done.out + done.err
+    wrong = copied(work / "artifacts/quiet/1", work / "wrong")
+    for name in ("pir/model.pdiparams", "onnx/model.onnx"):
+        weight = next(one for one in float_weights(wrong / name) if one.shape == (6, 16))
+        _change(wrong / name, weight, _one_more)
+    content = json.loads((wrong / "manifest.json").read_bytes())
+    for variant in content["variants"].values():
+        variant["weights"] = stored_digests(variant["files"], wrong)
+    (wrong / "manifest.json").write_bytes(sealed(content))
+    reseal(wrong)
+    return work
+
+
+def _one_more(value: np.ndarray) -> np.ndarray:
+    changed = value.copy()
+    changed[0, 0] *= 1.4
+    return changed
+
+
+def told(bundle: str, cwd: Path) -> tuple[int, Any]:
+    done = exporter("verify", bundle, "--json", cwd=cwd)
+    return done.code, done.json()
+
+
+def test_a_sublayer_fails_a_claim_that_is_within_the_budget(work: Path) -> None:
+    code, report = told("wrong", work)
+    assert (code, report["verdict"]) == (1, "failed")
+    failed = [one for one in report["checks"] if one["outcome"] != "match"]
+    assert {one["engine"] for one in failed} == {"jit_load", "onnxruntime"}
+    for one in failed:
+        assert 1 < one["error_ratio"] <= 4
+        assert one["reason"].startswith("within the budget at the output, but the error ratio of its sublayer first is")
+    for one in report["blame"]:
+        assert (one["path"], one["class"]) == ("first", "Linear") and one["stage"].startswith("lower")
+
+
+def test_without_the_source_only_the_outputs_speak(work: Path, tmp_path: Path) -> None:
+    code, report = told(str(work / "wrong"), tmp_path)
+    assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
+
+
+def test_a_sound_bundle_passes(work: Path) -> None:
+    code, report = told("artifacts/quiet/1", work)
+    assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
+
+
+@pytest.mark.parametrize("outcome", [Outcome.MISMATCH, Outcome.CRASHED])
+def test_what_has_failed_already_and_what_is_not_narrow_is_not_looked_into(outcome: Outcome) -> None:
+    bench = Bench(Path("nowhere"), Path("nowhere"), (), {}, ("y",), ("x",), None, "cpu", 4.0)
+    close, failed = (Claim("pir", "fp32", "jit_load", case, "y") for case in ("a", "b"))
+    evidence = {
+        close: Evidence(Outcome.MATCH, elements=1, metrics={"error_ratio": 3.0}),
+        failed: Evidence(outcome, "it did", elements=1),
+    }
+    verdict = Verdict(frozenset(evidence), evidence)
+    assert contradicted(bench, [Run("pir", "fp32", "jit_load")], verdict, Setting()) == verdict
+    evidence = {close: Evidence(Outcome.MATCH, elements=1, metrics={"error_ratio": 1.0})}
+    verdict = Verdict(frozenset(evidence), evidence)
+    assert contradicted(bench, [Run("pir", "fp32", "jit_load")], verdict, Setting()) == verdict
