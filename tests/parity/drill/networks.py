@@ -131,17 +131,21 @@ class _Residual(nn.Layer):
 
 
 class _Detector(nn.Layer):
-    """Boxes around the cells of a grid and their scores; the best four, with their classes."""
+    """Boxes around the cells of a grid and their scores; the best four boxes, and the class of each cell.
+
+    Each cell has a bias of its own, since of cells with equal scores either could be the best.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.body = nn.Sequential(nn.Conv2D(3, 8, 3, 2, 1), nn.BatchNorm2D(8), nn.ReLU(), nn.Conv2D(8, 8, 3, 2, 1))
         self.norm, self.boxes, self.scores = nn.BatchNorm2D(8), nn.Conv2D(8, 4, 1), nn.Conv2D(8, 3, 1)
+        self.cells = self.create_parameter([16, 1], default_initializer=nn.initializer.Uniform(-1.0, 1.0))
 
     def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, paddle.Tensor, paddle.Tensor]:
         seen = functional.relu(self.norm(self.body(x)))
         edges = functional.softplus(self.boxes(seen)).flatten(2).transpose([0, 2, 1])
-        scores = functional.sigmoid(self.scores(seen)).flatten(2).transpose([0, 2, 1])
+        scores = functional.sigmoid(self.scores(seen).flatten(2).transpose([0, 2, 1]) + self.cells)
         centre = paddle.arange(16, dtype="float32").reshape([1, 16, 1])
         corners = paddle.concat([centre - edges[:, :, :2], centre + edges[:, :, 2:]], -1)
         best, cells = paddle.topk(scores.max(-1), 4, axis=-1)
