@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from tests.command import ROOT, exporter
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("search", deadline=None, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
+# A shell starts what runs in the background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def working_folder(place: Path) -> Path:
