@@ -6,16 +6,19 @@ add theirs by an entry point in the group ``exporter.<folder>``. Two plugins of 
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from collections.abc import Iterator
-from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar, cast
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from exporter.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -38,7 +41,7 @@ class Registry(Generic[T]):
             # A folder inside is no plugin: it holds another kind, as the precisions beside the formats.
             if not module.ispkg and not module.name.startswith("_") and module.name != "base"
         }
-        for point in entry_points(group=self.package):
+        for point in _entry_points(self.package):
             if point.name in places:
                 raise UsageError(
                     f"two plugins are called {self.noun} '{point.name}'",
@@ -60,15 +63,40 @@ class Registry(Generic[T]):
         """
         place = self._places.get(name)
         if place is None:
+            import difflib
+
             close = difflib.get_close_matches(name, self.names(), n=1)
             known = ", ".join(self.names())
             hint = f"did you mean '{close[0]}'? known: {known}" if close else f"known: {known}"
             raise UsageError(f"unknown {self.noun} '{name}'", hint=hint)
-        if isinstance(place, EntryPoint):
-            return cast(T, place.load())
-        return cast(T, importlib.import_module(place).plugin)
+        if isinstance(place, str):
+            return cast(T, importlib.import_module(place).plugin)
+        return cast(T, place.load())
 
     def all(self) -> Iterator[tuple[str, T]]:
         """Yield every plugin with its name; imports them."""
         for name in self.names():
             yield name, self[name]
+
+
+def _entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """The plugins that installed packages declare; `importlib.metadata` is slow to load, so it is asked only then."""
+    declared = _declared(tuple(sys.path))
+    if declared is not None and f"[{group}]" not in declared:
+        return ()
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=group))
+
+
+@lru_cache(maxsize=1)
+def _declared(places: tuple[str, ...]) -> str | None:
+    """All that installed packages declare, as text; None where a part of the path is no folder and cannot be read."""
+    found = []
+    for place in dict.fromkeys(places):
+        folder = Path(place)
+        if folder.is_dir():
+            found += [each.read_text(encoding="utf-8") for each in folder.glob("*.*-info/entry_points.txt")]
+        elif folder.exists():
+            return None
+    return "\n".join(found)

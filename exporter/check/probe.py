@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exporter.check.codes import PROBE_CODES
 from exporter.check.paper.run_model import Model
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
@@ -34,14 +35,6 @@ _CURES = {
     "unusable": "return new tensors only, and name every input once",
     "structure": "return a flat tuple of different tensors",
     "values": "look for state, randomness and questions about the mode in forward and what it calls",
-}
-OWN_CODES = {
-    "EX201": "the probe: the model cannot be exported",
-    "EX202": "the probe: the export never ends, or kills its process",
-    "EX203": "the probe: the exported program cannot be loaded or run",
-    "EX204": "the probe: the exported program has other outputs than the eager model",
-    "EX205": "the probe: the exported program computes other values than the eager model",
-    "EX206": "the probe could not be made, so findings are what the code looks like",
 }
 
 
@@ -115,7 +108,7 @@ def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[D
         for at in causes:
             kept[at] = replace(kept[at], proved=True)
         if not causes:
-            message = f"{OWN_CODES[_CODES[outcome.kind]].removeprefix('the probe: ')}: {outcome.what}"
+            message = f"{PROBE_CODES[_CODES[outcome.kind]].removeprefix('the probe: ')}: {outcome.what}"
             kept.append(_new(_CODES[outcome.kind], Severity.ERROR, outcome, message, _CURES[outcome.kind]))
     return kept
 

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from exporter.check import suppressions
+from exporter.check.codes import OWN_CODES
 from exporter.check.module import ParsedModule, Project
 from exporter.check.paper.run_model import Findings, run_module
-from exporter.check.probe import OWN_CODES as PROBE_CODES
-from exporter.check.probe import probe, prove
 from exporter.check.rules.base import Rule
 from exporter.check.settings import Settings
 from exporter.check.targets import Target, resolve
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import UsageError
 from exporter.registry import Registry
-
-#: Findings that no rule makes, with what they mean.
-OWN_CODES = {
-    "EX001": "a file could not be read or parsed, so nothing of it was checked",
-    "EX002": "no layer was found, so nothing was checked",
-    "EX003": "a model is too large to be followed to its end",
-    "EX004": "an `# exporter: ignore[...]` comment is without a code or a reason, or ignores nothing",
-    **PROBE_CODES,
-}
-
 
 _COLLECT_AFTER = 40_000  # lines; some 100 MB of trees
 
@@ -80,6 +68,8 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
             judged = _judge(module, found, tuple(every.values()))
             layers += found.layers
             if probe_seconds and place.named:
+                from exporter.check.probe import probe, prove
+
                 models = [model for model in found.models if model.inputs]
                 probed += len(models)
                 judged = prove(judged, [probe(place.path, model, probe_seconds) for model in models])
@@ -126,6 +116,8 @@ def _collector_at_rest() -> Iterator[Callable[[int], None]]:
 def _run(module: ParsedModule, place: Target) -> Findings:
     name = place.name.rpartition(".")[2]
     if name and name not in module.bound:
+        import difflib
+
         close = difflib.get_close_matches(name, module.bound, n=1)
         hint = f"did you mean '{close[0]}'?" if close else f"define {name} in {module.shown}"
         raise UsageError(f"{module.shown} has no '{name}'", where=place.name, hint=hint)
@@ -149,6 +141,8 @@ def _known(codes: Sequence[str], every: Mapping[str, Rule]) -> None:
     known = (*OWN_CODES, *every)
     for code in codes:
         if not any(each.startswith(code) for each in known):
+            import difflib
+
             close = difflib.get_close_matches(code, known, n=1)
             hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
             raise UsageError(f"no rule has the code '{code}'", hint=hint)

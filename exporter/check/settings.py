@@ -8,7 +8,6 @@ severity = { EX107 = "warning" }  # error, warning or info
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -69,6 +68,8 @@ def _from_file(file: Path) -> Settings:
     where = f"{file}: tool.exporter.check"
     for key in table:
         if key not in _KEYS:
+            import difflib
+
             close = difflib.get_close_matches(key, _KEYS, n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(_KEYS)}"
             raise UsageError(f"unknown key '{key}'", where=where, hint=hint)

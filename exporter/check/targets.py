@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -67,6 +66,8 @@ def _resolve(target: str) -> Iterator[Target]:
         raise UsageError("a symbolic link to nothing, or to itself", where=target, hint="mend or remove the link")
     else:
         near = [each.name for each in path.parent.glob("*")] if path.parent.is_dir() else []
+        import difflib
+
         close = difflib.get_close_matches(path.name, near, n=1)
         hint = f"did you mean {path.parent / close[0]}?" if close else "name a file, a folder, module:Class or a spec"
         raise UsageError("no such file or folder", where=target, hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 VERBS = "exporter.cli"
 
@@ -37,9 +38,15 @@ def main() -> None:
         del version
 
     verbs: Registry[_run.Verb] = Registry(VERBS, "verb")
-    for name, verb in verbs.all():
-        app.command(name)(verb)
+    for name in _asked(sys.argv[1:], verbs.names()):
+        app.command(name)(verbs[name])
     _run.run(app, sys.argv[1:])
+
+
+def _asked(arguments: Sequence[str], verbs: Sequence[str]) -> Sequence[str]:
+    """The verb that a command line names; all of them where it names none, for the help and the suggestions."""
+    first = next((each for each in arguments if not each.startswith("-")), "")
+    return (first,) if first in verbs else verbs
 
 
 __all__ = ["main"]

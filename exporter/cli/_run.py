@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
 from io import TextIOWrapper
@@ -15,7 +13,6 @@ from typing import Any, NoReturn, TypeAlias
 import typer
 
 from exporter.errors import ExitCode, ExporterError
-from exporter.files import NO_ROOM
 
 #: A verb takes its options as parameters and returns its exit code.
 Verb: TypeAlias = Callable[..., ExitCode]
@@ -44,17 +41,23 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         code = _say({"what": error.format_message(), "where": where, "hint": hint, "exit": ExitCode.USAGE}, as_json)
     except ExporterError as error:
         if debug:
-            traceback.print_exc()
+            _traceback()
             sys.stderr.write(getattr(error, "details", ""))
         code = _say({"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}, as_json)
     except BrokenPipeError:  # the reader of our output left, as `head` does, before the verb could say how it ended
         code = ExitCode.INTERRUPTED
     except Exception as error:
         if debug:
-            traceback.print_exc()
+            _traceback()
         code = _say(_of_the_system(error) or _of_ours(error), as_json)
     _flush()
     sys.exit(int(code))
+
+
+def _traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
 
 
 def _flush() -> None:
@@ -74,6 +77,8 @@ def _survive_other_encodings() -> None:
 
 def _say(error: dict[str, Any], as_json: bool) -> int:
     if as_json:
+        import json
+
         sys.stdout.write(json.dumps({"error": error}) + "\n")
     else:
         where = f"{error['where']}: " if error["where"] else ""
@@ -85,6 +90,8 @@ def _say(error: dict[str, Any], as_json: bool) -> int:
 
 def _of_the_system(error: BaseException) -> dict[str, Any] | None:
     """What no program can help: no permission, no room, a path that cannot be. None for anything else."""
+    from exporter.files import NO_ROOM
+
     if not isinstance(error, OSError) or error.errno not in (*NO_ROOM, EACCES, EPERM, EROFS, ENAMETOOLONG, ELOOP):
         return None
     hint = "check the path, who may read and write there, and the space that is left"
@@ -93,6 +100,8 @@ def _of_the_system(error: BaseException) -> dict[str, Any] | None:
 
 
 def _of_ours(error: BaseException) -> dict[str, Any]:
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     what = f"a bug of ours: {type(error).__name__}: {error}"

@@ -24,7 +24,8 @@ def explain(
     import difflib
 
     from exporter.check.documentation import page
-    from exporter.check.run import OWN_CODES, rules
+    from exporter.check.codes import OWN_CODES
+    from exporter.check.run import rules
 
     code, every = code.upper(), rules()
     if code in OWN_CODES:

@@ -24,7 +24,7 @@ class Phase(Enum):
     FORWARD = "forward"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Site:
     """Where something happens, and under what circumstances.
 
@@ -52,14 +52,14 @@ class Site:
         return self.phase is Phase.FORWARD
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Fact:
     """Something that happens at a place."""
 
     site: Site
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Called(Fact):
     """A call of something of a library or a builtin: `numpy.sqrt`, `builtins.max`, `Tensor.tolist`, `list.append`.
 
@@ -74,7 +74,7 @@ class Called(Fact):
     aliased: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Asked(Fact):
     """An attribute of a tensor was read."""
 
@@ -82,7 +82,7 @@ class Asked(Fact):
     name: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Tested(Fact):
     """A value was asked whether it is true; `form` is if, while, ifexp, assert, and, or, not, filter or chain."""
 
@@ -92,7 +92,7 @@ class Tested(Fact):
     value_used: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Iterated(Fact):
     """A value was walked through; `form` is for, comprehension, star, unpack, or the name of a builtin."""
 
@@ -100,7 +100,7 @@ class Iterated(Fact):
     form: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Operated(Fact):
     """A binary operator or a comparison; `operator` is the name of its class in `ast`."""
 
@@ -109,7 +109,7 @@ class Operated(Fact):
     right: Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Indexed(Fact):
     """A container was indexed."""
 
@@ -117,7 +117,7 @@ class Indexed(Fact):
     index: Value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Changed(Fact):
     """Something that outlives the call was changed; `what` names it: `self.step`, `global CALLS`.
 
@@ -132,7 +132,7 @@ class Changed(Fact):
     varies: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Left(Fact):
     """A raise, break, continue or return under a tensor condition; `loop` (python or tensor) is what it leaves."""
 
@@ -140,7 +140,7 @@ class Left(Fact):
     loop: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Clashed(Fact):
     """A name that a tensor branch or loop left in a state that no program can hold, and that was read."""
 
@@ -148,7 +148,7 @@ class Clashed(Fact):
     form: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Captured(Fact):
     """A tensor made outside the trace and registered nowhere was used; `by` says what kept it: a global, a cache."""
 
@@ -156,12 +156,12 @@ class Captured(Fact):
     by: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Looped(Fact):
     """A `for` or `while` statement was run."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Strayed(Fact):
     """A layer (or a `parameter`) was taken out of a plain container, and no layer has it for a sublayer."""
 
@@ -169,14 +169,14 @@ class Strayed(Fact):
     parameter: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Recursed(Fact):
     """A function called itself under a tensor condition."""
 
     function: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Returned(Fact):
     """`forward` of the exported layer gave this; not `certain` where an `if` of Python's may go another way."""
 
@@ -184,7 +184,7 @@ class Returned(Fact):
     certain: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Ignored(Fact):
     """No output of the exported layer depends on this input."""
 
@@ -192,7 +192,7 @@ class Ignored(Fact):
     shape_only: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, repr=False)
 class Defined(Fact):
     """The exported layer's `forward`, and its class."""
 

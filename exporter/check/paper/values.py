@@ -43,14 +43,14 @@ class Const(Value):
     value: object
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Scalar(Value):
     """A Python number, text or bool of unknown content; `kind` is the name of its type."""
 
     kind: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Tensor(Value):
     """A tensor.
 
@@ -81,14 +81,14 @@ class Tensor(Value):
         return self.sizes[axis] if 0 <= axis < len(self.sizes) else Extent.UNKNOWN
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Shape(Value):
     """`tensor.shape`, whole."""
 
     tensor: Tensor
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Dim(Value):
     """A dimension of a tensor, or a number computed from some. Where dynamic, the trace holds a scalar tensor."""
 
@@ -101,14 +101,14 @@ class Dim(Value):
         return self.size is Extent.DYNAMIC
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Array(Value):
     """Something of NumPy's; `scalar` where it is a single number of NumPy's own type."""
 
     scalar: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Sequence(Value):
     """A list, tuple, set, LayerList …: `items` are known, `rest` stands for all further ones.
 
@@ -129,7 +129,7 @@ class Sequence(Value):
         return self.rest is None and (not self.home or self.kind == "tuple" or self.kind.startswith("paddle."))
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Mapping(Value):
     """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values."""
 
@@ -139,7 +139,7 @@ class Mapping(Value):
     place: tuple[int, str] | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Instance(Value):
     """An object of a class of the user's.
 
@@ -156,7 +156,7 @@ class Instance(Value):
     before: tuple[Value, ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Layer(Value):
     """A layer of Paddle's own, by qualified name, with what it was made from."""
 
@@ -169,7 +169,7 @@ class Layer(Value):
     before: tuple[Value, ...] = ()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Function(Value):
     """A function, method (`owner` is bound) or lambda of the user's; `scopes` is where its free names live.
 
@@ -189,7 +189,7 @@ class Function(Value):
     defaults: dict[str, Value] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Partial(Value):
     """`functools.partial` of something."""
 
@@ -198,7 +198,7 @@ class Partial(Value):
     keywords: dict[str, Value]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Class(Value):
     """A class of the user's."""
 
@@ -212,7 +212,7 @@ class External(Value):
     name: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Method(Value):
     """A method of a value that is not the user's: `Tensor.tolist`, `list.append`."""
 
@@ -220,7 +220,7 @@ class Method(Value):
     name: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Super(Value):
     """`super()` inside a method of `cls`."""
 
@@ -228,14 +228,14 @@ class Super(Value):
     cls: ClassInfo
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Either(Value):
     """One of several, which is not known."""
 
     options: tuple[Value, ...]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Broken(Value):
     """A name that a tensor condition has left in a state which no program can hold; reading it is the fault.
 

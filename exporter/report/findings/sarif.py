@@ -9,7 +9,8 @@ from urllib.parse import quote
 
 import exporter
 from exporter.check.documentation import page
-from exporter.check.run import OWN_CODES, Examination, rules
+from exporter.check.codes import OWN_CODES
+from exporter.check.run import Examination, rules
 from exporter.diagnostics import Diagnostic, Severity
 from exporter.report.findings.base import Form
 
