@@ -29,7 +29,7 @@ _AXES = ("axis", "perm", "dim", "begin_norm_axis")
 #: Their `axis` says how to broadcast and is -1.
 _ELEMENTWISE = "elementwise_"
 #: Attributes of training, of quantisation, or with a kind of fault of their own.
-_NO_CONSTANTS = ("epsilon", "momentum", "dropout_prob", "Scale_", "seed", "value_")
+_NO_CONSTANTS = ("epsilon", "momentum", "dropout_prob", "Scale_", "seed", "value_", "fuse_")
 
 
 def node_at(program: Program, site: str) -> Node:
