@@ -23,7 +23,7 @@ def _dropouts(material: Material) -> Iterable[str]:
 def _wake(material: Material, site: str, generator: np.random.Generator) -> None:
     del generator
     program = material.edit()
-    program.set(node_at(program, site), "is_test", False)
+    program.wake(node_at(program, site))
 
 
 def _norms(material: Material) -> Iterable[str]:

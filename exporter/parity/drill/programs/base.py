@@ -131,6 +131,10 @@ class Program(ABC):
     def train(self, norm: Node) -> None:
         """Let a batch norm take the statistics of the batch."""
 
+    def wake(self, dropout: Node) -> None:
+        """Let a dropout drop."""
+        self.set(dropout, "is_test", False)
+
     def wear(self, tensor: str) -> None:
         """At the end of each run multiply a stored tensor by 1.5, so that the first run is right and the next is not.
 

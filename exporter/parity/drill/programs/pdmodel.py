@@ -12,7 +12,7 @@ from exporter.parity.drill.programs.base import NOISE, Attribute, Node, Operatio
 #: Protobuf messages are made at run time and have no types of their own.
 _Message: TypeAlias = Any
 
-_INT32, _INT64, _F16, _F32, _F64 = 2, 3, 4, 5, 6
+_INT32, _INT64, _F16, _F32, _F64, _UINT8 = 2, 3, 4, 5, 6, 20
 _DTYPES = {_F32: "float32", _F64: "float64", _INT64: "int64", _INT32: "int32"}
 #: AttrType -> the field that holds the value (`framework.proto`).
 _FIELDS = {0: "i", 1: "f", 2: "s", 3: "ints", 4: "floats", 6: "b", 9: "l", 11: "longs", 12: "float64s", 15: "float64"}
@@ -152,6 +152,17 @@ class PdmodelProgram(Program):
         slot = operator.outputs.add()
         slot.parameter = "ReserveSpace"
         slot.arguments.append(self._fresh(block, saved.arguments[0]))
+
+    def wake(self, dropout: Node) -> None:
+        block, operator = self._at(dropout)
+        super().wake(dropout)
+        # Without it the operator passes everything on, whatever it is told.
+        if all(one.parameter != "Mask" for one in operator.outputs):
+            mask = self._fresh(block, dropout.outputs[0])
+            _tensor(self._variables[mask]).data_type = _UINT8
+            slot = operator.outputs.add()
+            slot.parameter = "Mask"
+            slot.arguments.append(mask)
 
     def wear(self, tensor: str) -> None:
         attributes: dict[str, Attribute] = {"scale": 1.5, "bias": 0.0, "bias_after_scale": True}
