@@ -131,6 +131,7 @@ class HeldInClass:
     op = raw_multiply
 
 
+@paddle.jit.not_to_static  # traced a second time in one process, its recursion is written wrong (dy2static, 3.3.1)
 def carried(value):
     """Each output in a dtype that a predictor returns."""
     if isinstance(value, (list, tuple)):

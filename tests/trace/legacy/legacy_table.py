@@ -1,4 +1,4 @@
-"""The tables of docs/legacy.md: python tests/trace/legacy/legacy_table.py --cases sunk|further [--way ours|stock|pir].
+"""The tables of docs/legacy.md: python tests/trace/legacy/legacy_table.py --cases sunk|further|kind [--way ours|pir|…].
 
 Each case is a layer with one call. It is computed in eager mode, exported, loaded by the strict predictor and compared.
 A case that eager mode itself refuses does not count.
@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import legacy_further_cases
+import legacy_kind_cases
 import legacy_sunk_cases
 from legacy_judge import WAYS, How, Outcome, run_cases
 from packaging.version import Version
@@ -21,14 +22,15 @@ from packaging.version import Version
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", choices=("sunk", "further"), default="sunk")
+    parser.add_argument("--cases", choices=("sunk", "further", "kind"), default="sunk")
     parser.add_argument("--way", choices=WAYS, default="ours")
     parser.add_argument("--target", type=Version, help="the oldest Paddle that has to load the files")
     parser.add_argument("--only", default="", help="APIs, separated by commas")
     parser.add_argument("--json", type=Path, help="write every outcome")
     parser.add_argument("--keep", type=Path, help="keep the files of the cases that passed, for other runtimes")
     options = parser.parse_args()
-    cases = {"sunk": legacy_sunk_cases, "further": legacy_further_cases}[options.cases].cases()
+    tables = {"sunk": legacy_sunk_cases, "further": legacy_further_cases, "kind": legacy_kind_cases}
+    cases = tables[options.cases].cases()
     if options.only:
         cases = [case for case in cases if case.api in options.only.split(",")]
     if options.keep:

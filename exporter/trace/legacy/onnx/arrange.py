@@ -256,6 +256,12 @@ def _index_put(entry: Entry, call: Arguments) -> Any:
     return moved.astype("bool")
 
 
+def _unique(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx declares the result as float32 whatever it is."""
+    if dtype_name(call["x"]) != "float32":
+        raise cannot_lower("paddle.unique", "paddle2onnx knows float32 only", "cast the tensor to float32")
+
+
 def _roll(entry: Entry, call: Arguments) -> Any:
     axis = known(call["axis"], "roll", "axis")
     return None if axis is call["axis"] else entry(call["x"], call["shifts"], [axis] if isinstance(axis, int) else axis)
@@ -288,6 +294,7 @@ ARRANGE: Mapping[str, Rewrite] = {
     "assign_value_": Rewrite(_assign_value, "output, shape, dtype, values, place=None"),
     "index_put": Rewrite(_index_put),
     "roll": Rewrite(_roll),
+    "unique": Rewrite(_unique, "x, *rest"),
     **dict.fromkeys(("tril", "triu"), Rewrite(_triangle)),
     "median": Rewrite(_median, "x, axis, keepdim, mode"),
 }

@@ -53,7 +53,7 @@ def known(value: Any, api: str, what: str) -> Any:
         found = attributes["values"] if "values" in attributes else attributes["value"]
         shape = [int(size) for size in value.shape]
         array = np.asarray(found).reshape(shape) if isinstance(found, (list, tuple)) else np.full(shape, found)
-        return array.tolist() if array.dtype.kind == "f" else array.astype("int64").tolist()
+        return array.astype("int64").tolist() if dtype_name(value) in INTEGERS else array.tolist()
     raise cannot_lower(f"paddle.{api}", f"ONNX needs to know {what} beforehand", f"give {what} as a Python number")
 
 

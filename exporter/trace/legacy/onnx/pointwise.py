@@ -120,6 +120,16 @@ def _gelu(entry: Entry, call: Arguments) -> Any:
     return None
 
 
+def _clip(entry: Entry, call: Arguments) -> Any:
+    """The limits that C++ writes for float64 are read as float32."""
+    import paddle
+
+    x, low, high = call["x"], call["min"], call["max"]
+    if dtype_name(x) != "float64" or not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
+        return None
+    return paddle.minimum(paddle.maximum(x, number(low, x)), number(high, x))
+
+
 def _celu(entry: Entry, call: Arguments) -> Any:
     import paddle
 
@@ -241,6 +251,7 @@ POINTWISE: Mapping[str, Rewrite] = {
     "trunc": Rewrite(_trunc, "x"),
     "softplus": Rewrite(_softplus),
     "gelu": Rewrite(_gelu),
+    "clip": Rewrite(_clip, "x, min, max"),
     "celu": Rewrite(_celu, "x, alpha=1.0"),
     "logit": Rewrite(_logit, "x, eps=1e-6"),
     "stanh": Rewrite(_stanh, "x, scale_a=0.67, scale_b=1.7159"),

@@ -32,9 +32,9 @@ strided_slice subtract sum swish take_along_axis tan tanh tanh_shrink temporal_s
 transpose tril trilinear_interp triu unbind unfold uniform unique unsqueeze unstack where yolo_box
 """.split()
 )
-#: Not operators, or ones that become a graph's structure. The last is in-place in name only.
-_STRUCTURE = ("builtin.", "cf.", "pd_op.data", "pd_op.feed", "pd_op.fetch", "pd_op.if", "pd_op.while")
-#: Rewritten in the file: an operator of PIR that is in place gives a new value like any other.
+#: Not operators, ones that become a graph's structure, and one that is left out of the file.
+_STRUCTURE = ("pd_op.assert", "builtin.", "cf.", "pd_op.data", "pd_op.feed", "pd_op.fetch", "pd_op.if", "pd_op.while")
+#: Told apart in the file: an operator of PIR that is in place gives a new value like any other.
 IN_PLACE = "_"
 #: The first is a limit of paddle2onnx, which takes the process down; ONNX Runtime computes no complex numbers.
 _NO_DTYPES = {"int16": "cast to int32 instead", "complex64": "compute both parts", "complex128": "compute both parts"}
