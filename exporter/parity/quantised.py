@@ -39,7 +39,7 @@ def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence
     for name, layer in layers.items():
         if layer["weight"] not in exact:  # folded on the way, so that fp32's file does not hold it as it was rounded
             continue
-        weight, codes, scales = exact[layer["weight"]], stored[layer["codes"]], stored[layer["scales"]]
+        weight, codes, scales = _weight(exact, layer), stored[layer["codes"]], stored[layer["scales"]]
         steps = np.abs(_multiplied(codes, scales, layer) - weight) / _along(scales, weight, layer)
         if codes.dtype.itemsize != 1 or not float(steps.max()) <= HALF_STEP:
             reason = f"the weight of {name} is not fp32's rounded: it is off by {float(steps.max()):.2f} steps"
@@ -74,7 +74,7 @@ def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str)
         if layer["input"] in values and layer["weight"] in exact:
             ratios = [
                 energies(values[layer["input"]], _rounded(values[layer["input"]], layer)),
-                energies(exact[layer["weight"]], _multiplied(stored[layer["codes"]], stored[layer["scales"]], layer)),
+                energies(_weight(exact, layer), _multiplied(stored[layer["codes"]], stored[layer["scales"]], layer)),
             ]
             found[name] = decibel(1.0, sum(noise / signal if signal else 0.0 for signal, noise in ratios))
     return dict(sorted(found.items(), key=lambda one: (one[1], one[0])))
@@ -90,6 +90,17 @@ def _inputs(bench: Bench, case: str) -> TensorMap:
 def _arrays(artifact: Artifact, folder: Path) -> dict[str, Array]:
     weights, content = stored_weights(artifact.files, folder)
     return {name: one.array(content) for name, one in weights.items()}
+
+
+def _weight(exact: Mapping[str, Array], layer: Mapping[str, Any]) -> Array:
+    """What was rounded: fp32's weight, multiplied by the batch norm that follows where the writer folded it."""
+    weight = exact[layer["weight"]].astype("float64")
+    norm = layer.get("norm")
+    if norm is None:
+        return weight
+    factor = exact[norm["gain"]] / np.sqrt(exact[norm["variance"]].astype("float64") + norm["epsilon"])
+    folded: Array = weight * factor.reshape(-1, *[1] * (weight.ndim - 1))
+    return folded
 
 
 def _rounded(value: Array, layer: Mapping[str, Any]) -> Array:

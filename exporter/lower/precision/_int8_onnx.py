@@ -61,7 +61,7 @@ class _Maker:
 
         self._order = order
         model = onnx.load(order.source / order.model)
-        self._model = named(_canonical(model))
+        self._model = named(model)
         found = layers_of(self._model)
         self.layers = {layer: node.name for layer, node in found.items()}
         self._weights = {layer: node.input[1] for layer, node in found.items()}
@@ -133,20 +133,6 @@ class _Maker:
                 "axis": next((one.i for one in weight.attribute if one.name == "axis"), 0),
             }
         return found
-
-
-def _canonical(model: Any) -> Any:
-    """Weights as initializers, batch norms folded: what the quantizer needs to reach a layer at all."""
-    import onnx
-    import onnxruntime
-
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-        options.optimized_model_filepath = str(Path(folder) / "model.onnx")
-        onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        return onnx.load(options.optimized_model_filepath)
 
 
 def named(model: Any) -> Any:

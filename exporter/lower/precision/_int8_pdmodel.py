@@ -1,10 +1,4 @@
-"""int8 for a `.pdmodel`: Paddle's static post-training quantization, mended where its own engine loses what it wrote.
-
-oneDNN fuses a residual addition into the convolution before it and then adds the other branch at the wrong scale
-(`conv_elementwise_add_onednn_fuse_pass`, 3.3.1): ResNet-18 keeps 35 dB when the file is simulated and 14 dB when it is
-served. The pass looks for `elementwise_add`; the same addition written as `sum` it leaves alone, so that any Paddle
-Inference computes the file right with the switches that its users know.
-"""
+"""int8 for a `.pdmodel`: Paddle's static post-training quantization, and what it writes mended for the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.errors import ModelError
-from exporter.files import write_bytes
+from exporter.lower.precision._mend_pdmodel import mend
 from exporter.lower.precision._noise import snr_db
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision.base import Order
@@ -28,8 +22,6 @@ from exporter.workers import doing
 LAYERS = {"conv2d": "Filter", "depthwise_conv2d": "Filter", "mul": "Y", "matmul_v2": "Y"}
 _METHODS = {"minmax": "abs_max", "entropy": "KL", "percentile": "hist"}
 _PARAMETERS = "model.pdiparams"
-#: Attributes that every operator has; those of an addition mean nothing to a sum.
-_COMMON = ("op_role", "op_role_var", "op_namescope", "op_device", "with_quant_attr")
 
 
 def quantise(order: Order) -> dict[str, Any]:
@@ -58,7 +50,7 @@ class _Maker:
     def __init__(self, order: Order) -> None:
         self._order = order
         self._model = order.model
-        self.layers = layers_of(order.source / order.model)
+        self.layers, self._folded = layers_of(order.source / order.model)
         self._scales: dict[str, Any] | None = None
         self._truth: list[dict[str, Array]] = []
         if not self.layers:
@@ -97,6 +89,7 @@ class _Maker:
                 algo=_METHODS[self._order.settings.method],
                 quantizable_op_type=list(LAYERS),
                 onnx_format=True,  # int8 weights; without it the file keeps float32 (3.3.1)
+                optimize_model=True,  # folds batch norms, as the engine would
                 skip_tensor_list=[self.layers[one] for one in kept] or None,
                 scale_dict=dict(self._scales) if self._scales is not None else None,
             )
@@ -105,7 +98,7 @@ class _Maker:
                 self._scales = dict(quantizer._scale_dict)
             quantizer.save_quantized_model(str(into), model_filename=self._model, params_filename=_PARAMETERS)
         (into / "model.pdiparams.info").unlink(missing_ok=True)
-        _mend(into / self._model)
+        mend(into / self._model, into / _PARAMETERS)
 
     def describe(self, folder: Path) -> dict[str, Any]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
@@ -139,6 +132,7 @@ class _Maker:
                 "zero_point": 0,
                 "range": [-128, 127],
                 "weight": self.layers[layer],
+                **self._folded.get(layer, {}),
                 "codes": codes,
                 "scales": weight.input("Scale")[0],
                 "divisor": 127,  # Paddle stores the largest value, not the step
@@ -147,19 +141,31 @@ class _Maker:
         return found
 
 
-def layers_of(path: Path) -> dict[str, str]:
-    """The weights of the layers, by their names without what Paddle appends (`conv2d_0.w_0`: `conv2d_0`)."""
+def layers_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """The weights of the layers, by their names without what Paddle appends (`conv2d_0.w_0`: `conv2d_0`).
+
+    And of each layer that only a batch norm follows, by what its weights are multiplied when it is folded.
+    """
     from paddle.base import core
 
     program = core.ProgramDesc(path.read_bytes())  # kept: its blocks die with it
     block = program.block(0)
+    operators = [block.op(index) for index in range(block.op_size())]
     found: dict[str, str] = {}
-    for index in range(block.op_size()):
-        slot = LAYERS.get(block.op(index).type())
-        weight = block.op(index).input(slot)[0] if slot else ""
-        if weight and block.find_var(weight.encode()).persistable():
-            found[weight.removesuffix(".w_0")] = weight
-    return found
+    folded: dict[str, Any] = {}
+    for one in operators:
+        slot = LAYERS.get(one.type())
+        weight = one.input(slot)[0] if slot else ""
+        if not weight or not block.find_var(weight.encode()).persistable():
+            continue
+        layer = weight.removesuffix(".w_0")
+        found[layer] = weight
+        after = [other for other in operators if set(one.output_arg_names()) & set(other.input_arg_names())]
+        if slot == "Filter" and [other.type() for other in after] == ["batch_norm"]:
+            norm = after[0]
+            names = {key: norm.input(slot)[0] for key, slot in (("gain", "Scale"), ("variance", "Variance"))}
+            folded[layer] = {"norm": {**names, "epsilon": float(norm.attr("epsilon"))}}
+    return found, folded
 
 
 def serve(folder: Path, model: str, calls: Sequence[TensorMap], *, int8: bool) -> list[dict[str, Array]]:
@@ -184,48 +190,6 @@ def serve(folder: Path, model: str, calls: Sequence[TensorMap], *, int8: bool) -
         predictor.run()
         found.append({name: predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()})
     return found
-
-
-def _mend(path: Path) -> None:
-    """Write residual additions as sums, declare what is stored, and take this machine's paths out of the program.
-
-    The quantizer stores scales without a dimension and weights as int8, and declares them as they were (3.3.1).
-    """
-    from paddle.base import core
-
-    from exporter.readers.pdiparams import read_pdiparams
-    from exporter.readers.pdmodel import read_pdmodel
-
-    program = core.ProgramDesc(path.read_bytes())
-    declared = sorted(read_pdmodel(path).weights, key=lambda weight: weight.name.encode())
-    for have, want in zip(read_pdiparams(path.parent / _PARAMETERS).weights, declared, strict=True):
-        variable = program.block(0).find_var(want.name.encode())
-        variable.set_shape(list(have.shape))
-        if have.dtype != want.dtype:
-            variable.set_dtype(getattr(core.VarDesc.VarType, have.dtype.upper()))
-    for number in range(program.num_blocks()):
-        block = program.block(number)
-        for index in range(block.op_size()):
-            operator = block.op(index)
-            if operator.has_attr("op_callstack"):
-                operator.remove_attr("op_callstack")
-            if operator.type() == "elementwise_add":
-                _as_sum(block, operator)
-    write_bytes(path, program.serialize_to_string())
-
-
-def _as_sum(block: Any, operator: Any) -> None:
-    """Only where both sides are activations of one shape: a sum broadcasts nothing, and a bias is to be fused."""
-    sides = [operator.input(slot)[0] for slot in ("X", "Y")]
-    variables = [block.find_var(name.encode()) for name in sides]
-    if any(one is None or one.persistable() for one in variables) or variables[0].shape() != variables[1].shape():
-        return
-    operator.set_type("sum")
-    operator.remove_input("Y")
-    operator.set_input("X", sides)
-    for name in list(operator.attr_names()):
-        if name not in _COMMON:
-            operator.remove_attr(name)
 
 
 class _Calls:
