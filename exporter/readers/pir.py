@@ -131,7 +131,9 @@ def _weight(operator: Any, where: str) -> Weight:
 def _type(result: Any, where: str) -> tuple[str, tuple[int, ...]]:
     """The dtype and shape of a result, `{"TT": {"#": "0.t_dtensor", "D": [{"#": "0.t_f32"}, [-1], …]}}`."""
     element, dims = result["TT"]["D"][0], result["TT"]["D"][1]
-    return _DTYPES[element["#"].partition(".")[2]], checked_shape(dims, where)
+    # Paddle multiplies an unknown size like any other: flattened, [-1, 4, 5] is -20.
+    known = [-1 if type(dim) is int and -(1 << 63) <= dim < 0 else dim for dim in dims]
+    return _DTYPES[element["#"].partition(".")[2]], checked_shape(known, where)
 
 
 def _text(value: object) -> str:

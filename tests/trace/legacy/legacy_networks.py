@@ -220,7 +220,8 @@ def _truth(net: Network, values: list[Any], expected: list[Any]) -> list[Any]:
     import paddle
 
     paddle.seed(7)
-    double = net.build().astype("float64")
+    double = net.build()
+    double.to(dtype="float64")
     double.eval()
     paddle.set_default_dtype("float64")
     inputs = [paddle.to_tensor(value.astype("float64") if value.dtype.kind == "f" else value) for value in values]
