@@ -14,7 +14,6 @@ from legacy_judge import How, compare, load, run, run_cases
 from packaging.version import Version
 
 from exporter.trace.legacy import CannotLower, finish, legacy_export, runtimes
-from exporter.trace.legacy.onnx import convertible
 from exporter.trace.legacy.table import TABLE
 
 HERE = Path(__file__).parent
@@ -146,30 +145,6 @@ def test_what_26_cannot_run_is_refused_for_it(tmp_path):
     assert runtimes(tmp_path / "new.pdmodel")["2.6.2"] == "operator gammaincc is newer"
     with pytest.raises(CannotLower, match=r"Paddle 2\.6\.2 cannot run this program: operator gammaincc is newer"):
         _save(_Once(_gammainc), tmp_path / "m", Version("2.6"))
-
-
-ONNX = ("amax", "amin", "all", "any", "sum", "atanh", "acosh", "expm1", "isclose", "dot", "diagonal", "softplus")
-
-
-def test_what_paddle2onnx_cannot_convert_is_rewritten():
-    cases = [
-        case
-        for case in legacy_sunk_cases.cases()
-        if case.api in ONNX
-        and case.form in ("function", "method", "axis=0", "keepdim=True", "0-D")
-        and set(case.dtype.split("+")) <= {"float32", "int32", "int64", "bool"}
-        and not (
-            case.api == "diagonal" and case.inputs[0].dynamic
-        )  # refused: test_a_dynamic_diagonal_is_refused_for_onnx
-    ]
-    assert len(cases) > 40
-    assert _misses(cases, "onnx") == []
-
-
-def test_a_dynamic_diagonal_is_refused_for_onnx(tmp_path):
-    spec = [paddle.static.InputSpec([None, 3], "float32", "x")]
-    with pytest.raises(Exception, match=r"paddle\.diagonal: paddle2onnx aborts on dynamic dims"), convertible():
-        paddle.jit.save(_Once(paddle.diagonal), str(tmp_path / "m"), input_spec=spec)
 
 
 @pytest.mark.slow
