@@ -207,6 +207,7 @@ class Calls(Objects):
         names.lasting = not self.forward
         frame = Frame(function.module, names, function.scopes, function.cls, body, branches=now.branches)
         frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
+        frame.unrolled = now.unrolled
         left = now.converted and not function.converted
         inside = replace(
             now,

@@ -95,6 +95,8 @@ class Containers(Operators):
         index = self.evaluate(node.slice)
         if not (isinstance(container, Mapping) and self.is_own_key(container, index)):
             self.note_content(container)
+        elif container.place is not None:
+            self.note_reread(container.place)
         if self.forward:
             self.facts.append(Indexed(self.site(node), as_it_is(container), index))
         return self.item(container, index, node)

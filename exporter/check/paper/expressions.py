@@ -50,6 +50,8 @@ class Expressions(Containers):
             if name in scope:
                 if getattr(scope, "lasting", False):
                     self.note_read((id(scope), name))
+                    if scope[name] is not self.root:
+                        self.note_stray(scope[name], node, "of a closure")
                 return self.capture(self.settle(scope[name], node), node, "closure")
         return self._global(node)
 
@@ -57,7 +59,9 @@ class Expressions(Containers):
         module = self.frame.module
         if node.id in module.bound:
             self.note_read((id(module.globals), node.id))
-        return self.capture(self.settle(self.global_value(module, node.id), node), node, "global")
+        value = self.settle(self.global_value(module, node.id), node)
+        self.note_stray(value, node, f"global {node.id}")
+        return self.capture(value, node, "global")
 
     def on_joinedstr(self, node: ast.JoinedStr) -> Value:
         parts = [self.evaluate(part) for part in node.values]

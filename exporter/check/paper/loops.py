@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from exporter.check.paper.calls import Calls
-from exporter.check.paper.facts import Clashed, Looped
+from exporter.check.paper.facts import Clashed, Left, Looped
 from exporter.check.paper.meeting import join
 from exporter.check.paper.syntax import inside
 from exporter.check.paper.values import (
@@ -25,6 +25,7 @@ from exporter.check.paper.values import (
 
 _TURNS = 2  # the second turn of a loop sees what the first left behind
 _DEEP_LOOPS = 3
+_FEW = 4  # items of a loop that is run one by one
 
 
 class Loops(Calls):
@@ -45,8 +46,31 @@ class Loops(Calls):
         certain = certain or (
             isinstance(source, Sequence) and source.kind == "range" and not tensor and bool(source.items)
         )
+        if certain and not tensor and isinstance(source, Sequence) and self._is_short(source, node):
+            return self._each(source, node) and self.execute(node.orelse)
         self._loop(turn, tensor, node, certain)
         return self.execute(node.orelse)
+
+    def _is_short(self, source: Sequence, node: ast.For) -> bool:
+        """Whether a loop can be run item by item: few are there, all are known, and nothing leaves it early."""
+        now = self.now
+        shallow = now.loops + now.python_loops < _DEEP_LOOPS - 1 and self.forward
+        leaves = any(isinstance(each, (ast.Break, ast.Continue)) for part in node.body for each in inside(part))
+        return shallow and source.settled and len(source.items) <= _FEW and not leaves
+
+    def _each(self, source: Sequence, node: ast.For) -> bool:
+        """Run the body once for each item; false if it returns."""
+        self.iterate(source, node.iter, "for")
+        if node.orelse:
+            self.facts.append(Looped(self.site(node)))
+        now = self.now
+        deeper = {"python_loops": now.python_loops + 1, "unrolled": now.unrolled + 1}
+        with self.circumstances(**deeper, loop_kind="python", loop_branches=now.branches):
+            for item in source.items:
+                self.assign(node.target, self.from_container(source, item, node.iter))
+                if not self.execute(node.body):
+                    return False
+        return True
 
     def do_while(self, node: ast.While) -> bool:
         condition = self.condition(node.test)
@@ -58,7 +82,9 @@ class Loops(Calls):
 
         def turn() -> None:
             self.execute(node.body)
-            self.condition(node.test)
+            after = self.condition(node.test)
+            if not tensor and only_tensor(after) and self.now.converted and self.forward:
+                self.facts.append(Left(self.site(node), "test", "python"))
 
         self._loop(turn, tensor, node)
         return not forever and self.execute(node.orelse)

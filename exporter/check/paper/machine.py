@@ -53,18 +53,24 @@ class Frame:
     globals: set[str] = field(default_factory=set)
     branches: int = 0
     loops: int = 0
+    unrolled: int = 0
     undecided: int = 0
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """See :class:`exporter.check.paper.facts.Site`; `undecided` counts the conditions that Python will decide."""
+    """See :class:`exporter.check.paper.facts.Site`.
+
+    `undecided` counts the conditions that Python will decide, `unrolled` those of the `python_loops` that are run item
+    by item.
+    """
 
     phase: Phase = Phase.MODULE
     converted: bool = True
     branches: int = 0
     loops: int = 0
     python_loops: int = 0
+    unrolled: int = 0
     undecided: int = 0
     loop_kind: str = ""
     loop_branches: int = 0
@@ -103,6 +109,12 @@ class Machine:
         #: Lasting containers that were asked whether they hold a key.
         self.asked_for_keys: set[tuple[int, str]] = set()
         self._weak = False
+        #: The attribute or global that the present statement gives a new value.
+        self._updated = ""
+        #: The attribute that the present `if` asks for, and sets for good.
+        self._flag = ""
+        self._own: set[tuple[int, str]] = set()
+        self._flags: set[tuple[int, str]] = set()
 
     # ------------------------------------------------------------------------------------------------- circumstances
 
@@ -151,6 +163,18 @@ class Machine:
     # ------------------------------------------------------------------------------------------- names and attributes
 
     @contextmanager
+    def updating(self, target: ast.expr) -> Iterator[None]:
+        """Inside the block, what is read of the target is read for its own next value."""
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
+        before, self._updated = self._updated, name
+        try:
+            yield
+        finally:
+            self._updated = before
+
+    @contextmanager
     def weakly(self) -> Iterator[None]:
         """Inside the block, reading a lasting value is no use of it yet (`self.cache is None`, `self.seen.append`)."""
         before, self._weak = self._weak, True
@@ -164,14 +188,32 @@ class Machine:
         if not self.forward:
             return
         if place not in self._written:
-            self._read[place] = self._read.get(place, False) or not self._weak
+            self._read[place] = self._read.get(place, False) or not (self._weak or self._is_own(place))
+            if self._is_own(place):
+                self._own.add(place)
+            if place[1] == self._flag:
+                self._flags.add(place)
         elif not self._weak:
             self._reread.add(place)
 
     def note_looked_into(self, place: tuple[int, str]) -> None:
         """The content of a lasting container was read; what was added in this call does not hide what lay there."""
-        if self.forward and place not in self._emptied:
+        if not self.forward or place in self._emptied:
+            return
+        if self._is_own(place):
+            self._own.add(place)
+        else:
             self._read[place] = True
+            self._reread.add(place)
+
+    def _is_own(self, place: tuple[int, str]) -> bool:
+        """Whether a lasting value is read only to be given its next one: `self.n = self.n + 1`."""
+        return place[1] == self._updated
+
+    def note_reread(self, place: tuple[int, str]) -> None:
+        """What this call itself wrote is read, not only to be changed once more."""
+        if not self._is_own(place):
+            self._reread.add(place)
 
     def note_emptied(self, place: tuple[int, str]) -> None:
         """A lasting container was emptied, before anything of it was read."""
@@ -192,12 +234,20 @@ class Machine:
                 read = None  # it was only reached for, to put something in
             cache = change.kind == "container" and place in self.asked_for_keys and not change.varies
             kind = "lazy" if read is False or cache else change.kind
+            if place in self._own and not read:
+                kind = change.kind if place in self._reread else "own"
+            if place in self._flags and read is False:
+                kind = "once"
             if kind == "buffer" and place in self._reread and isinstance(change.site.node, ast.Attribute):
                 kind = "rebound"
-            self.facts.append(Changed(change.site, change.what, kind, read is not None, change.varies))
+            self.facts.append(
+                Changed(change.site, change.what, kind, read is not None or place in self._own, change.varies)
+            )
         self._read.clear()
         self._written.clear()
         self._reread.clear()
+        self._own.clear()
+        self._flags.clear()
         self._emptied.clear()
 
     def bind(self, name: str, value: Value, node: ast.AST) -> None:

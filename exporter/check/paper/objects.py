@@ -261,7 +261,8 @@ class Objects(Expressions):
     def grow(self, container: Sequence, items: tuple[Value, ...], node: ast.AST) -> None:
         """Items are added to a list; in a loop there is no telling how many."""
         self.note_container(container, node)
-        looping = self.now.loops + self.now.python_loops > self.frame.loops
+        now, frame = self.now, self.frame
+        looping = now.loops + now.python_loops - now.unrolled > frame.loops - frame.unrolled
         if looping or container.rest is not None:
             rest = container.rest if container.rest is not None else (element(container) if container.items else None)
             for each in items:

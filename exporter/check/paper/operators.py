@@ -12,7 +12,7 @@ from exporter.check.paper.dtypes import named
 from exporter.check.paper.facts import Called, Clashed, Iterated, Operated, Phase, Strayed, Tested
 from exporter.check.paper.machine import Machine
 from exporter.check.paper.meeting import element, join, select
-from exporter.check.paper.paddle_api import operate
+from exporter.check.paper.paddle_api import has_no_weights, operate
 from exporter.check.paper.values import (
     UNBOUND,
     UNKNOWN,
@@ -283,16 +283,16 @@ class Operators(Machine):
     def from_container(self, container: Sequence | Mapping, value: Value, node: ast.AST) -> Value:
         """Something was taken out of a container: a tensor or a layer in it may be nobody's."""
         if self.forward and container.home.startswith("self."):
-            for each in options(value):
-                stray = isinstance(each, (Layer, Instance)) and not each.registered
-                if isinstance(each, Instance):
-                    stray = stray and each.cls.is_layer and each.lasting
-                if isinstance(each, Tensor):
-                    stray = each.origin == "parameter" and each.place is None
-                if stray:
-                    self.facts.append(Strayed(self.site(node), container.home, isinstance(each, Tensor)))
-                    break
+            every = container.items.values() if isinstance(container, Mapping) else container.items
+            astray = [each for one in (*every, value) for each in options(one) if _is_nobodys(each)]
+            if astray:
+                self.facts.append(Strayed(self.site(node), container.home, isinstance(astray[0], Tensor)))
         return self.capture(value, node, "container")
+
+    def note_stray(self, value: Value, node: ast.AST, home: str) -> None:
+        """A layer that lives outside the model, in a global or a closure, is used by it."""
+        if self.forward and isinstance(value, (Layer, Instance)) and _is_nobodys(value):
+            self.facts.append(Strayed(self.site(node), home, False))
 
     def call_unseen(self, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:
         """A call that Python or a library makes, which dy2static does not see and does not convert."""
@@ -311,6 +311,15 @@ class Operators(Machine):
     external_attribute: Callable[[External, str, ast.AST], Value]
     assign: Callable[[ast.expr, Value], None]
     narrowed: Callable[..., Any]
+
+
+def _is_nobodys(value: Value) -> bool:
+    """Whether this is a parameter, or a layer that may have some, which no layer has for its own."""
+    if isinstance(value, Layer):
+        return not value.registered and not has_no_weights(value.name)
+    if isinstance(value, Instance):
+        return value.cls.is_layer and value.lasting and not value.registered
+    return isinstance(value, Tensor) and value.origin == "parameter" and value.place is None
 
 
 def _compute(kind: type, left: Const, right: Const) -> Value:

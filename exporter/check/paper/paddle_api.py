@@ -46,6 +46,15 @@ _BOOLEAN = frozenset(
 _MANY = frozenset("split chunk unbind unstack tensor_split meshgrid grad nonzero vsplit hsplit dsplit".split())
 _PAIRS = frozenset("topk kthvalue mode cummax cummin svd qr eigh eig slogdet lstsq lu unique_consecutive".split())
 _MADE = frozenset("zeros ones full empty rand randn uniform normal randint standard_normal".split())
+_STATELESS = frozenset(
+    "Identity ReLU ReLU6 GELU Sigmoid Tanh Softmax LogSoftmax LeakyReLU ELU SELU CELU Silu Swish Mish Hardswish "
+    "Hardsigmoid Hardtanh Softplus Softsign Flatten Unflatten MaxPool1D MaxPool2D MaxPool3D AvgPool1D AvgPool2D "
+    "AvgPool3D AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D AdaptiveMaxPool2D "
+    "AdaptiveMaxPool3D Upsample UpsamplingBilinear2D UpsamplingNearest2D Pad1D Pad2D Pad3D ZeroPad2D PixelShuffle "
+    "PixelUnshuffle ChannelShuffle CosineSimilarity PairwiseDistance Dropout Dropout2D Dropout3D AlphaDropout Fold "
+    "Unfold LayerList Sequential LayerDict ParameterList LogSigmoid Tanhshrink Hardshrink Softshrink "
+    "ThresholdedReLU".split()
+)
 #: Functions of Paddle that give Python values, or nothing.
 _PLAIN = frozenset(
     "in_dynamic_mode in_dynamic_or_pir_mode is_tensor rank get_device get_default_dtype seed set_device no_grad "
@@ -54,6 +63,12 @@ _PLAIN = frozenset(
     "not_to_static broadcast_shape get_world_size get_rank is_initialized enable_static disable_static "
     "in_dygraph_mode backward save load summary flops".split()
 )
+
+
+def has_no_weights(name: str) -> bool:
+    """Whether layers of a class of Paddle's have no parameters, or it is a container."""
+    last = name.rpartition(".")[2]
+    return last in _STATELESS or "Loss" in last
 
 
 def is_layer_class(name: str) -> bool:

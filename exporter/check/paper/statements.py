@@ -14,7 +14,7 @@ from exporter.check.paper.machine import Result
 from exporter.check.paper.meeting import element, join, select
 from exporter.check.paper.returns import first_return, uneven
 from exporter.check.paper.store import Changes
-from exporter.check.paper.syntax import loaded, none_test
+from exporter.check.paper.syntax import flag_set_for_good, loaded, none_test
 from exporter.check.paper.values import (
     UNKNOWN,
     Broken,
@@ -64,7 +64,8 @@ class Interpreter(Loops):
         self.evaluate(node.value)
 
     def do_assign(self, node: ast.Assign) -> None:
-        value = self.evaluate(node.value)
+        with self.updating(node.targets[0]):
+            value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)
 
@@ -75,7 +76,8 @@ class Interpreter(Loops):
     def do_augassign(self, node: ast.AugAssign) -> None:
         target = node.target
         current = ast.copy_location(loaded(target), target)
-        left, right = self.evaluate(current), self.evaluate(node.value)
+        with self.updating(target):
+            left, right = self.evaluate(current), self.evaluate(node.value)
         if isinstance(left, Sequence) and isinstance(target, ast.Name) and left.kind == "list":
             self.grow(left, (right.items if isinstance(right, Sequence) and right.rest is None else (UNKNOWN,)), node)
             return
@@ -205,7 +207,13 @@ class Interpreter(Loops):
     # ------------------------------------------------------------------------------------------------------- branches
 
     def do_if(self, node: ast.If) -> bool:
-        condition = self.condition(node.test)
+        self._flag = flag_set_for_good(node)
+        if self._flag:
+            with self.weakly():
+                condition = self.condition(node.test)
+        else:
+            condition = self.condition(node.test)
+        self._flag = ""
         self.test(condition, "if", node)
         known = self.truth(condition)
         if known is not None:

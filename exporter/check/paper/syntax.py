@@ -30,6 +30,18 @@ def none_test(test: ast.expr) -> tuple[str, bool]:
     return "", False
 
 
+def flag_set_for_good(node: ast.If) -> str:
+    """The attribute that a test asks for and its body sets to a constant: `if not self.ready: self.ready = True`."""
+    asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    if not isinstance(asked, ast.Attribute):
+        return ""
+    for each in node.body:
+        targets = each.targets if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant) else []
+        if any(isinstance(one, ast.Attribute) and one.attr == asked.attr for one in targets):
+            return asked.attr
+    return ""
+
+
 def inside(node: ast.AST, without: tuple[type, ...] = ()) -> Iterator[ast.AST]:
     """The nodes below a node, in no order; those of the kinds `without` and what is below them are left out.
 

@@ -8,7 +8,7 @@ from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Changed, Fact, Iterated, Returned
 from exporter.check.paper.values import Sequence, Value
 from exporter.check.rules.base import Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 _WELL = ("for",)
 
@@ -57,7 +57,9 @@ class GrownList(Rule):
             what = _misused(fact)
             if what and fact.site.forward and not isinstance(fact, Changed):
                 message = f"a list that grew under a tensor condition is an array of the program; {what}"
-                yield self.at(fact.site, message, "use paddle.stack or paddle.concat on it, and compute on the result")
+                mild = isinstance(fact, Called) and fact.name == "builtins.len"  # a comparison with it is right
+                cure = "use paddle.stack or paddle.concat on it, and compute on the result"
+                yield self.at(fact.site, message, cure, Severity.WARNING if mild else None)
 
 
 def _misused(fact: Fact) -> str:

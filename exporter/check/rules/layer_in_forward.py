@@ -6,20 +6,11 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
-from exporter.check.paper.paddle_api import is_layer_class
+from exporter.check.paper.paddle_api import has_no_weights, is_layer_class
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
 #: Layers without parameters or state may be made anywhere.
-_STATELESS = frozenset(
-    "Identity ReLU ReLU6 GELU Sigmoid Tanh Softmax LogSoftmax LeakyReLU ELU SELU CELU Silu Swish Mish Hardswish "
-    "Hardsigmoid Hardtanh Softplus Softsign Flatten Unflatten MaxPool1D MaxPool2D MaxPool3D AvgPool1D AvgPool2D "
-    "AvgPool3D AdaptiveAvgPool1D AdaptiveAvgPool2D AdaptiveAvgPool3D AdaptiveMaxPool1D AdaptiveMaxPool2D "
-    "AdaptiveMaxPool3D Upsample UpsamplingBilinear2D UpsamplingNearest2D Pad1D Pad2D Pad3D ZeroPad2D PixelShuffle "
-    "PixelUnshuffle ChannelShuffle CosineSimilarity PairwiseDistance Dropout Dropout2D Dropout3D AlphaDropout Fold "
-    "Unfold LayerList Sequential LayerDict ParameterList LogSigmoid Tanhshrink Hardshrink Softshrink "
-    "ThresholdedReLU".split()
-)
 
 
 class LayerInForward(Rule):
@@ -62,7 +53,7 @@ class LayerInForward(Rule):
             if not isinstance(fact, Called) or not fact.site.forward:
                 continue
             name = fact.name.rpartition(".")[2]
-            made = is_layer_class(fact.name) and name not in _STATELESS and "Loss" not in name
+            made = is_layer_class(fact.name) and not has_no_weights(fact.name)
             if made or fact.name == "new layer" or name == "create_parameter":
                 what = f"`{name}`" if made else "a parameter" if name == "create_parameter" else "a layer"
                 cure = "create it in __init__ and keep it on self"

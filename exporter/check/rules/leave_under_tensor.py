@@ -12,12 +12,14 @@ from exporter.diagnostics import Diagnostic
 _CURES = {
     "raise": "check the result outside the model, or use `assert`, which becomes an operator of the program",
     "break": "make the loop a `while` on the tensor condition, or keep the old value: paddle.where(done, old, new)",
+    "test": "start it as a tensor: paddle.to_tensor(True), or test the tensor itself",
     "uneven": "return on every way with if and else, or keep the result in a variable and return it once",
     "return": "keep the result in a variable and return it once, behind the loop",
 }
 _MESSAGES = {
     "raise": "`raise` under a condition that a tensor decides is run while the model is traced",
     "break": "`break` under a tensor condition in a loop of Python's: its own condition would have to be a tensor",
+    "test": "the condition of this `while` is Python's at first and a tensor's after a turn",
     "uneven": "some ways through this branch of a tensor's return and others go on; dy2static cannot join them",
     "return": "`return` under a tensor condition inside a loop: the sides of the branch return different things",
 }
@@ -68,7 +70,7 @@ class LeaveUnderTensor(Rule):
             if not isinstance(fact, Left):
                 continue
             wrong = (
-                fact.form == "uneven"
+                fact.form in ("uneven", "test")
                 or fact.form == "raise"
                 or (fact.form == "break" and fact.loop == "python")
                 or (fact.form == "return" and fact.loop != "")

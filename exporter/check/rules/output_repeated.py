@@ -17,7 +17,7 @@ def leaves(value: Value) -> Iterator[Value]:
     if isinstance(value, Broken):
         value = value.value
     if isinstance(value, Sequence):
-        for each in value.items:
+        for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
             yield from leaves(each)
     elif isinstance(value, Mapping):
         for each in value.items.values():

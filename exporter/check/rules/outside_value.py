@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called
+from exporter.check.paper.facts import Called, Site
+from exporter.check.paper.syntax import inside
 from exporter.check.paper.values import Tensor
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
@@ -60,7 +62,8 @@ class OutsideValue(Rule):
                 yield self.at(fact.site, f"`{name}` draws once, at export; its value becomes a constant", cure)
             elif name.startswith(_CLOCK):
                 cure = "make the time an input of forward"
-                yield self.at(fact.site, f"`{name}` is read once, at export; its value becomes a constant", cure)
+                mild = Severity.WARNING if _only_told(fact.site) else None
+                yield self.at(fact.site, f"`{name}` is read once, at export; its value becomes a constant", cure, mild)
             elif name == "paddle.seed" or (name in _IDENTITY and isinstance(fact.arguments[0], Tensor)):
                 message = f"`{name}` is called once, at export; the program does not do it again"
                 yield self.at(fact.site, message, "do it outside forward")
@@ -69,6 +72,41 @@ class OutsideValue(Rule):
                 yield self.at(
                     fact.site, f"`{name}` is read once, at export; its value becomes a constant", cure, Severity.WARNING
                 )
+
+
+def _only_told(site: Site) -> bool:
+    """Whether a value goes into messages and attributes only, by the names of the function: it measures, no more."""
+    around = next((each for each in ast.walk(site.module.tree) if _holds(each, site.node)), None)
+    if not isinstance(around, ast.FunctionDef):
+        return False
+    names: set[str] = set()
+    for statement in (each for each in inside(around) if isinstance(each, (ast.Assign, ast.AugAssign))):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        if any(each is site.node for each in inside(statement)) or _reads(statement.value, names):
+            if any(isinstance(each, ast.Subscript) for each in targets):
+                return False
+            names |= {each.id for each in targets if isinstance(each, ast.Name)}
+    rest = (each for each in inside(around) if isinstance(each, (ast.Return, ast.If, ast.While, ast.Expr)))
+    used = [each for each in rest if not _tells(each) and not isinstance(each, (ast.If, ast.While))]
+    tests = [each.test for each in inside(around) if isinstance(each, (ast.If, ast.While, ast.IfExp))]
+    return not any(_reads(each, names) or any(one is site.node for one in inside(each)) for each in (*used, *tests))
+
+
+def _holds(function: ast.AST, node: ast.AST) -> bool:
+    return isinstance(function, ast.FunctionDef) and any(each is node for each in inside(function))
+
+
+def _reads(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(each, ast.Name) and each.id in names for each in (node, *inside(node)))
+
+
+def _tells(statement: ast.AST) -> bool:
+    """Whether a statement prints or logs."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    function = call.func if isinstance(call, ast.Call) else None
+    if isinstance(function, ast.Attribute):
+        return function.attr in ("debug", "info", "warning", "error", "log", "write")
+    return isinstance(function, ast.Name) and function.id == "print"
 
 
 plugin: Rule = OutsideValue()

@@ -19,6 +19,7 @@ from exporter.diagnostics import Diagnostic
 _COMPARING = {"max": "paddle.maximum", "min": "paddle.minimum", "sorted": "paddle.sort of the stacked tensors"}
 _TRUTH = {"any": "paddle.any of the stacked tensors", "all": "paddle.all of the stacked tensors"}
 _NUMBERS = {"builtins.divmod": "`//` and `%`", "builtins.round": "paddle.round"}
+_SEARCHES = ("list.index", "list.count", "list.remove", "tuple.index", "tuple.count")
 _MATH_WELL = ("math.prod",)
 
 
@@ -70,6 +71,9 @@ class PythonFunction(Rule):
             elif fact.name in _NUMBERS and any(only_tensor(each) for each in fact.arguments):
                 message = f"`{name}` of Python needs a number; while the model is traced there is only a tensor"
                 yield self.at(fact.site, message, f"use {_NUMBERS[fact.name]}")
+            elif fact.name in _SEARCHES and any(only_tensor(each) for each in fact.arguments):
+                message = f"`{name}` compares with each item: Python asks tensors for their truth"
+                yield self.at(fact.site, message, "stack the items and compare the whole: (stacked == value).argmax()")
             elif fact.name == "list.sort" and fact.owner is not None and _compares((fact.owner,)):
                 message = "`sort` of Python compares values that do not exist while the model is traced"
                 yield self.at(fact.site, message, f"use {_COMPARING['sorted']}")

@@ -76,6 +76,14 @@ class StateInForward(Rule):
         elif fact.kind == "lazy":
             message = f"`{fact.what}` is made by the first call and kept: the program holds what the export made of it"
             yield self.at(fact.site, message, "make it in __init__, or anew in each call", Severity.INFO)
+        elif fact.kind == "own":
+            message = (
+                f"`{fact.what}` is changed in forward; a program does not change it, and no output seems to need it"
+            )
+            yield self.at(fact.site, message, cure, Severity.WARNING)
+        elif fact.kind == "once":
+            message = f"`{fact.what}` is set by the first call: the program holds what the export made of it"
+            yield self.at(fact.site, message, "do it in __init__", Severity.WARNING)
         elif fact.kind == "rebound":
             message = f"`{fact.what}`, a buffer, is given a new value and read again; the program reads the old one"
             yield self.at(fact.site, message, "keep the new value in a local name and use that")

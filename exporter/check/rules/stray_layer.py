@@ -57,7 +57,7 @@ class StrayLayer(Rule):
         for fact in module.facts:
             if isinstance(fact, Strayed):
                 what, home = ("parameter", "ParameterList") if fact.parameter else ("layer", "LayerList or LayerDict")
-                message = f"a {what} of the plain container `{fact.home}` is nobody's: its weights are not exported"
+                message = f"a {what} in `{fact.home}` is no sublayer of the model: its weights are not exported"
                 yield self.at(fact.site, message, f"keep it in a paddle.nn.{home}")
 
 

@@ -63,7 +63,10 @@ class TensorAsIndex(Rule):
                 and only_tensor(fact.index)
             ):
                 grown = isinstance(fact.container, Sequence) and fact.container.grown_in_branch
-                if not grown:  # such a list is an array of the program, which takes a tensor
+                unread = (
+                    isinstance(fact.container, Mapping) and fact.container.rest is not None
+                )  # a key may be a tensor
+                if not grown and not unread:  # such a list is an array of the program, which takes a tensor
                     yield self.at(fact.site, "a tensor indexes a container of Python's: the export fails", cure)
             elif isinstance(fact, Operated) and fact.operator == "Mult":
                 pair = (fact.left, fact.right)
