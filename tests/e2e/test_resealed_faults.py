@@ -53,7 +53,8 @@ def test_in_the_parameters_of_either_paddle_format(digits: Path, tmp_path: Path,
         assert all(one["reason"] for one in ran if one["outcome"] != "match")
 
 
-@pytest.mark.parametrize("name", FAULTS)
+# With the batch norms folded, the digits' ONNX holds no two tensors of one shape.
+@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault is not faults.swap_tensors])
 def test_in_the_initializers_of_onnx(digits: Path, tmp_path: Path, name: str) -> None:
     copy = faults.copied(digits, tmp_path / "copy")
     FAULTS[name](copy / "onnx/model.onnx")

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from exporter.errors import EnvironmentLacks, ModelError, UsageError
+from exporter.lower._convert import refuse_precisions
+from exporter.lower._stored import stored_digests
+from exporter.lower.base import Artifact
+from exporter.lower.precision.base import Order
+from exporter.lower.precision.fp16 import plugin
+from exporter.parity.halved import prove_halved
+from exporter.parity.verdict import Outcome
+from exporter.spec.model import Budget, PrecisionSettings, Spec
+from exporter.tensors import Array
+from tests.lower.canonical.models import constant, made, model, run
+
+RNG = np.random.default_rng(0)
+X = {"x": RNG.normal(size=(4, 6)).astype("float32")}
+FIRST, SECOND = RNG.normal(size=(6, 8)), RNG.normal(size=(8, 3))
+
+
+def network(first: Array = FIRST, second: Array = SECOND) -> bytes:
+    """Two linear layers, `one` and `two`, in canonical form."""
+    nodes = [
+        constant("one.w_0", first),
+        constant("two.w_0", second),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Tanh", ["hidden"], ["bent"]),
+        helper.make_node("MatMul", ["bent", "two.w_0"], ["y"]),
+    ]
+    return made(model(nodes, {"x": [None, 6]})).content
+
+
+def order(place: Path, content: bytes, **settings: object) -> Order:
+    for name in ("onnx", "onnx-fp16"):
+        (place / name).mkdir()
+    (place / "onnx/model.onnx").write_bytes(content)
+    found = PrecisionSettings.model_validate(settings)
+    return Order("onnx", place / "onnx", "model.onnx", place / "onnx-fp16", found, plugin.budget, [X], 4)
+
+
+def stored(place: Path) -> dict[str, Array]:
+    graph = onnx.load(place / "onnx-fp16/model.onnx").graph
+    return {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+
+
+def artifact(place: Path, precision: str) -> Artifact:
+    variant = "onnx" if precision == "fp32" else f"onnx-{precision}"
+    files = (f"{variant}/model.onnx",)
+    return Artifact("onnx", precision, files, ("x",), ("y",), ("y",), {}, stored_digests(files, place))
+
+
+def proven(place: Path) -> Outcome:
+    return prove_halved(artifact(place, "fp16"), artifact(place, "fp32"), place).outcome
+
+
+def test_weights_and_arithmetic_are_halved_and_the_interface_is_not(tmp_path: Path) -> None:
+    details = plugin.write(order(tmp_path, network()))
+    content = (tmp_path / "onnx-fp16/model.onnx").read_bytes()
+    graph = onnx.load_model_from_string(content).graph
+    assert {one.type.tensor_type.elem_type for one in (*graph.input, *graph.output)} == {TensorProto.FLOAT}
+    assert {value.dtype.name for value in stored(tmp_path).values()} == {"float16"}
+    want, got = run(network(), X)[0], run(content, X)[0]
+    noise = 10 * np.log10(np.square(want).sum() / np.square(want - got).sum())
+    assert 50 < noise < 90, "as near as eleven bits are, and no nearer"
+    assert details["kept"] == [] and details["constants_at_the_limit"] == 0
+    assert proven(tmp_path) is Outcome.MATCH
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    contents = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        plugin.write(order(tmp_path / name, network()))
+        contents.append((tmp_path / name / "onnx-fp16/model.onnx").read_bytes())
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("factor", [1.001, 0.0], ids=["scaled", "zeroed"])
+def test_a_weight_that_is_not_fp32s_is_found(tmp_path: Path, factor: float) -> None:
+    plugin.write(order(tmp_path, network()))
+    (tmp_path / "onnx/model.onnx").write_bytes(network(second=SECOND * factor))
+    assert proven(tmp_path) is Outcome.MISMATCH
+
+
+def test_a_file_that_was_not_halved_proves_nothing(tmp_path: Path) -> None:
+    found = order(tmp_path, network())
+    (found.into / "model.onnx").write_bytes(network())
+    assert proven(tmp_path) is Outcome.VACUOUS
+
+
+def test_layers_that_are_named_stay_in_float32(tmp_path: Path) -> None:
+    assert plugin.write(order(tmp_path, network(), keep=["two"]))["kept"] == ["two"]
+    assert {name: value.dtype.name for name, value in stored(tmp_path).items()} == {
+        "one.w_0": "float16",
+        "two.w_0": "float32",
+    }
+    assert proven(tmp_path) is Outcome.MATCH
+
+
+def test_a_layer_that_is_not_there_is_refused_with_the_likely_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no layer 'tow'") as caught:
+        plugin.write(order(tmp_path, network(), keep=["tow"]))
+    assert "did you mean 'two'" in caught.value.hint
+
+
+def test_a_weight_beyond_fp16_keeps_its_layer_in_float32(tmp_path: Path) -> None:
+    content = network(first=FIRST * 1e5, second=SECOND * 1e-3)
+    assert plugin.write(order(tmp_path, content))["kept"] == ["one"]
+    assert stored(tmp_path)["one.w_0"].dtype == np.float32 and proven(tmp_path) is Outcome.MATCH
+    assert np.isfinite(run((tmp_path / "onnx-fp16/model.onnx").read_bytes(), {"x": X["x"] * 1e-4})[0]).all()
+
+
+def test_nothing_that_fits_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no layer whose weights fit"):
+        plugin.write(order(tmp_path, network(FIRST * 1e6, SECOND * 1e6)))
+
+
+def test_what_is_too_small_for_fp16_is_rounded_to_the_nearest_and_not_raised(tmp_path: Path) -> None:
+    tiny = SECOND.copy()
+    tiny[0] = 1e-30
+    plugin.write(order(tmp_path, network(second=tiny)))
+    assert (stored(tmp_path)["two.w_0"][0] == 0).all() and proven(tmp_path) is Outcome.MATCH
+
+
+def test_a_search_keeps_what_costs_most_until_the_budget_holds(tmp_path: Path) -> None:
+    wish = order(tmp_path, network(second=SECOND * 1e-5), search=True)  # its weights have few bits left in fp16
+    details = plugin.write(replace(wish, budget=Budget(min_snr_db=60)))
+    assert details["kept"] == ["two"] and details["alone_snr_db"]["two"] < details["alone_snr_db"]["one"]
+    sizes = [one["bytes"] for one in details["front"]]
+    assert sizes == sorted(sizes) and details["front"][-1]["snr_db"] > 61
+
+
+def spec(formats: Sequence[str], precisions: object) -> Spec:
+    content = {
+        "name": "net",
+        "model": "nets:build",
+        "inputs": {"x": {"dtype": "float32", "shape": ["batch", 6]}},
+        "dims": {"batch": {"min": 1, "typical": 2, "max": 3}},
+        "formats": list(formats),
+        "precisions": precisions,
+    }
+    return Spec.model_validate(content)
+
+
+REFUSED = {
+    "pir": (["pir"], ["fp32", "fp16"], UsageError, "convert_to_mixed_precision reads no .json"),
+    "bf16": (["onnx"], ["fp32", "bf16"], UsageError, "how an engine computes"),
+    "a method": (["onnx"], {"fp32": {}, "fp16": {"method": "entropy"}}, UsageError, "'method' means nothing to fp16"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_routes_that_do_not_work_are_refused_with_the_reason(name: str) -> None:
+    formats, precisions, error, words = REFUSED[name]
+    with pytest.raises(error, match=words):
+        refuse_precisions(spec(formats, precisions))
+
+
+def test_paddles_cpu_build_changes_nothing_and_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exporter.lower.precision.fp16._has_gpu_paddle", lambda: False)
+    with pytest.raises(EnvironmentLacks, match="converts no operator") as caught:
+        refuse_precisions(spec(["pdmodel"], ["fp32", "fp16"]))
+    assert "paddlepaddle-gpu" in caught.value.hint
+    refuse_precisions(spec(["pdmodel", "onnx"], {"fp32": {}, "fp16": {"formats": ["onnx"]}}))
