@@ -29,7 +29,7 @@ from exporter.workers import Setting
 
 ROOT = Path(__file__).parents[3]
 ALL, OUTSIDE = 0.99, 0.95
-#: Faults of a kind that were planted, caught, caught from outside, and measured to be harmless.
+#: Of one group: planted, caught, harmless; and without the proofs by parameters and by bits: caught, harmless.
 Row = tuple[int, int, int, int, int]
 
 
@@ -87,6 +87,7 @@ def drilled(network: str, faults: int, say: Callable[[str], None]) -> dict[str, 
 
     told = drill(product.bundle.folder, Wish(faults, seed=0), setting, verify).to_json()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    told["asked"] = faults
     told["cpu_seconds"] = round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1)
     return told
 
@@ -152,9 +153,10 @@ def _words(told: dict[str, Any]) -> Iterator[str]:
 
 
 def strong(results: dict[str, dict[str, Any]]) -> bool:
-    """Whether both shares are reached over all networks."""
+    """Whether both shares are reached over all networks, by faults that do harm."""
     planted, caught, equal, outside, equal_outside = row([one for told in results.values() for one in told["faults"]])
-    return _share(caught, planted, equal) >= ALL and _share(outside, planted, equal_outside) >= OUTSIDE
+    harm = planted > equal_outside
+    return harm and _share(caught, planted, equal) >= ALL and _share(outside, planted, equal_outside) >= OUTSIDE
 
 
 def main() -> int:
@@ -165,14 +167,18 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help="leave out the networks that this file holds already")
     wish = parser.parse_args()
     target = wish.json.resolve() if wish.json else None
+    networks = wish.networks.split(",")
+    if unknown := [name for name in networks if name not in (TRAINED, *NETWORKS)]:
+        parser.error(f"no network '{unknown[0]}'; there are {', '.join((TRAINED, *NETWORKS))}")
     known = json.loads(target.read_bytes()) if target and wish.resume and target.is_file() else {}
-    results: dict[str, dict[str, Any]] = dict(known)
+    results: dict[str, dict[str, Any]] = {name: one for name, one in known.items() if one["asked"] == wish.faults}
     with _working_folder():
-        for network in wish.networks.split(","):
+        for network in networks:
             if network not in results:
                 results[network] = drilled(network, wish.faults, lambda step: print(step, file=sys.stderr, flush=True))
                 if target:
                     write_json(target, results)
+    results = {name: results[name] for name in (TRAINED, *NETWORKS) if name in results}
     print(table(results))
     return 0 if strong(results) else 1
 

@@ -44,7 +44,8 @@ SURVIVED = fault("survived", "survived")
     ("faults", "enough"),
     [
         ([CAUGHT], True),
-        ([HARMLESS], True),
+        ([HARMLESS], False),  # where nothing does harm, nothing is proven
+        ([], False),
         ([CAUGHT] * 99 + [SURVIVED], True),
         ([CAUGHT] * 98 + [SURVIVED], False),
         ([CAUGHT] * 98 + [SURVIVED] + [HARMLESS] * 50, False),  # what does no harm lifts no share
@@ -90,6 +91,11 @@ def test_a_small_score_is_kept_and_not_computed_twice(tmp_path: Path) -> None:
     assert json.loads(kept.read_bytes())["branches"]["planted"] == 8
     again = score(*arguments, "--resume")
     assert (again.returncode, again.stdout, again.stderr) == (0, first.stdout, "")
+
+
+def test_a_network_that_is_not_there_is_refused() -> None:
+    done = score("--networks", "tiny,huge")
+    assert done.returncode == 2 and "no network 'huge'" in done.stderr and "transformer" in done.stderr
 
 
 @pytest.mark.slow
