@@ -11,6 +11,7 @@ from exporter.files import write_bytes
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
 from exporter.readers.pir import read_pir
+from exporter.trace.in_place import follow_in_place
 from exporter.trace.traced import Traced
 
 
@@ -21,6 +22,7 @@ class Pir(Format):
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
+        follow_in_place(traced.layer)
         _anchor_outputs(traced.layer)
         save(traced, into, ".json")
         _name_outputs(into / self.model, traced.native_outputs)
