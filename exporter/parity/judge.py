@@ -54,7 +54,11 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
     stored = [artifacts[name] for name in dict.fromkeys(run.variant for run in runs if run.format != "source")]
     proven = stored if content["parameters"] else []
     low = low_precision(
-        bench, runs, Task(spec, subject.checkpoint), with_source=any(one.format == "source" for one in runs)
+        bench,
+        runs,
+        Task(spec, subject.checkpoint),
+        with_source=any(one.format == "source" for one in runs),
+        released_on=content["provenance"].get("machine", {}).get("abilities", ()),
     )
     planned = claims(runs, [case.name for case in bench.cases], bench.outputs) | low.claims()
     planned |= together.claims(runs, bench.cases)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.lower.base import Artifact
+from exporter.parity.alike import on_the_like
 from exporter.parity.budgets import Promise, promises, prove_cases, prove_size, size_claim
 from exporter.parity.heldout import Task, prove_metric
 from exporter.parity.plan import ENGINES, Run
@@ -23,12 +24,16 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class LowPrecision:
-    """The variants of low precision among what is judged, and what each of their runs promises."""
+    """The variants of low precision among what is judged, and what each of their runs promises.
+
+    `released_on` are the abilities of the CPU on which they were released.
+    """
 
     bench: Bench
     task: Task
     variants: tuple[Artifact, ...]
     promises: tuple[Promise, ...]
+    released_on: tuple[str, ...] = ()
 
     def claims(self) -> set[Claim]:
         """What is to be proven beyond the cases."""
@@ -56,7 +61,8 @@ class LowPrecision:
             found |= prove_metric(self.task, self.bench, rated, Path(place), setting)
         for promise in self.promises:
             if promise.kind == "speedup":
-                found[promise.claim] = prove_speed(promise, self.bench, setting)
+                speed = prove_speed(promise, self.bench, setting)
+                found[promise.claim] = on_the_like(speed, self.released_on)
         notes += [f"{claim}: {one.reason}" for claim, one in sorted(found.items()) if one.outcome is Outcome.MATCH]
         return found, notes
 
@@ -70,8 +76,11 @@ class LowPrecision:
         return {}
 
 
-def low_precision(bench: Bench, runs: Sequence[Run], task: Task, *, with_source: bool) -> LowPrecision:
+def low_precision(
+    bench: Bench, runs: Sequence[Run], task: Task, *, with_source: bool, released_on: Sequence[str] = ()
+) -> LowPrecision:
     """What the runs in low precision promise; the metric is planned only where the recipe can be run."""
     variants = dict.fromkeys(run.variant for run in runs if run.precision != "fp32")
     planned = promises(bench, runs, with_metric=with_source and task.ratable)
-    return LowPrecision(bench, task, tuple(bench.artifacts[name] for name in variants), tuple(planned))
+    artifacts = tuple(bench.artifacts[name] for name in variants)
+    return LowPrecision(bench, task, artifacts, tuple(planned), tuple(released_on))
