@@ -21,7 +21,7 @@ class Fp16(Precision):
         "engine can compute an fp32 one in fp16",
     }
     knows = frozenset({"keep", "search", "samples", "noise"})
-    #: 53 dB and more were measured; half of that is no rounding any more.
+    #: Measured: a small transformer 58.7 dB, MobileNetV2 60.6, ResNet-18 68.0, the digits 71.8 (ONNX Runtime 1.31.1).
     budget = Budget(min_snr_db=40.0, max_metric_loss=0.005, max_size=0.6)
     needs: ClassVar = {"onnx": ("onnxruntime", "onnx"), "pdmodel": ("paddle",)}
 
