@@ -256,6 +256,16 @@ def _index_put(entry: Entry, call: Arguments) -> Any:
     return moved.astype("bool")
 
 
+def _one_image(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx takes the batch for 1 without a look."""
+    if call["bboxes"].shape[0] != 1:
+        raise cannot_lower(
+            "multiclass_nms3 (non-maximum suppression)",
+            "paddle2onnx suppresses in one image, and the batch is larger or varies",
+            "fix the batch at 1 for onnx, or put out boxes and scores and suppress afterwards",
+        )
+
+
 def _unique(entry: Entry, call: Arguments) -> Any:
     """paddle2onnx declares the result as float32 whatever it is."""
     if dtype_name(call["x"]) != "float32":
@@ -294,6 +304,7 @@ ARRANGE: Mapping[str, Rewrite] = {
     "assign_value_": Rewrite(_assign_value, "output, shape, dtype, values, place=None"),
     "index_put": Rewrite(_index_put),
     "roll": Rewrite(_roll),
+    "multiclass_nms3": Rewrite(_one_image, "bboxes, *rest"),
     "unique": Rewrite(_unique, "x, *rest"),
     **dict.fromkeys(("tril", "triu"), Rewrite(_triangle)),
     "median": Rewrite(_median, "x, axis, keepdim, mode"),
