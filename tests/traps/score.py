@@ -15,7 +15,7 @@ from pathlib import Path
 from exporter.check.run import examine
 from exporter.diagnostics import Diagnostic, Severity
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent  # the corpus that was given; `own` is ours
 
 
 @dataclass(frozen=True)

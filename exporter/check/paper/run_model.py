@@ -106,7 +106,8 @@ def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), name
         if exported and named and run.root is not None and _callable_bare(constructor):
             found.models.append(Model(info.name, _forward_of(run.root), inputs))
         seen |= run.visited
-    found.layers = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
+    followed = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
+    found.layers = followed or len(found.models)  # a factory here may build layers of other modules
     return found
 
 

@@ -1,0 +1,36 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+def choose(flag, yes, no):
+    if flag:
+        return yes
+    return no
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(8, 8)
+
+    def forward(self, x):
+        h = self.proj(x)
+        return choose(h.sum() > 0, h * 2.0, h - 1.0)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,32 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(8, 8)
+        self.state = None
+
+    def forward(self, x):
+        out, state = self.rnn(x.unsqueeze(0).mean(axis=1, keepdim=True), self.state)
+        self.state = state
+        return out.squeeze(0)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,35 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+def positives(h):
+    for i in range(8):
+        col = h[:, i]
+        if col.sum() > 0:
+            yield col
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        total = x.sum(axis=-1) * 0.0
+        for col in positives(x * 2.0):
+            total = total + col
+        return total
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

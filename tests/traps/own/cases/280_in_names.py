@@ -1,0 +1,34 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self, parts=("sum", "max")):
+        super().__init__()
+        self.parts = parts
+
+    def forward(self, x):
+        y = x * 0.5
+        if "sum" in self.parts:
+            y = y + x.sum(axis=-1, keepdim=True)
+        if "min" in self.parts:
+            y = y - x.min(axis=-1, keepdim=True)
+        return y
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

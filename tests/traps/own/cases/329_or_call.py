@@ -1,0 +1,36 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.log = []
+
+    def note(self):
+        self.log.append(1)
+        return False
+
+    def forward(self, x):
+        y = x * 1.0
+        if y.mean() > 0 or self.note():
+            y = y * 2.0
+        return y * (len(self.log) + 1)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,34 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.scale = None
+        self.shift = self.create_parameter([8])
+
+    def forward(self, x, mask=None):
+        if self.scale is not None:
+            x = x * self.scale
+        if mask is not None:
+            x = x * mask
+        return x + self.shift
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,31 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def fold(self, h, lo, hi):
+        if hi - lo == 1:
+            return h[:, lo]
+        mid = (lo + hi) // 2
+        return self.fold(h, lo, mid) - self.fold(h, mid, hi)
+
+    def forward(self, x):
+        return self.fold(x, 0, 8)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

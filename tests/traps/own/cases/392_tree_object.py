@@ -1,0 +1,35 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+TREE = ((0, 1), (2, (3, 4)))
+
+
+def combine(node, h):
+    if isinstance(node, int):
+        return h[:, node]
+    left, right = node
+    return paddle.tanh(combine(left, h) - combine(right, h))
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        return combine(TREE, x)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,36 @@
+from typing import NamedTuple
+
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Parts(NamedTuple):
+    left: paddle.Tensor
+    right: paddle.Tensor
+
+
+class Net(nn.Layer):
+    def cut(self, x):
+        return Parts(x[:, :4], x[:, 4:])
+
+    def forward(self, x):
+        parts = self.cut(x)
+        return parts.left * parts.right
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,35 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fcs = nn.LayerList([nn.Linear(8, 8) for _ in range(4)])
+        self.out_at = [1, 3]
+
+    def forward(self, x):
+        outs = []
+        for i, fc in enumerate(self.fcs):
+            x = fc(x)
+            if i in self.out_at:
+                outs.append(x)
+        return tuple(outs)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

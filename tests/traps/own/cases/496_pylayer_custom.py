@@ -1,0 +1,37 @@
+from paddle.autograd import PyLayer
+
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Double(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2.0
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2.0
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        return Double.apply(paddle.tanh(x))
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,33 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Box:
+    def __init__(self):
+        self.v = 0.0
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        box = Box()
+        for i in range(x.shape[0]):
+            box.v = box.v + x[i]
+        return box.v
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

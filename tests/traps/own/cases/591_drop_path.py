@@ -1,0 +1,38 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+def drop_path(x, p=0.0, training=False):
+    if p == 0.0 or not training:
+        return x
+    keep = 1.0 - p
+    shape = (x.shape[0],) + (1,) * (x.ndim - 1)
+    mask = paddle.floor(keep + paddle.rand(shape))
+    return x / keep * mask
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return x + drop_path(self.fc(x), 0.2, self.training)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

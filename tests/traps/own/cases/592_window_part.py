@@ -1,0 +1,32 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+def windows(x, size):
+    b, w = x.shape
+    return x.reshape([b, w // size, size]).reshape([-1, size])
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        w = windows(x, 4)
+        return F.softmax(w, axis=-1).reshape([x.shape[0], -1])
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

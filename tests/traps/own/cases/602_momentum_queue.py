@@ -1,0 +1,32 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("queue", paddle.zeros([2, 8]))
+
+    def forward(self, x):
+        old = self.queue.clone()
+        self.queue[1] = old[0]
+        self.queue[0] = x.mean(axis=0)
+        return x + old.sum(axis=0)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

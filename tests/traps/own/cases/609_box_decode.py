@@ -1,0 +1,28 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        cx, cy, w, h = paddle.split(x[:, :4], 4, axis=-1)
+        boxes = paddle.concat([cx - w / 2, cy - h / 2, cx + w / 2, cy + h / 2], axis=-1)
+        return {"boxes": boxes, "scores": F.sigmoid(x[:, 4:])}
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

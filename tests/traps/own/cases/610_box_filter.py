@@ -1,0 +1,31 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        scores = F.sigmoid(x[:, 4])
+        keep = []
+        for i in range(scores.shape[0]):
+            if scores[i] > 0.5:
+                keep.append(x[i])
+        return paddle.stack(keep) if len(keep) > 0 else x
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,44 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Block(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def forward(self, x, need_weights=False):
+        y = self.fc(x)
+        return (y, F.softmax(y, axis=-1)) if need_weights else (y, None)
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.LayerList([Block() for _ in range(2)])
+
+    def forward(self, x):
+        weights = []
+        for block in self.blocks:
+            x, w = block(x)
+            weights.append(w)
+        return x, weights
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,36 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class WSLinear(nn.Linear):
+    def forward(self, x):
+        w = self.weight - self.weight.mean(axis=0, keepdim=True)
+        return F.linear(x, w / (w.std() + 1e-5), self.bias)
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = WSLinear(8, 4)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]
