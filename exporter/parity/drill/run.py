@@ -64,7 +64,7 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     variants = list(dict.fromkeys(one.variant for one in runs))
     planted, notes = list[Planted](), list[str]()
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        witness, doubt = _witness(bundle, Path(place), setting)
+        witness, doubt = observed(bundle, Path(place), setting)
         notes += [doubt] if doubt else []
         for at, variant in enumerate(variants):
             share = wish.faults // len(variants) + (at < wish.faults % len(variants))
@@ -78,7 +78,7 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     return Drilled(manifest.name, manifest.version, manifest.budget, planted, notes)
 
 
-def _witness(bundle: Bundle, into: Path, setting: Setting) -> tuple[str, str]:
+def observed(bundle: Bundle, into: Path, setting: Setting) -> tuple[str, str]:
     """The folder in which the source's sublayers were recorded in the first case; or empty, and why."""
     spec = recorded_spec(bundle.manifest)
     source, notes = source_at_hand(bundle.manifest.provenance, spec)

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 from exporter.bundle.manifest import sealed
+from exporter.bundle.open import GOLDEN, open_bundle
+from exporter.engines.onnxruntime import plugin as onnxruntime
 from exporter.lower._stored import stored_digests
+from exporter.parity.drill.inside import Inside
+from exporter.parity.drill.run import observed
 from exporter.parity.localise.narrow import contradicted
 from exporter.parity.plan import Run
 from exporter.parity.run import Bench
@@ -83,6 +87,28 @@ def test_without_the_source_only_the_outputs_speak(work: Path, tmp_path: Path) -
 def test_a_sound_bundle_passes(work: Path) -> None:
     code, report = told("artifacts/quiet/1", work)
     assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
+
+
+def test_a_drill_looks_inside_likewise(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(work)
+    bundle = open_bundle(work / "artifacts/quiet/1")
+    witness, doubt = observed(bundle, tmp_path, Setting())
+    assert doubt == ""
+    manifest = bundle.manifest
+    request = {
+        "device": "cpu",
+        "budget": 4.0,
+        "artifact": manifest.variants["onnx"].model_dump(mode="json"),
+        "golden": str(bundle.folder / GOLDEN),
+        "cases": [{"name": manifest.cases[0].name}],
+    }
+    inside = Inside({**request, "witness": witness}, onnxruntime)
+    assert inside.begin(bundle.folder) == "" and inside.look(bundle.folder) == ""
+    assert inside.look(work / "wrong").startswith("first has an error ratio of ")
+    alarmed = Inside({**request, "witness": witness}, onnxruntime)
+    assert alarmed.begin(work / "wrong").startswith("a false alarm: first")
+    assert alarmed.look(work / "wrong") == "", "what raises a false alarm proves nothing"
+    assert Inside({**request, "witness": ""}, onnxruntime).look(work / "wrong") == ""
 
 
 @pytest.mark.parametrize("outcome", [Outcome.MISMATCH, Outcome.CRASHED])
