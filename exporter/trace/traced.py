@@ -11,6 +11,7 @@ from exporter.errors import ModelError, UsageError
 from exporter.tensors import TensorSpec
 from exporter.trace.blame import blamed
 from exporter.trace.layer import digests
+from exporter.trace.mends import mended
 from exporter.trace.structure import leaves, numbered, output_names
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def trace(
     # Lists, not tuples: a tuple with None fails in InputSpec (3.3.1).
     shapes = [[fixed.get(dim) if isinstance(dim, str) else dim for dim in one.shape] for one in bound]
     input_spec = [paddle.static.InputSpec(shape, one.dtype, one.name) for shape, one in zip(shapes, bound, strict=True)]
-    with blamed("trace", layer):
+    with blamed("trace", layer), mended():
         # backend and full_graph are given, or SOT or CINN may take over.
         static = paddle.jit.to_static(layer, input_spec=input_spec, backend=None, full_graph=True)
         program = static.forward.concrete_program

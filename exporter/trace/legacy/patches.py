@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import operator
 import types
 from collections.abc import Callable
@@ -30,6 +31,19 @@ class Patches:
         old = function.__code__
         function.__code__ = new
         self._undo.append((setattr, (function, "__code__", old)))
+
+    def body(self, function: Any, new: Callable[..., Any]) -> None:
+        """`function(…)` becomes `new(stock, …)` for whoever holds the function; decorators around it stay."""
+        plain = inspect.unwrap(function)
+        stock = types.FunctionType(
+            plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__
+        )
+        stock.__kwdefaults__ = plain.__kwdefaults__
+        name = f"_exporter_{plain.__name__}"
+        scope: dict[str, Any] = {}
+        exec(f"def {plain.__name__}(*args, **kwargs): return {name}(*args, **kwargs)", scope)  # noqa: S102 - our text
+        self._item(plain.__globals__, name, functools.partial(new, stock))
+        self.code(plain, scope[plain.__name__].__code__)
 
     def references(self, replacements: list[tuple[Any, Any]]) -> None:
         """Every reference to `old` that Python code can reach becomes one to `new`, for each (old, new).
@@ -81,9 +95,11 @@ class Patches:
                         self.attribute(owner, name, _unbound(owner, new_of[id(value)]))
 
     def _item(self, holder: Any, key: Any, new: Any) -> None:
-        old = holder[key]
+        if key in holder if isinstance(holder, dict) else True:
+            self._undo.append((operator.setitem, (holder, key, holder[key])))
+        else:
+            self._undo.append((operator.delitem, (holder, key)))
         holder[key] = new
-        self._undo.append((operator.setitem, (holder, key, old)))
 
     def _cell(self, cell: types.CellType, new: Any) -> None:
         old = cell.cell_contents

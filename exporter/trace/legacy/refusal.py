@@ -8,7 +8,7 @@ from types import FrameType
 
 from exporter.errors import ModelError
 
-_OURS = str(Path(__file__).parent)
+_OURS = str(Path(__file__).parents[1])  # the room `trace`
 
 
 class CannotLower(ModelError):

@@ -1,0 +1,36 @@
+"""What Paddle breaks while it traces, in every format: one file a part of Paddle.
+
+What only a legacy program breaks is mended in `exporter.trace.legacy.mends`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from exporter.trace.legacy.patches import Patches
+from exporter.trace.legacy.refusal import CannotLower
+from exporter.trace.mends import appended, fold, unpool
+
+
+@contextmanager
+def mended() -> Iterator[None]:
+    """Within it, trace one layer; everything is put back when it ends.
+
+    Raises:
+        CannotLower: a mended function met what no program can say, with the user's line.
+    """
+    patches = Patches()
+    refusals: list[CannotLower] = []
+    try:
+        for part in (fold, unpool):
+            part.install(patches, refusals.append)
+        appended.install(patches)
+        yield
+    except Exception:
+        # dy2static raises a copy of the exception that has the text only (jit/dy2static/error.py, ErrorData).
+        if refusals:
+            raise refusals[-1] from None
+        raise
+    finally:
+        patches.undo()

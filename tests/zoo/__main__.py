@@ -1,0 +1,123 @@
+"""Real networks through the gate itself: `python -m tests.zoo [--families vision,clas,seg,det,sequence]`.
+
+Each is released as `.json`, `.pdmodel` and ONNX, and judged as `exporter release` judges, by record and judge; beside
+it stands what stock Paddle and paddle2onnx write, judged by the same goldens. It ends with 1 where fewer networks pass
+than are promised. With `--json` each row is written when it is there, and `--resume` goes on from such a file.
+docs/legacy.md says what environment has all families.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from exporter.files import write_bytes
+from exporter.workers import SINGLE_THREAD, Limits, Setting
+
+#: The least share of networks that pass, by format.
+PROMISED = {"pir": 1.0, "pdmodel": 0.98, "onnx": 0.95}
+
+
+def main() -> int:
+    os.environ.update(SINGLE_THREAD)  # before Paddle is imported, here and so in every fork
+    options = _options()
+    from tests.zoo.judged import Wish, judged
+    from tests.zoo.models import networks
+    from tests.zoo.warm import warm_children
+
+    _import_all()
+    wish = Wish(
+        formats=tuple(options.formats.split(",")),
+        engines=tuple(options.engines.split(",")),
+        calibrated=options.calibrated,
+        stock=not options.no_stock,
+        target=options.target,
+        keep=options.keep,
+    )
+    setting = Setting(Limits(seconds=options.seconds))
+    known = json.loads(options.resume.read_text()) if options.resume and options.resume.exists() else []
+    rows = {(row["family"], row["name"]): row for row in known}
+    into = options.json or options.resume
+    with warm_children():
+        for family in options.families.split(","):
+            for network in networks(family).values():
+                if (family, network.name) in rows or (options.only and network.name not in options.only.split(",")):
+                    continue
+                began = time.monotonic()
+                row = {"family": family, "name": network.name, **judged(network, wish, setting)}
+                rows[family, network.name] = row | {"seconds": round(time.monotonic() - began, 1)}
+                print(_line(row), flush=True)
+                if into:
+                    write_bytes(into, json.dumps(list(rows.values()), indent=1).encode())
+    return report(list(rows.values()), wish.formats)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.zoo", description=__doc__)
+    parser.add_argument("--families", default="vision,clas,seg,det,sequence")
+    parser.add_argument("--only", default="", help="names of networks, separated by commas")
+    parser.add_argument("--formats", default="pir,pdmodel,onnx")
+    parser.add_argument("--engines", default="jit_load,paddle_inference,onnxruntime")
+    parser.add_argument("--calibrated", action="store_true", help="batch norms with statistics, vectors moved")
+    parser.add_argument("--no-stock", action="store_true")
+    parser.add_argument("--target", default="", help="the oldest Paddle that has to load the .pdmodel, as 2.6")
+    parser.add_argument("--keep", type=Path, help="keep each .pdmodel with a case for legacy_runtime.py")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--resume", type=Path)
+    parser.add_argument("--seconds", type=float, default=600, help="limit of each child")
+    return parser.parse_args()
+
+
+def _import_all() -> None:
+    """What the forks would each import."""
+    os.environ["POLYGRAPHY_AUTOINSTALL_DEPS"] = "0"  # else paddle2onnx installs packages while it converts
+    import onnxruntime  # noqa: F401
+    import paddle
+    import paddle2onnx  # noqa: F401
+
+    import exporter.lower._child
+    import exporter.parity._child  # noqa: F401
+
+    paddle.set_device("cpu")
+
+
+def _line(row: dict[str, Any]) -> str:
+    parts = [f"{row['family']}/{row['name']}"]
+    for name, one in row["formats"].items():
+        beside = row["stock"].get(name, {}).get("word", "-")
+        parts.append(f"{name}: {one['word']} {one['matches']}/{one['checks']} (stock {beside})")
+    return "  ".join(parts)
+
+
+def report(rows: list[dict[str, Any]], formats: tuple[str, ...]) -> int:
+    """Every check that did not match, with its reason; the totals; 1 where they are below what is promised."""
+    code = 0
+    for row in rows:
+        for name, one in row["formats"].items():
+            if one["word"] == "refused":
+                print(f"REFUSED {row['family']}/{row['name']} {name}: {one['why']}")
+            for claim, why in one.get("missed", {}).items():
+                print(f"NO MATCH {row['family']}/{row['name']} {claim}: {why}")
+    for name in formats:
+        ours = [row["formats"][name] for row in rows if name in row["formats"]]
+        beside = [row["stock"][name]["word"] for row in rows if name in row["stock"]]
+        passed = sum(one["word"] == "passed" for one in ours)
+        rest = Counter(one["word"] for one in ours if one["word"] != "passed")
+        words = "".join(f", {count} {word}" for word, count in sorted(rest.items()))
+        print(f"{name:8} {passed}/{len(ours)} passed{words}; stock {beside.count('passed')}/{len(beside)}")
+        if passed < PROMISED[name] * len(ours):
+            code = 1
+    every = [one for row in rows for one in row["formats"].values()]
+    checks, matches = sum(one["checks"] for one in every), sum(one["matches"] for one in every)
+    print(f"{matches} of {checks} checks (network, engine, case, output) match, on {len(rows)} networks")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

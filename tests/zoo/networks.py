@@ -1,0 +1,171 @@
+"""The networks that the gate is tried on, as they are deployed: what builds each, and what its inputs are.
+
+docs/legacy.md describes the environment that has all families. Nothing is downloaded: weights are random, by seed.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.zoo import detectors, sequences
+
+BATCH = {"min": 1, "typical": 2, "max": 3}
+TIME = {"min": 3, "typical": 6, "max": 9}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One input: a word in `shape` names a dim. `name` is empty where it is whatever `forward` calls it."""
+
+    shape: tuple[int | str, ...]
+    dtype: str = "float32"
+    values: str = "normal"
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Network:
+    """`build` is called in a child; `inputs` stand in the order of `forward`'s parameters."""
+
+    family: str
+    name: str
+    build: Callable[[], Any]
+    inputs: tuple[Tensor, ...]
+    dims: Mapping[str, Mapping[str, int]] = field(default_factory=lambda: {"batch": BATCH})
+
+    @property
+    def key(self) -> str:
+        """The name as Python spells one: `tests.zoo.models:KEY` builds the network."""
+        return re.sub(r"\W+", "_", self.name)
+
+
+def image(size: int, height: int = 0, channels: int = 3) -> tuple[Tensor, ...]:
+    return (Tensor(("batch", channels, height or size, size)),)
+
+
+_VISION_SIZES = {"alexnet": 224, "googlenet": 224, "inception_v3": 96}
+
+
+def vision() -> list[Network]:
+    """All of paddle.vision.models."""
+    import paddle
+
+    models = paddle.vision.models
+    names = [name for name in models.__all__ if name[0].islower()]
+    found = [Network("vision", name, getattr(models, name), image(_VISION_SIZES.get(name, 64))) for name in names]
+    return [*found, Network("vision", "LeNet", models.LeNet, image(28, channels=1))]
+
+
+CLAS = """ResNet18_vd ResNet50_vd ResNeSt50_fast_1s1x64d ResNeXt50_32x4d SE_ResNet18_vd Res2Net50_26w_4s HRNet_W18_C
+MobileNetV1_x0_25 MobileNetV2_x0_25 MobileNetV3_small_x0_35 MobileNetV4_conv_small MobileNeXt_x0_35 MobileViT_XXS
+MobileViTV2_x0_5 MobileViTV3_XXS PPLCNet_x0_25 PPLCNetV2_small PPHGNet_tiny PPHGNetV2_B0 ESNet_x0_25 GhostNet_x0_5
+EfficientNetB0 ShuffleNetV2_x0_25 DLA46_c DPN68 RegNetX_200MF ReXNet_1_0 MixNet_S Xception41 DarkNet53 CSPDarkNet53
+HarDNet39_ds RedNet26 PeleeNet RepVGG_A0 TinyNet_E MicroNet_M0 FasterNet_T0 StarNet_S1 ConvNeXt_tiny VAN_B0 SVTR_tiny
+ViT_small_patch16_224 DeiT_tiny_patch16_224 DeiT_tiny_distilled_patch16_224 SwinTransformer_tiny_patch4_window7_224
+CSWinTransformer_tiny_224 PVT_V2_B0 LeViT_128S TNT_small alt_gvt_small
+pcpvt_small CvT_13_224 DSNet_tiny NextViT_small_224 InceptionV3""".split()
+_AT_224 = (
+    "ViT DeiT Swin CSWin LeViT TNT alt_gvt pcpvt CvT DSNet UniFormer NextViT PVT MobileViT_ MobileViTV3 MixNet".split()
+)
+
+
+def clas() -> list[Network]:
+    """PaddleClas 2.6.0."""
+    import paddleclas
+
+    sys.path.insert(0, str(Path(paddleclas.__file__).parent))
+    from ppcls.arch import backbone
+    from ppcls.utils import logger
+
+    logger.init_logger()
+
+    def of(name: str) -> tuple[Tensor, ...]:
+        if "SVTR" in name:
+            return image(320, height=48)
+        return image(256 if name.startswith("MobileViTV2") else 224 if any(part in name for part in _AT_224) else 96)
+
+    return [Network("clas", name, getattr(backbone, name), of(name)) for name in CLAS]
+
+
+def seg() -> list[Network]:
+    """PaddleSeg 2.8.0."""
+    from paddleseg import models
+    from paddleseg.models import backbones
+
+    def build(name: str, backbone: str = "", **more: Any) -> Callable[[], Any]:
+        def made() -> Any:
+            arguments = dict(more, num_classes=4)
+            if backbone:
+                arguments["backbone"] = getattr(backbones, backbone)()
+            return getattr(models, name)(**arguments)
+
+        return made
+
+    builds = {
+        "BiSeNetV2": build("BiSeNetV2"),
+        "PPLiteSeg": build("PPLiteSeg", "STDC1"),
+        "UNet": build("UNet"),
+        "FastSCNN": build("FastSCNN"),
+        "OCRNet": build("OCRNet", "HRNet_W18_Small_V1", backbone_indices=[0]),
+        "DeepLabV3P": build("DeepLabV3P", "ResNet50_vd"),
+        "PSPNet": build("PSPNet", "ResNet50_vd"),
+        "FCN": build("FCN", "HRNet_W18_Small_V1"),
+        "SegNet": build("SegNet"),
+        "ENet": build("ENet"),
+        "SegFormer": build("SegFormer", "MixVisionTransformer_B0", embedding_dim=256),
+        "HarDNet": build("HarDNet"),
+        "STDCSeg": build("STDCSeg", "STDC1"),
+        "U2Netp": build("U2Netp"),
+    }
+    return [Network("seg", name, make, image(64 if name in _AT_64 else 128)) for name, make in builds.items()]
+
+
+_AT_64 = ("UNet", "SegNet", "U2Netp")
+
+
+def det() -> list[Network]:
+    """PaddleDetection 2.6.0, with the pre- and post-processing that it exports, and as heads."""
+    picture = Tensor(("batch", 3, 160, 160), name="image")
+    sizes = Tensor(("batch", 2), values="integers(160,161)", name="im_shape")
+    scales = Tensor(("batch", 2), values="integers(1,2)", name="scale_factor")
+    # PicoDet's head takes the batch from its feature maps as a number.
+    fixed = tuple(Tensor((2, *one.shape[1:]), one.dtype, one.values, one.name) for one in (picture, scales))
+    return [
+        Network("det", "YOLOv3_MobileNet", detectors.yolov3, (picture, sizes, scales)),
+        Network("det", "PicoDet_LCNet", detectors.picodet, fixed, {}),
+        Network("det", "YOLOv3_MobileNet_heads", detectors.yolov3_heads, (picture,)),
+        Network("det", "PicoDet_LCNet_heads", detectors.picodet_heads, fixed[:1], {}),
+    ]
+
+
+def sequence() -> list[Network]:
+    """Recurrent networks and transformers of our own."""
+    batch, both = {"batch": BATCH}, {"batch": BATCH, "time": TIME}
+    words = Tensor(("batch", "time"), "int64", "integers(1,50)", "words")
+    lengths = Tensor(("batch",), "int64", "integers(1,time)", "length")
+    six = Tensor(("batch", 6), "int64", "integers(1,50)", "words")
+    keys, values = (Tensor(("batch", 4, "time", 8), name=name) for name in ("keys", "values"))
+    source, target = (Tensor(("batch", 6), "int64", "integers(1,50)", name) for name in ("source", "target"))
+    return [
+        Network("sequence", "LSTM_sequence_length", sequences.Lstm, (words, lengths), both),
+        Network("sequence", "GRU_sequence_length", sequences.Gru, (words, lengths), both),
+        Network("sequence", "Transformer_encoder", sequences.Encoder, (words,), both),
+        Network("sequence", "Transformer_decoder_cache", sequences.DecoderStep, (six, keys, values), both),
+        Network("sequence", "Transformer_decoder_loop", sequences.Greedy, (six,), batch),
+        Network("sequence", "CRNN_CTC", sequences.Crnn, image(64, height=32, channels=1), batch),
+        Network("sequence", "Seq2seq_attention", sequences.Attention, (source, target), batch),
+    ]
+
+
+FAMILIES: Mapping[str, Callable[[], list[Network]]] = {
+    "vision": vision,
+    "clas": clas,
+    "seg": seg,
+    "det": det,
+    "sequence": sequence,
+}
