@@ -123,6 +123,11 @@ def test_the_operators_said_to_be_supported_are_registered_in_paddle2onnx():
     assert renamed <= SUPPORTED
 
 
+def test_the_page_names_every_rewritten_entry():
+    page = (HERE.parents[2] / "docs" / "onnx.md").read_text()
+    assert sorted(name for name in REWRITES if f"`{name}`" not in page) == []
+
+
 class _Erfinv(paddle.nn.Layer):
     def forward(self, x):
         return paddle.erfinv(x)
