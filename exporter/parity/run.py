@@ -80,7 +80,7 @@ def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence 
     together = Together(bench.cases if run.precision == "fp32" else ())
     for index, case in enumerate(bench.cases):
         got = _loaded(into / f"{index}.safetensors")
-        together.add(case.name, got or {})
+        together.add(case.name, got if got and set(got) == set(case.outputs) else {})
         found = _judge(bench, run, case, got, (answer["refused"].get(case.name, ""), fate))
         for output, one in found.items():
             claim = Claim(run.format, run.precision, run.engine, case.name, output)

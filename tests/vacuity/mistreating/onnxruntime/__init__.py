@@ -1,0 +1,78 @@
+"""ONNX Runtime that does wrong what EXPORTER_TEST_MISTREAT says, and all else right: the real one lies behind it.
+
+It stands before the real one on PYTHONPATH, so that an engine's child meets it as it would meet a broken build.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+_HERE = str(Path(__file__).resolve().parents[1])
+_WAY = os.environ["EXPORTER_TEST_MISTREAT"]
+
+sys.path = [place for place in sys.path if str(Path(place or ".").resolve()) != _HERE]
+del sys.modules[__name__]
+_real = importlib.import_module("onnxruntime")
+
+
+def _one_percent(value: Any) -> Any:
+    """Beside zeros in the truth, where a relative error is 0/0 in careless hands."""
+    value = value.copy()
+    value.flat[np.abs(value).argmax()] *= 1.01
+    return value
+
+
+_VALUES = {
+    "zeros": np.zeros_like,
+    "mean": lambda value: np.full_like(value, value.mean()),
+    "empty": lambda value: value[:0],
+    "int64": lambda value: value.astype("int64"),
+    "float64": lambda value: value.astype("float64"),
+    "nan": lambda value: np.where(np.arange(value.size).reshape(value.shape) == 0, np.float32("nan"), value),
+    "infinite": lambda value: np.where(np.arange(value.size).reshape(value.shape) == 0, np.float32("inf"), value),
+    "transposed": lambda value: np.ascontiguousarray(value.T),
+    "reversed": lambda value: np.ascontiguousarray(value[::-1]),
+    "one per cent": _one_percent,
+    "half": lambda value: value.astype("float16").astype("float32"),
+}
+
+
+class _Mistreated(_real.InferenceSession):  # type: ignore[misc, name-defined]
+    _runs = 0
+    _first: Any = None
+
+    def get_outputs(self) -> list[Any]:
+        names = [one.name for one in super().get_outputs()]
+        if _WAY == "missing":
+            names = names[:-1]
+        elif _WAY == "renamed":
+            names = [f"{name}_" for name in names]
+        elif _WAY == "one more":
+            names = [*names, "more"]
+        return [SimpleNamespace(name=name) for name in names]
+
+    def run(self, names: list[str], inputs: Any) -> list[Any]:
+        self._runs += 1
+        if _WAY == "dies":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if _WAY == "leaves after one case" and self._runs == 2:
+            os._exit(0)
+        values = super().run(None, inputs)
+        self._first = values if self._first is None else self._first
+        if _WAY == "first answer for ever":
+            return self._first
+        if _WAY == "noise from the second time on" and self._runs > 1:
+            return [value + np.float32(1e-3) * np.abs(value).max() for value in values]
+        values = [_VALUES[_WAY](value) if _WAY in _VALUES else value for value in values]
+        return [*values, values[0]][: len(names)]
+
+
+_real.InferenceSession = _Mistreated
