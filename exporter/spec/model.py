@@ -125,12 +125,13 @@ class PrecisionSettings(_Frozen):
 
     `formats` are those that get the variant, all of the spec unless it says so. `keep` names layers that stay in
     float32, as the report calls them; with `search` the worst follow until the signal-to-noise ratio of the budget
-    holds. `samples` rows are drawn for calibration from the recipe's training data or a `.npy` file, and from noise
-    only where `noise` says so.
+    holds. `samples` rows are drawn for calibration: from `data`, a safetensors file of rows for each input, else from
+    the recipe's training data or the input's `.npy` file, and from noise only where `noise` says so.
     """
 
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = None
     samples: Annotated[int, Field(ge=1)] = 128
+    data: Annotated[str, Field(pattern=r"\.safetensors$")] | None = None
     noise: bool = False
     method: Literal["minmax", "entropy", "percentile"] = "minmax"
     activations: Literal["uint8", "int8"] = "uint8"
