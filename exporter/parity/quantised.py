@@ -106,6 +106,8 @@ def _weight(exact: Mapping[str, Array], layer: Mapping[str, Any]) -> Array:
 def _rounded(value: Array, layer: Mapping[str, Any]) -> Array:
     """As the quantizer rounds an activation: to a code, and back."""
     scale, zero = float(layer["scale"]), int(layer["zero_point"])
+    if not scale > 0:  # calibrated with nothing but zeros
+        return np.zeros_like(value)
     codes = np.clip(np.rint(value / scale) + zero, *layer["range"])
     rounded: Array = (codes - zero) * scale
     return rounded

@@ -74,7 +74,7 @@ class Precision(ABC):
         lacking = [one for one in self.needs.get(format, ()) if importlib.util.find_spec(one) is None]
         if lacking:
             what = f"{name} of {format} needs {' and '.join(lacking)}"
-            return EnvironmentLacks(what, where=where, hint="pip install 'exporter[quantize]'")
+            return EnvironmentLacks(what, where=where, hint="pip install 'exporter[convert]'")
         return None
 
     @abstractmethod
