@@ -46,6 +46,8 @@ SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_T
 _EVENTS = "EXPORTER_EVENTS_FD"
 _DATA_LIMIT = "EXPORTER_DATA_LIMIT"
 _TAIL = 4000
+#: Seconds between two looks at a child's memory: each reads what all processes of the machine say of their parents.
+_LOOK = 0.2
 _LAST_WORDS = "run it again with --debug to see what the child said last"
 
 
@@ -166,12 +168,16 @@ def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple
     reader = threading.Thread(target=_read_events, args=(child.events, watch, on_event), daemon=True)
     reader.start()
     deadline, most = time.monotonic() + limits.seconds, limits.bytes()
+    look = 0.0
     try:
         while (status := _ended(child.process)) is None:
-            if time.monotonic() > deadline:
+            now = time.monotonic()
+            if now > deadline:
                 watch.killed = f"its limit of {limits.seconds:g} s"
-            elif _resident(child.process.pid) > most:
-                watch.killed = f"its limit of {most >> 20} MB of memory"
+            elif now > look:
+                look = now + _LOOK
+                if _resident(child.process.pid) > most:
+                    watch.killed = f"its limit of {most >> 20} MB of memory"
             if watch.killed:
                 _kill(child.process)
     except KeyboardInterrupt:
