@@ -194,6 +194,14 @@ def _layouts() -> Iterator[Case]:
         "GroupNorm(3, 3, data_format='NHWC')",
     ):
         yield case("channels last", layer, "self.m(x)", "f32[b2,6,5,3]@n", init=f"self.m = nn.{layer}")
+    for size in ("[16, 16]", "[15, 16]", "paddle.shape(x)[2:] * 2", "[x.shape[2] * 2, 16]"):
+        yield case(
+            "Conv2DTranspose",
+            f"output_size {size}",
+            f"self.m(x, output_size={size})",
+            "f32[b2,3,8,8]@n",
+            init="self.m = nn.Conv2DTranspose(3, 4, 3, 2, 1)",
+        )
     yield case("GroupNorm", "three dims", "self.m(x)", "f32[b4,6,5]@n", init="self.m = nn.GroupNorm(3, 6)")
 
 

@@ -126,6 +126,24 @@ def _full(entry: Entry, call: Arguments) -> Any:
     return paddle.expand(whole, shape) if shape else whole.reshape([])
 
 
+def _transposed(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx ignores `output_size`: as much as it can be is computed, and cut to size."""
+    import paddle
+
+    wanted = call["output_size"]
+    known_size = isinstance(wanted, paddle.pir.Value) or len(wanted) > 0
+    if call["data_format"] not in _CHANNELS_FIRST and not known_size:
+        return None
+    x = first(call["x"]) if call["data_format"] in _CHANNELS_FIRST else call["x"]
+    layout = _CHANNELS_FIRST.get(call["data_format"], call["data_format"])
+    padding = [int(step) - 1 for step in call["strides"]] if known_size else call["output_padding"]
+    kept = [call[name] for name in ("padding_algorithm", "groups", "dilations")]
+    made = entry(x, call["filter"], call["strides"], call["paddings"], padding, [], *kept, layout)
+    if known_size:
+        made = made[:, :, : wanted[0], : wanted[1]]
+    return last(made) if layout != call["data_format"] else made
+
+
 def _full_like(entry: Entry, call: Arguments) -> Any:
     """What is like a 0-D tensor gets the shape [1]."""
     import paddle
@@ -147,9 +165,12 @@ def _deformable(entry: Entry, call: Arguments) -> Any:
 
 _CHANNELS_FIRST = {"NHWC": "NCHW", "NDHWC": "NCDHW", "NLC": "NCL", "NWC": "NCW"}
 _WITH_LAYOUT = (
-    "conv2d conv3d depthwise_conv2d conv2d_transpose conv3d_transpose depthwise_conv2d_transpose batch_norm_ "
+    "conv2d conv3d depthwise_conv2d conv3d_transpose batch_norm_ "
     "linear_interp nearest_interp bilinear_interp bicubic_interp trilinear_interp"
 ).split()
+_TRANSPOSED = (
+    "x, filter, strides, paddings, output_padding, output_size, padding_algorithm, groups, dilations, data_format"
+)
 PRODUCTS: Mapping[str, Rewrite] = {
     "dot": Rewrite(_dot),
     "addmm": Rewrite(_scaled_sum("matmul"), "input, x, y, beta=1.0, alpha=1.0"),
@@ -160,6 +181,7 @@ PRODUCTS: Mapping[str, Rewrite] = {
     "bilinear": Rewrite(_bilinear, "x, y, weight, bias=None"),
     "group_norm": Rewrite(_group_norm, "x, scale, bias, epsilon, groups, data_format"),
     **dict.fromkeys(_WITH_LAYOUT, Rewrite(_channels_first, "x, *rest")),
+    **dict.fromkeys(("conv2d_transpose", "depthwise_conv2d_transpose"), Rewrite(_transposed, _TRANSPOSED)),
     "deformable_conv": Rewrite(_deformable, "x, offset, filter, mask, *rest"),
     "full_like": Rewrite(_full_like, "x, value, dtype=None, place=None"),
     "scale": Rewrite(_scale, "x, scale, bias, bias_after_scale"),
