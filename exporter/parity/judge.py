@@ -61,7 +61,7 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         released_on=content["provenance"].get("machine", {}).get("abilities", ()),
     )
     planned = claims(runs, [case.name for case in bench.cases], bench.outputs) | low.claims()
-    planned |= together.claims(runs, bench.cases)
+    planned |= together.claims(runs, bench.draws)
     planned |= {parameters.claim(artifact) for artifact in proven} | {declared.claim(artifact) for artifact in stored}
     evidence = {parameters.claim(artifact): _stored(subject, artifact, artifacts) for artifact in proven}
     for artifact in stored:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from exporter.parity.compare import compare_case
 from exporter.parity.golden import GoldenCase, GoldenOutput
 from exporter.parity.lossy import compare_lossy
 from exporter.parity.plan import ENGINES, Run
-from exporter.parity.together import TOGETHER, Together
+from exporter.parity.together import TOGETHER, Draws, Together, draws
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.tensors import TensorMap, load
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
@@ -34,6 +35,11 @@ class Bench:
     source: Mapping[str, Any] | None
     device: str
     budget: float
+
+    @cached_property
+    def draws(self) -> dict[str, Draws]:
+        """What can be taken together, worked out once for all runs."""
+        return draws(self.cases)
 
     def folds(self, variant: str) -> bool:
         """Whether layers of this variant were folded into each other, so that not all they put out is in it."""
@@ -77,7 +83,7 @@ def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
 def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence | None) -> dict[Claim, Evidence]:
     """Judge each case, then all together; `fate` is what stands for results that did not come."""
     judged: dict[Claim, Evidence] = {}
-    together = Together(bench.cases if run.precision == "fp32" else ())
+    together = Together(bench.draws if run.precision == "fp32" else {})
     for index, case in enumerate(bench.cases):
         got = _loaded(into / f"{index}.safetensors")
         together.add(case.name, got if got and set(got) == set(case.outputs) else {})

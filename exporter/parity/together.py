@@ -13,8 +13,9 @@ the unit. It is √n at most, since no error of eager exceeds e_ref, so an error
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class _Sum:
 
 
 @dataclass(frozen=True)
-class _Draws:
+class Draws:
     """One output in the cases of distinct seeds.
 
     `rows` says of each case which of its rows no case had before; of an output that has no rows, or of which only a
@@ -52,10 +53,15 @@ class _Draws:
     rows: dict[str, Array]
     varying: tuple[int, ...]
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many there are."""
         return sum(int(fresh.sum()) for fresh in self.rows.values())
+
+    @cached_property
+    def of_eager(self) -> float:
+        """The combined ratio of eager itself."""
+        return self.ratio([self.sum(case, expected.eager) for case, expected in self.outputs.items()])
 
     def sum(self, case: str, candidate: Array) -> _Sum:
         """Sum the errors of one case; a candidate has the shape of what was recorded."""
@@ -89,8 +95,8 @@ class _Draws:
 class Together:
     """The sums of one run, case by case."""
 
-    def __init__(self, cases: Sequence[GoldenCase]) -> None:
-        self._draws = draws(cases)
+    def __init__(self, drawn: Mapping[str, Draws]) -> None:
+        self._draws = drawn
         self._sums: dict[str, dict[str, _Sum]] = {name: {} for name in self._draws}
 
     def add(self, case: str, got: TensorMap) -> None:
@@ -111,8 +117,7 @@ class Together:
                 reason = f"only {len(sums)} of the {wanted} cases gave values to be taken together"
                 yield name, Evidence(Outcome.MISSING, reason, stage="run")
                 continue
-            own = one.ratio([one.sum(case, expected.eager) for case, expected in one.outputs.items()])
-            ratio = one.ratio(list(sums.values())) / max(1.0, own)
+            ratio = one.ratio(list(sums.values())) / max(1.0, one.of_eager)
             elements = sum(expected.eager.size for expected in one.outputs.values())
             outcome, reason = Outcome.MATCH, ""
             if not ratio <= SHARE * budget:  # so that NaN fails
@@ -123,19 +128,19 @@ class Together:
             yield name, Evidence(outcome, reason, elements=elements, metrics={"combined_ratio": ratio})
 
 
-def claims(runs: Sequence[Run], cases: Sequence[GoldenCase]) -> frozenset[Claim]:
+def claims(runs: Sequence[Run], drawn: Mapping[str, Draws]) -> frozenset[Claim]:
     """One claim for each run in full precision and each float output of which there are two independent draws."""
-    plain, names = [run for run in runs if run.precision == "fp32"], draws(cases) if runs else ()
-    return frozenset(Claim(run.format, run.precision, run.engine, TOGETHER, name) for run in plain for name in names)
+    plain = [run for run in runs if run.precision == "fp32"]
+    return frozenset(Claim(run.format, run.precision, run.engine, TOGETHER, name) for run in plain for name in drawn)
 
 
-def draws(cases: Sequence[GoldenCase]) -> dict[str, _Draws]:
+def draws(cases: Sequence[GoldenCase]) -> dict[str, Draws]:
     """The independent draws of each float output that has two of them, among the cases that can be judged.
 
     Cases of one seed have related values and so related errors: of each seed the first counts.
     """
     found = {}
-    for name, one in cases[0].outputs.items() if cases else ():
+    for name, one in cases[0].outputs.items():
         first: dict[int, GoldenCase] = {}
         for case in cases:
             if not case.outputs[name].gate and case.outputs[name].eager.size:
@@ -144,7 +149,7 @@ def draws(cases: Sequence[GoldenCase]) -> dict[str, _Draws]:
         if one.exact or len({len(other.shape) for other in outputs.values()}) != 1:
             continue
         varying = _varying([other.shape for other in outputs.values()])
-        candidate = _Draws(outputs, _fresh(outputs, 0 in varying), varying)
+        candidate = Draws(outputs, _fresh(outputs, 0 in varying), varying)
         if candidate.count > 1:
             found[name] = candidate
     return found

@@ -34,7 +34,7 @@ CASES = recorded(cases_of(SHAPES))
 
 
 def judged(cases: Sequence[GoldenCase], answer: Callable[[GoldenOutput], Array]) -> Evidence:
-    together = Together(cases)
+    together = Together(draws(cases))
     for case in cases:
         together.add(case.name, {name: answer(one) for name, one in case.outputs.items()})
     ((name, evidence),) = together.judge(BUDGET)
@@ -150,7 +150,7 @@ def test_what_is_not_finite_fails(value: float) -> None:
 
 
 def test_a_result_that_did_not_come_is_missing() -> None:
-    together = Together(CASES)
+    together = Together(draws(CASES))
     for case in CASES[1:]:
         together.add(case.name, {"y": case.outputs["y"].eager})
     together.add(CASES[0].name, {"y": CASES[0].outputs["y"].eager[:1]})
@@ -201,14 +201,14 @@ class TestThePlan:
             replace(case, outputs={**case.outputs, "label": label}) for case, label in zip(CASES, labels, strict=True)
         ]
         low = replace(RUN, precision="int8")
-        assert claims((RUN, low), cases) == {Claim("onnx", "fp32", "onnxruntime", TOGETHER, "y")}
+        assert claims((RUN, low), draws(cases)) == {Claim("onnx", "fp32", "onnxruntime", TOGETHER, "y")}
 
     def test_none_where_there_is_one_draw(self) -> None:
-        assert not claims((RUN,), recorded(cases_of([(1, 6)])))
+        assert not claims((RUN,), draws(recorded(cases_of([(1, 6)]))))
 
     def test_none_where_the_gate_leaves_one(self) -> None:
         shut = recorded([golden(np.ones((3, 4)), seed=at, gate="eager is not finite") for at in range(2)])
-        assert not claims((RUN,), [*shut, *recorded(cases_of([(1, 4)]))])
+        assert not claims((RUN,), draws([*shut, *recorded(cases_of([(1, 4)]))]))
 
     def test_none_without_runs(self) -> None:
-        assert not claims((), CASES)
+        assert not claims((), draws(CASES))

@@ -199,7 +199,7 @@ class TestTheChildDies:
 
     def evidence(self, bench: Bench, run: Run, seconds: float = 120) -> set[tuple[Outcome, str]]:
         found = gather(bench, (run,), Setting(Limits(seconds=seconds)))
-        planned = claims((run,), ["c0", "c1"], ["y"]) | together.claims((run,), bench.cases)
+        planned = claims((run,), ["c0", "c1"], ["y"]) | together.claims((run,), bench.draws)
         assert set(found) == planned, "every claim gets evidence"
         assert all(one.reason for one in found.values())
         return {(one.outcome, one.stage) for one in found.values()}
