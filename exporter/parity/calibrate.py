@@ -30,7 +30,7 @@ def refuse_noise(spec: Spec) -> None:
         UsageError: an input has no samples, and the spec does not say that noise will do.
     """
     for name, settings in spec.precisions.items():
-        if name == "fp32" or not PRECISIONS[name].calibrates(settings) or settings.noise:
+        if name == "fp32" or not PRECISIONS[name].calibrates(settings) or settings.noise or settings.data:
             continue
         for key, one in spec.inputs.items():
             if one.values != "dataset" and not one.values.endswith(".npy"):

@@ -18,7 +18,8 @@ def wilson(hits: int, trials: int) -> tuple[float, float]:
     centre = share + square / (2 * trials)
     half = Z * math.sqrt(share * (1 - share) / trials + square / (4 * trials * trials))
     whole = 1 + square / trials
-    return max(0.0, (centre - half) / whole), min(1.0, (centre + half) / whole)
+    low, high = (centre - half) / whole, (centre + half) / whole
+    return (low if hits else 0.0), (high if hits < trials else 1.0)  # the ends are exact, and rounding misses them
 
 
 def bootstrap(loss: Callable[[Any], float], rows: int) -> tuple[float, float]:

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from exporter.errors import ModelError, UsageError
+from exporter.lower._stored import stored_digests
+from exporter.lower.base import Artifact
+from exporter.lower.precision._int8_onnx import run
+from exporter.lower.precision._noise import snr_db
+from exporter.lower.precision._search import Candidate, front
+from exporter.lower.precision.base import Order
+from exporter.lower.precision.int8 import plugin
+from exporter.parity.quantised import prove_rounded
+from exporter.parity.verdict import Outcome
+from exporter.spec.model import Budget, PrecisionSettings
+from tests.lower.canonical.models import constant, made, model
+
+RNG = np.random.default_rng(0)
+CALLS = [{"x": RNG.normal(size=(8, 16)).astype("float32")} for _ in range(4)]
+FIRST, SECOND = RNG.normal(size=(16, 32)), RNG.normal(size=(32, 5))
+
+
+def network() -> bytes:
+    """Two linear layers, `one` and `two`, in canonical form."""
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", SECOND),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Relu", ["hidden"], ["bent"]),
+        helper.make_node("MatMul", ["bent", "two.w_0"], ["y"]),
+    ]
+    return made(model(nodes, {"x": [None, 16]})).content
+
+
+def order(place: Path, content: bytes, budget: Budget | None = None, **settings: object) -> Order:
+    for name in ("onnx", "onnx-int8"):
+        (place / name).mkdir(parents=True)
+    (place / "onnx/model.onnx").write_bytes(content)
+    found = PrecisionSettings.model_validate(settings)
+    return Order("onnx", place / "onnx", "model.onnx", place / "onnx-int8", found, budget or plugin.budget, CALLS, 32)
+
+
+def written(place: Path, **settings: object) -> tuple[dict[str, object], bytes]:
+    wish = order(place, network(), **settings)  # type: ignore[arg-type]
+    return dict(plugin.write(wish)), (place / "onnx-int8/model.onnx").read_bytes()
+
+
+def noise(content: bytes) -> float:
+    true, got = run(network(), CALLS), run(content, CALLS)
+    return snr_db((one["y"], other["y"]) for one, other in zip(true, got, strict=True))
+
+
+def weights(content: bytes) -> dict[str, np.dtype[np.generic]]:
+    found = onnx.load_from_string(content).graph.initializer
+    return {one.name: numpy_helper.to_array(one).dtype for one in found}
+
+
+def artifact(place: Path, variant: str, details: dict[str, object]) -> Artifact:
+    files = (f"{variant}/model.onnx",)
+    precision = variant.partition("-")[2] or "fp32"
+    return Artifact("onnx", precision, files, ("x",), ("y",), ("y",), details, stored_digests(files, place))
+
+
+@pytest.mark.parametrize("method", ["minmax", "entropy", "percentile"])
+@pytest.mark.parametrize("activations", ["uint8", "int8"])
+def test_every_layer_is_stored_in_8_bits_and_computes_nearly_the_same(
+    tmp_path: Path, method: str, activations: str
+) -> None:
+    details, content = written(tmp_path, method=method, activations=activations)
+    kinds = weights(content)
+    assert sorted(details["layers"]) == ["one", "two"]  # type: ignore[call-overload]
+    assert {kinds[layer["codes"]].name for layer in details["layers"].values()} == {"int8"}  # type: ignore[attr-defined]
+    assert 25 < noise(content) < 80
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    assert written(tmp_path / "a") == written(tmp_path / "b")
+
+
+def test_no_domain_is_imported_that_no_node_uses(tmp_path: Path) -> None:
+    content = onnx.load_from_string(written(tmp_path)[1])
+    assert [one.domain for one in content.opset_import] == [""]
+
+
+def test_what_the_graph_puts_out_is_not_rounded(tmp_path: Path) -> None:
+    graph = onnx.load_from_string(written(tmp_path)[1]).graph
+    makers = {name: node.op_type for node in graph.node for name in node.output}
+    assert makers["y"] == "MatMul"
+
+
+def test_layers_that_are_named_stay_in_float32(tmp_path: Path) -> None:
+    details, content = written(tmp_path, keep=("two",))
+    assert details["kept"] == ["two"]
+    assert sorted(details["layers"]) == ["one"]  # type: ignore[call-overload]
+    assert weights(content)["two.w_0"] == np.float32
+
+
+def test_a_layer_that_is_not_there_cannot_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no layer 'tow'") as caught:
+        written(tmp_path, keep=("tow",))
+    assert "did you mean 'two'?" in caught.value.hint
+
+
+def test_the_search_keeps_the_worst_layers_until_the_budget_holds(tmp_path: Path) -> None:
+    plain = noise(written(tmp_path / "plain")[1])
+    wish = order(tmp_path / "searched", network(), Budget(min_snr_db=plain + 2), search=True)
+    details = dict(plugin.write(wish))
+    assert len(details["kept"]) == 1
+    assert details["kept"][0] == min(details["alone_snr_db"], key=details["alone_snr_db"].get)
+    assert noise((tmp_path / "searched/onnx-int8/model.onnx").read_bytes()) >= plain + 2
+
+
+def test_the_search_keeps_nothing_where_the_budget_holds_at_once(tmp_path: Path) -> None:
+    details = dict(plugin.write(order(tmp_path, network(), Budget(min_snr_db=1), search=True)))
+    assert details["kept"] == []
+
+
+def test_the_front_holds_what_nothing_beats_in_both() -> None:
+    small, better, worse = Candidate((), 10, 30.0), Candidate(("a",), 20, 35.0), Candidate(("b",), 21, 34.0)
+    assert front([worse, better, small]) == [small, better]
+
+
+def test_a_program_without_layers_is_refused(tmp_path: Path) -> None:
+    content = made(model([helper.make_node("Relu", ["x"], ["y"])], {"x": [None, 16]})).content
+    with pytest.raises(ModelError, match="no convolution and no matrix product"):
+        plugin.write(order(tmp_path, content))
+
+
+def test_codes_are_proven_to_be_the_weights_rounded(tmp_path: Path) -> None:
+    details, _ = written(tmp_path)
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert (found.outcome, found.elements) == (Outcome.MATCH, FIRST.size + SECOND.size)
+
+
+def test_one_code_that_is_off_by_one_is_found(tmp_path: Path) -> None:
+    details, content = written(tmp_path)
+    changed = onnx.load_from_string(content)
+    name = details["layers"]["two"]["codes"]  # type: ignore[index]
+    stored = next(one for one in changed.graph.initializer if one.name == name)
+    codes = numpy_helper.to_array(stored).copy()
+    codes[0, 0] += 1 if codes[0, 0] < 0 else -1
+    stored.CopyFrom(numpy_helper.from_array(codes, name))
+    (tmp_path / "onnx-int8/model.onnx").write_bytes(changed.SerializeToString())
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert found.outcome is Outcome.MISMATCH
+    assert "the weight of two" in found.reason
+
+
+def test_a_file_that_holds_no_layer_of_the_manifest_proves_nothing(tmp_path: Path) -> None:
+    details, _ = written(tmp_path)
+    low = replace(artifact(tmp_path, "onnx-int8", details), details={})
+    assert prove_rounded(low, artifact(tmp_path, "onnx", {}), tmp_path).outcome is not Outcome.MATCH
