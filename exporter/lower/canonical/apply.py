@@ -33,11 +33,10 @@ def canonical(content: bytes, inputs: Sequence[TensorSpec]) -> Canonical:
     """
     import onnx
 
-    before = onnx.load_model_from_string(content)
-    graph = Graph(before)
+    graph = Graph(onnx.load_model_from_string(content))
     inputs_named(graph, inputs)
     tidy.constants_held(graph)
-    digests = {name: digest(value) for name, value in graph.constants.items()}
+    before = dict(graph.constants)
     for _ in range(2):  # what the first round folds shows the second further shapes
         tidy.identities_removed(graph)
         constants_folded(graph)
@@ -50,7 +49,7 @@ def canonical(content: bytes, inputs: Sequence[TensorSpec]) -> Canonical:
     tidy.nodes_numbered(graph)
     outputs_named(graph, inputs)
     folded = {
-        name: sorted({digests[one] for one in parts if one in digests})
+        name: sorted({digest(before[one]) for one in parts if one in before})
         for name, parts in sorted(graph.origins.items())
         if parts and name in graph.constants and graph.constants[name].dtype.kind == "f"
     }
@@ -73,13 +72,13 @@ def _bytes(graph: Graph) -> bytes:
         producer_version=graph.model.producer_version,
     )
     model.functions.extend(graph.model.functions)
+    content: bytes = model.SerializeToString(deterministic=True)
     try:
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(content)
     except onnx.checker.ValidationError as error:
         raise ModelError(
             f"the canonical form is not valid: {str(error).splitlines()[0][:300]}",
             where="onnx",
             hint="report it with the model; until then leave onnx out of formats",
         ) from error
-    content: bytes = model.SerializeToString(deterministic=True)
     return content
