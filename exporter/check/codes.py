@@ -9,6 +9,7 @@ PROBE_CODES = {
     "EX204": "the probe: the exported program has other outputs than the eager model",
     "EX205": "the probe: the exported program computes other values than the eager model",
     "EX206": "the probe could not be made, so findings are what the code looks like",
+    "EX207": "the probe: the program depends on something that is neither the model nor an input",
 }
 OWN_CODES = {
     "EX001": "a file could not be read or parsed, so nothing of it was checked",

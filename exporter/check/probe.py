@@ -19,15 +19,21 @@ from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
 from exporter.workers import Json, Limits, call
 
-#: Which rules explain an outcome. A fault of the export may have any cause.
-_EXPLAINS: dict[str, tuple[str, ...]] = {
-    "structure": ("EX104", "EX109", "EX110", "EX111", "EX112", "EX118"),
-    "values": (
-        *("EX101", "EX103", "EX109", "EX110", "EX112", "EX113", "EX116", "EX118", "EX121", "EX122", "EX125", "EX126"),
-        *("EX128", "EX129", "EX130", "EX132", "EX133"),
+#: Rules whose fault ends the export; where the model exports, they were wrong.
+_FATAL = frozenset("EX102 EX106 EX107 EX108 EX114 EX115 EX117 EX119 EX120 EX123 EX124 EX126 EX127 EX134".split())
+_UNUSABLE = frozenset("EX104 EX105 EX107 EX131 EX132".split())
+#: Which rules explain an outcome.
+_EXPLAINS: dict[str, frozenset[str]] = {
+    "fails": _FATAL | frozenset("EX111 EX113 EX116 EX118 EX121 EX122 EX125 EX128 EX130 EX132 EX133".split()),
+    "ends": frozenset("EX113 EX115 EX119 EX120 EX124 EX132".split()),
+    "structure": frozenset("EX104 EX109 EX110 EX111 EX112 EX118".split()),
+    "values": frozenset(
+        "EX101 EX103 EX109 EX110 EX112 EX113 EX116 EX118 EX121 EX122 EX125 EX126 EX128 EX129 EX130 EX132 EX133".split()
     ),
-    "unusable": ("EX104", "EX105", "EX107", "EX131", "EX132"),
+    "unusable": _UNUSABLE,
 }
+#: Which rules explain that a program depends on something outside the model.
+_DEPENDS = {"randomness": "EX101", "the clock": "EX101", "the environment": "EX101", "earlier calls": "EX103"}
 _CODES = {"fails": "EX201", "ends": "EX202", "unusable": "EX203", "structure": "EX204", "values": "EX205"}
 _CURES = {
     "fails": "rewrite the line so that nothing in it needs the value of a tensor",
@@ -35,21 +41,27 @@ _CURES = {
     "unusable": "return new tensors only, and name every input once",
     "structure": "return a flat tuple of different tensors",
     "values": "look for state, randomness and questions about the mode in forward and what it calls",
+    "depends": "make it an input, or read it once in __init__",
 }
+_PATIENCE = 5  # a child may take that many times its limit by the wall clock, where the machine does other work
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the probe of one model showed: `kind` is agrees, not probed, or one of the faults."""
+    """What the probe of one model showed: `kind` is agrees, not probed, or one of the faults.
+
+    `depends` names what else than the model its program depends on.
+    """
 
     model: Model
     kind: str
     what: str
     line: int
+    depends: tuple[str, ...] = ()
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
-    """Build, run, export and compare one model; `seconds` limits each child."""
+    """Build, run, export and compare one model; `seconds` limits the work of each child."""
     sizes = [[each if isinstance(each, int) else None for each in one.sizes] for one in model.inputs]
     inputs = [
         {"name": one.name or f"x{at}", "dtype": one.dtype, "sizes": size}
@@ -61,23 +73,38 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
             "path": str(path.resolve()),
             "builder": model.builder,
             "inputs": inputs,
+            "seconds": seconds,
             "file": str(Path(folder) / "eager.safetensors"),
         }
         try:
             request |= call("exporter.check.probe_child:eager", request, limits)
         except ExporterError as error:
             return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
-        return _export(model, request, limits)
+        outcome = _export(model, request, seconds)
+        if outcome.kind in ("fails", "ends", "not probed"):
+            return outcome
+        return replace(outcome, depends=_dependencies(request, limits))
 
 
-def _export(model: Model, request: Json, limits: Limits) -> Outcome:
+def _export(model: Model, request: Json, seconds: float) -> Outcome:
     try:
-        answer = call("exporter.check.probe_child:exported", request, limits)
-    except (ChildTimedOut, ChildCrashed, ChildOutOfMemory) as error:
+        answer = call("exporter.check.probe_child:exported", request, Limits(seconds=_PATIENCE * seconds))
+    except ChildTimedOut as error:
+        what = f"the export took too long on this machine: {_telling(error.what)}; give it more with --timeout"
+        return Outcome(model, "not probed", what, 0)
+    except (ChildCrashed, ChildOutOfMemory) as error:
         return Outcome(model, "ends", f"{error.what} {error.where}".strip(), 0)
     except ChildFailed as error:
         return Outcome(model, "fails", _telling(error.what), _line_in(error.details, request["path"]))
     return Outcome(model, answer["outcome"], _telling(answer["what"]), 0)
+
+
+def _dependencies(request: Json, limits: Limits) -> tuple[str, ...]:
+    """What else changes the program; nothing where that could not be found out."""
+    try:
+        return tuple(call("exporter.check.probe_variation:varied", request, limits)["depends"])
+    except ExporterError:
+        return ()
 
 
 def _telling(message: str) -> str:
@@ -94,30 +121,59 @@ def _line_in(details: str, path: str) -> int:
 
 
 def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[Diagnostic]:
-    """Findings with what the probes showed: proved where an outcome is explained, added to where it is not."""
+    """Findings with what the probes showed: proved, added to, or put down to warnings where every model exports."""
     kept = list(findings)
     for outcome in outcomes:
-        if outcome.kind == "agrees":
-            continue
         if outcome.kind == "not probed":
-            kept.append(
-                _new("EX206", Severity.INFO, outcome, outcome.what, "build it with its defaults, name its inputs")
-            )
-            continue
-        causes = [at for at, each in enumerate(kept) if _explains(each, outcome)]
-        for at in causes:
-            kept[at] = replace(kept[at], proved=True)
-        if not causes:
-            message = f"{PROBE_CODES[_CODES[outcome.kind]].removeprefix('the probe: ')}: {outcome.what}"
-            kept.append(_new(_CODES[outcome.kind], Severity.ERROR, outcome, message, _CURES[outcome.kind]))
+            cure = "build it with its defaults, name its inputs"
+            kept.append(_new("EX206", Severity.INFO, outcome, outcome.what, cure))
+        elif outcome.kind != "agrees":
+            _explain(kept, outcome)
+        for what in outcome.depends:
+            _explain_dependency(kept, outcome, what)
+    if outcomes and all(each.kind in ("agrees", "values", "structure") for each in outcomes):
+        loads = all(each.kind == "agrees" for each in outcomes)
+        refuted = _FATAL | _UNUSABLE - {"EX132"} if loads else _FATAL
+        kept = [_put_down(each) if each.code in refuted and not each.proved else each for each in kept]
     return kept
 
 
-def _explains(finding: Diagnostic, outcome: Outcome) -> bool:
-    if finding.severity is not Severity.ERROR or finding.code < "EX100":
-        return False
-    codes = _EXPLAINS.get(outcome.kind)
-    return codes is None or finding.code in codes
+def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
+    """Mark the findings that an outcome proves: those at the line that Paddle blames, else all of their kind."""
+    codes = _EXPLAINS[outcome.kind]
+    causes = [at for at, each in enumerate(kept) if each.severity is not Severity.INFO and each.code in codes]
+    if outcome.line:
+        path = outcome.model.forward.path
+        near = [at for at in causes if kept[at].location.path == path and _near(kept[at], outcome.line)]
+        causes = near or [at for at in causes if kept[at].severity is Severity.ERROR]
+    for at in causes:
+        if outcome.line or kept[at].severity is Severity.ERROR:
+            kept[at] = replace(kept[at], proved=True, severity=Severity.ERROR)
+    if not any(kept[at].proved for at in causes):
+        message = f"{PROBE_CODES[_CODES[outcome.kind]].removeprefix('the probe: ')}: {outcome.what}"
+        kept.append(_new(_CODES[outcome.kind], Severity.ERROR, outcome, message, _CURES[outcome.kind]))
+
+
+def _explain_dependency(kept: list[Diagnostic], outcome: Outcome, what: str) -> None:
+    code = next((code for name, code in _DEPENDS.items() if what.startswith(name)), "")
+    causes = [at for at, each in enumerate(kept) if each.code == code]
+    for at in causes:
+        kept[at] = replace(kept[at], proved=True)
+    if not causes and outcome.kind == "agrees":
+        drawn = what in ("randomness", "the clock")
+        message = f"the program depends on {what}: what was read while it was traced is a constant of it"
+        severity = Severity.ERROR if drawn else Severity.WARNING
+        kept.append(_new("EX207", severity, outcome, message, _CURES["depends"]))
+
+
+def _near(finding: Diagnostic, line: int) -> bool:
+    return abs(finding.location.line - line) <= 1
+
+
+def _put_down(finding: Diagnostic) -> Diagnostic:
+    if finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} (yet the probe has exported it)")
 
 
 def _new(code: str, severity: Severity, outcome: Outcome, message: str, cure: str) -> Diagnostic:

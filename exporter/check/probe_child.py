@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import math
 import random
+import resource
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,10 +33,10 @@ def eager(request: Json) -> Json:
     """Run the model on each case, in order; the outputs go to `request["file"]`, their structure into the answer."""
     import paddle
 
-    layer = _build(request)
+    layer = build(request)
     doing("running the model eagerly")
     shapes, tensors = [], dict[str, Array]()
-    for number, case in enumerate(_cases(request)):
+    for number, case in enumerate(cases(request)):
         leaves = _leaves(layer(*[paddle.to_tensor(each.copy()) for each in case]))
         shapes.append(["tensor" if isinstance(each, np.ndarray) else repr(each) for each in leaves])
         tensors |= {f"{number}/{at}": each for at, each in enumerate(leaves) if isinstance(each, np.ndarray)}
@@ -48,15 +51,12 @@ def exported(request: Json) -> Json:
     """
     import paddle
 
-    layer = _build(request)
-    specs = [
-        paddle.static.InputSpec([None if size is None else size for size in one["sizes"]], one["dtype"], one["name"])
-        for one in request["inputs"]
-    ]
+    _limit_processor_time(request["seconds"])
+    layer = build(request)
     doing("exporting the model")
     with tempfile.TemporaryDirectory() as folder:
         prefix = str(Path(folder) / "model")
-        static = paddle.jit.to_static(layer, input_spec=specs, backend=None, full_graph=True)
+        static = paddle.jit.to_static(layer, input_spec=specs(request), backend=None, full_graph=True)
         paddle.jit.save(static, prefix)
         doing("loading the program")
         try:
@@ -66,17 +66,31 @@ def exported(request: Json) -> Json:
     return _compare(outputs, request)
 
 
-def _build(request: Json) -> Any:
+def specs(request: Json) -> list[Any]:
+    """The input specs, as Paddle wants them."""
+    import paddle
+
+    return [paddle.static.InputSpec(list(one["sizes"]), one["dtype"], one["name"]) for one in request["inputs"]]
+
+
+def _limit_processor_time(seconds: float) -> None:
+    """End this process with SIGXCPU after that much work: an export without end is told from a busy machine."""
+    end = math.ceil(time.process_time() + seconds)
+    resource.setrlimit(resource.RLIMIT_CPU, (end, end + 1))
+
+
+def build(request: Json) -> Any:
+    """The model, by its factory, in evaluation mode; the random generators are at a known state before and after."""
     import paddle
 
     doing("importing the model")
     path = Path(request["path"])
-    _seed()
+    seed()
     layer = getattr(_module(path), request["builder"])()
     if not isinstance(layer, paddle.nn.Layer):
         raise TypeError(f"{request['builder']} gives {type(layer).__name__}, not a layer")
     layer.eval()
-    _seed()
+    seed()
     return layer
 
 
@@ -98,7 +112,8 @@ def _module(path: Path) -> Any:
     return module
 
 
-def _seed() -> None:
+def seed() -> None:
+    """Put every random generator into one state."""
     import paddle
 
     random.seed(0)
@@ -106,7 +121,8 @@ def _seed() -> None:
     paddle.seed(0)
 
 
-def _cases(request: Json) -> list[list[Array]]:
+def cases(request: Json) -> list[list[Array]]:
+    """The inputs of each case, in the order of `forward`."""
     generator = np.random.default_rng(0)
     return [[_values(generator, one, number) for one in request["inputs"]] for number in range(len(_SIZES))]
 
@@ -149,7 +165,7 @@ def _predict(prefix: str, request: Json) -> list[list[Array]]:
     if missing:
         raise ValueError(f"the program has no input '{missing[0]}'")
     found = []
-    for number, case in enumerate(_cases(request)):
+    for number, case in enumerate(cases(request)):
         doing(f"running the program on case {number}")
         for one, value in zip(request["inputs"], case, strict=True):
             handle = predictor.get_input_handle(one["name"])

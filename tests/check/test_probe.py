@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from exporter.check.paper.run_model import Model
+from exporter.check.probe import Outcome, prove
 from exporter.check.run import examine
-from exporter.diagnostics import Severity
+from exporter.diagnostics import Diagnostic, Location, Severity
 from tests.traps.score import HERE, cases
 
 HEAD = "import random, time, operator\n\nimport paddle\nfrom paddle.static import InputSpec\n\n"
@@ -46,6 +49,25 @@ def test_a_failed_export_is_told_at_the_line_that_failed(tmp_path: Path) -> None
 def test_a_module_that_leaves_or_hangs_on_import_is_not_probed(tmp_path: Path, statement: str) -> None:
     body = f"{statement}\n\n" + CLASS + "        return x * 2\n"
     assert probed(tmp_path, body, seconds=8) == [("EX206", 9, False)]
+
+
+def test_what_else_a_program_depends_on_is_found_by_changing_it(tmp_path: Path) -> None:
+    body = (
+        "import os\n\n\nclass Net(paddle.nn.Layer):\n    def forward(self, x):\n"
+        "        if time.time() // 3600 % 2 == 1:\n            return x * 3\n"
+        "        return x * (5 if os.getenv('WIDE_NET') == '1' else 2)\n"
+    )
+    assert probed(tmp_path, body) == [("EX101", 11, True), ("EX101", 13, True)]
+
+
+def test_a_suspicion_that_the_export_refutes_is_a_warning(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    outcome = Outcome(Model("Net", Location(str(file), 1, 1), ()), "agrees", "", 0)
+    suspicion = Diagnostic("EX119", Severity.ERROR, Location(str(file), 2, 1), "it cannot be", "rewrite it")
+    (found,) = prove([suspicion], [outcome])
+    assert found.severity is Severity.WARNING and "exported" in found.message
+    (found,) = prove([suspicion], [replace(outcome, kind="fails")])
+    assert found.severity is Severity.ERROR and found.proved
 
 
 SAMPLE = frozenset({"060_echo_input", "118_rows_comprehension", "032_rowwise_range"})
