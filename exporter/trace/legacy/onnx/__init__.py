@@ -15,13 +15,14 @@ from exporter.trace.legacy.onnx.dispatch import Rewrite, install
 from exporter.trace.legacy.onnx.pointwise import POINTWISE
 from exporter.trace.legacy.onnx.pooling import POOLING
 from exporter.trace.legacy.onnx.products import PRODUCTS
+from exporter.trace.legacy.onnx.rare import RARE
 from exporter.trace.legacy.onnx.recurrent import RECURRENT
 from exporter.trace.legacy.onnx.reduce import REDUCTIONS
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower
 from exporter.trace.legacy.table import TABLE
 
-REWRITES: Mapping[str, Rewrite] = {**REDUCTIONS, **POINTWISE, **ARRANGE, **POOLING, **PRODUCTS, **RECURRENT}
+REWRITES: Mapping[str, Rewrite] = {**REDUCTIONS, **POINTWISE, **ARRANGE, **POOLING, **PRODUCTS, **RECURRENT, **RARE}
 
 #: Computed in int32 or float32 where their dtype is smaller.
 WIDENED = frozenset(TABLE) - {"index_put_"}
