@@ -75,12 +75,12 @@ def _label_smooth(entry: Entry, call: Arguments) -> Any:
 
 
 def _searchsorted(entry: Entry, call: Arguments) -> Any:
-    """How many of the sorted are smaller (`right`: or equal)."""
+    """How many of the sorted are smaller (`right`: or equal); NaN is behind all."""
     import paddle
 
     row, values = paddle.unsqueeze(call["sorted_sequence"], -2), paddle.unsqueeze(call["values"], -1)
-    before = paddle.less_equal(row, values) if call["right"] else paddle.less_than(row, values)
-    return paddle.sum(before.astype("int32"), axis=-1).astype("int32" if call["out_int32"] else "int64")
+    after = paddle.greater_than(row, values) if call["right"] else paddle.greater_equal(row, values)
+    return paddle.sum(paddle.logical_not(after).astype("int32"), axis=-1).astype("int32" if call["out_int32"] else "int64")
 
 
 def _rrelu(entry: Entry, call: Arguments) -> Any:
