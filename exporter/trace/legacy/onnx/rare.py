@@ -80,7 +80,8 @@ def _searchsorted(entry: Entry, call: Arguments) -> Any:
 
     row, values = paddle.unsqueeze(call["sorted_sequence"], -2), paddle.unsqueeze(call["values"], -1)
     after = paddle.greater_than(row, values) if call["right"] else paddle.greater_equal(row, values)
-    return paddle.sum(paddle.logical_not(after).astype("int32"), axis=-1).astype("int32" if call["out_int32"] else "int64")
+    count = paddle.sum(paddle.logical_not(after).astype("int32"), axis=-1)
+    return count.astype("int32" if call["out_int32"] else "int64")
 
 
 def _rrelu(entry: Entry, call: Arguments) -> Any:
