@@ -9,6 +9,8 @@ from decimal import ROUND_CEILING, Context
 from itertools import groupby
 from typing import TypeAlias
 
+from exporter.parity.budgets import CASE as BUDGET
+from exporter.parity.budgets import SIZE
 from exporter.parity.declared import ENGINE as BY_READING
 from exporter.parity.golden import one_thread
 from exporter.parity.parameters import ENGINE as BY_CONTENT
@@ -45,7 +47,7 @@ class Run:
     @property
     def computed(self) -> bool:
         """An engine computed here; False for a proof that reads, where bits and error ratios say nothing."""
-        return self.engine not in (BY_CONTENT, BY_READING)
+        return self.engine not in (BY_CONTENT, BY_READING, SIZE)
 
     @property
     def place(self) -> str:
@@ -160,7 +162,7 @@ def headline(report: Report) -> str:
 def extent(report: Report) -> str:
     """How much was planned: `7 runs, 5 cases x 1 output, 6 proofs by reading`."""
     found = runs(report)
-    plan = [claim for run in found if run.computed for claim, _ in run.rows if claim.case != TOGETHER]
+    plan = [claim for run in found if run.computed for claim, _ in run.rows if claim.case not in (TOGETHER, BUDGET)]
     cases, outputs = len({claim.case for claim in plan}), len({claim.output for claim in plan})
     computing = sum(run.computed for run in found)
     proofs = f", {count(len(found) - computing, 'proof')} by reading" if computing < len(found) else ""
