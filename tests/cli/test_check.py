@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 WRONG = """import random
 import paddle
 
@@ -83,3 +85,51 @@ def test_check_imports_no_heavy_module(tmp_path: Path) -> None:
     )
     env = {"PYTHONPATH": str(Path(__file__).parents[2])}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, check=True)
+
+
+HOSTILE = {
+    "does not parse": b"class Net(:\n",
+    "not UTF-8": b"NAME = '\xff'\n",
+    "a null byte": b"x = 1\x00\n",
+    "deep nesting": b"x = " + b"(" * 2000 + b"1" + b")" * 2000 + b"\n",
+    "deep attributes": b"x = a" + b".b" * 20_000 + b"\n",
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_file_that_cannot_be_checked_is_a_finding(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_bytes(HOSTILE[kind])
+    done = exporter("check", "net.py", "--no-probe", cwd=tmp_path)
+    assert (done.returncode, done.stderr) in ((1, ""), (0, ""))
+    assert "net.py" in done.stdout and ("EX001" in done.stdout or "EX002" in done.stdout)
+
+
+def test_a_file_of_fifty_thousand_lines_is_read(tmp_path: Path) -> None:
+    body = "".join(f"        x = x * {number}.0\n" for number in range(50_000))
+    (tmp_path / "net.py").write_text(WRONG.replace("        return", body + "        return"))
+    done = exporter("check", "net.py", "--no-probe", cwd=tmp_path)
+    assert done.returncode in (0, 1) and "EX003" in done.stdout and done.stderr == ""
+
+
+def test_modules_that_import_each_other_end(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("from b import B\nimport paddle\nclass A(B, paddle.nn.Layer):\n    pass\n")
+    (tmp_path / "b.py").write_text("from a import A\nclass B(A):\n    def forward(self, x):\n        return self(x)\n")
+    done = exporter("check", ".", "--no-probe", cwd=tmp_path)
+    assert done.returncode in (0, 1) and done.stderr == ""
+
+
+def test_a_loop_of_links_ends_and_as_a_target_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(SOUND)
+    (tmp_path / "again").symlink_to(tmp_path)
+    (tmp_path / "ring").symlink_to("ring")
+    assert exporter("check", ".", cwd=tmp_path).returncode == 0
+    done = exporter("check", "ring", cwd=tmp_path)
+    assert done.returncode == 2 and "link" in done.stderr
+
+
+@pytest.mark.parametrize("statement", ["import sys; sys.exit(0)", "import time; time.sleep(3600)"])
+def test_a_module_that_exits_or_hangs_on_import_is_told_within_the_limit(statement: str, tmp_path: Path) -> None:
+    specs = "from paddle.static import InputSpec\nSPECS = [InputSpec([None, 4], 'float32', 'x')]\n"
+    (tmp_path / "net.py").write_text(f"{statement}\n{specs}{SOUND}")
+    done = exporter("check", "net.py", "--probe", "--timeout", "3", cwd=tmp_path)
+    assert done.returncode == 0 and "EX206" in done.stdout and done.stderr == ""

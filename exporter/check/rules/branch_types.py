@@ -42,7 +42,9 @@ class BranchTypes(Rule):
 
     What:
         Under a condition or in a loop that a tensor decides, a name is bound on one side only, is None on one side
-        and a tensor on the other, is an int and a float, is text, or the two sides return different structures.
+        and a tensor on the other, is an int and a float, is text, a layer or a function, is a list of two lengths, a
+        tensor of two dtypes or ranks, or the two sides return different structures. Or such a loop reads and writes an
+        attribute of a layer.
 
     Why:
         Both sides become parts of one program, and each name one value of one type in it. The export fails, and with

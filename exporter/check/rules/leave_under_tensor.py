@@ -30,12 +30,15 @@ class LeaveUnderTensor(Rule):
 
     What:
         `raise` under a tensor `if`; `break` under a tensor `if` in a `for` or `while` of Python's; `return` under a
-        tensor `if` inside any loop. (`continue`, `break` in a loop that is itself decided by a tensor, and `return`
-        outside loops are converted well.)
+        tensor `if` inside any loop; a tensor `if` of which some ways return and others go on, where what follows cannot
+        be taken for its other side: inside a `with`, a `try` or another `if`; a `while` whose condition is Python's at
+        first and a tensor's later. (`continue`, `break` in a loop that is itself decided by a tensor, and a chain of
+        early returns are converted well.)
 
     Why:
         Both sides of a tensor `if` are traced, so the `raise` is run; and a loop that Python unrolls cannot be left
-        at a moment that only a run will know. The export fails.
+        at a moment that only a run will know. Both sides of a branch must give the same things, so both must return or
+        both go on. The export fails.
 
     Example:
         import paddle

@@ -35,10 +35,12 @@ class OutputRepeated(Rule):
     """The same tensor is returned twice.
 
     What:
-        `forward` of the exported layer returns one tensor in two places.
+        `forward` of the exported layer returns one tensor in two places, or the same computation of the same values,
+        written twice. A cast to the dtype that a tensor has gives the tensor itself.
 
     Why:
         The two are saved as one output: a consumer that counts outputs by position gets the wrong ones. Nothing warns.
+        Of two like computations the optimiser keeps one, and the predictor fails.
 
     Example:
         import paddle

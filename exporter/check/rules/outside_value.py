@@ -23,7 +23,8 @@ class OutsideValue(Rule):
     """A value from outside the graph is drawn in `forward`.
 
     What:
-        `forward` calls Python's or NumPy's random generator, reads a clock or an environment variable.
+        `forward` calls Python's or NumPy's random generator, reads a clock or an environment variable, sets a seed, or
+        asks for the `id` of a tensor. A clock that only feeds messages and attributes is a warning.
 
     Why:
         The call runs once, while the model is traced, and what it gave becomes a constant of the program: every user of
@@ -86,6 +87,7 @@ def _only_told(site: Site) -> bool:
             if any(isinstance(each, ast.Subscript) for each in targets):
                 return False
             names |= {each.id for each in targets if isinstance(each, ast.Name)}
+            names |= {each.attr for each in targets if isinstance(each, ast.Attribute)}
     rest = (each for each in inside(around) if isinstance(each, (ast.Return, ast.If, ast.While, ast.Expr)))
     used = [each for each in rest if not _tells(each) and not isinstance(each, (ast.If, ast.While))]
     tests = [each.test for each in inside(around) if isinstance(each, (ast.If, ast.While, ast.IfExp))]
@@ -97,7 +99,8 @@ def _holds(function: ast.AST, node: ast.AST) -> bool:
 
 
 def _reads(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(each, ast.Name) and each.id in names for each in (node, *inside(node)))
+    every = (each for each in (node, *inside(node)) if isinstance(each, (ast.Name, ast.Attribute)))
+    return any((each.id if isinstance(each, ast.Name) else each.attr) in names for each in every)
 
 
 def _tells(statement: ast.AST) -> bool:

@@ -27,7 +27,8 @@ class PythonFunction(Rule):
     """A function of Python needs the value of a tensor.
 
     What:
-        `max`, `min`, `sorted`, `any`, `all` or a function of `math` is given a tensor, or a dimension that varies.
+        `max`, `min`, `sorted`, `any`, `all`, `divmod`, `round` or a function of `math` is given a tensor, or a
+        dimension that varies; or a list is asked for the `index` of a tensor.
 
     Why:
         Python compares or converts the values at once; in a trace they do not exist yet and the export fails. `int`,

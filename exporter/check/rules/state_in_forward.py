@@ -23,8 +23,9 @@ class StateInForward(Rule):
     """State is carried from one call of `forward` to the next.
 
     What:
-        `forward` changes an attribute, a buffer, a global or a container, and its outputs depend on what an earlier
-        call left there. Writing first and reading afterwards in the same call is not meant.
+        `forward` changes an attribute, a buffer, a global, a variable of an enclosing function or a container, and its
+        outputs depend on what an earlier call left there. Writing first and reading afterwards in the same call is not
+        meant, but of a buffer: a program reads the old one. State that no output seems to need is a warning.
 
     Why:
         A program has no memory between two runs: Python state keeps the value it had at export, and an update of a

@@ -11,11 +11,11 @@ from exporter.diagnostics import Diagnostic
 
 
 class StrayLayer(Rule):
-    """Layers or parameters lie in a plain list or dict.
+    """Layers or parameters lie where the model does not find them.
 
     What:
-        `forward` uses a layer or a parameter that lies in a list or dict of Python's on `self`, and that no layer has
-        for a sublayer or parameter.
+        `forward` uses a layer or a parameter that lies in a list, tuple or dict of Python's on `self`, in a global or
+        in a closure, and that no layer has for a sublayer or parameter.
 
     Why:
         Paddle does not look into plain containers: the weights are in no state dict, are not trained and not saved, and

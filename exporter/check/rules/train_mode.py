@@ -15,7 +15,7 @@ class TrainMode(Rule):
     """A layer is put into training mode in `forward`.
 
     What:
-        `forward` calls `.train()` on a layer, or a functional batch norm with `training=True`.
+        `forward` calls `.train()` on a layer or a `Sequential`, or a functional batch norm with `training=True`.
 
     Why:
         A batch norm in training mode changes its statistics at each call; the program does not. Eager and exported

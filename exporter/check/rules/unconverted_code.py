@@ -18,7 +18,8 @@ class UnconvertedCode(Rule):
 
     What:
         A condition or loop on a tensor, or on a dimension that varies, stands in a lambda made in `__init__`, behind
-        `functools.partial`, in a generator, or in a function marked `not_to_static`.
+        `functools.partial`, in a generator, in a hook, in a method given to `map`, or in a function marked
+        `not_to_static`. A lambda or function that stands inside `forward` is converted with it.
 
     Why:
         dy2static rewrites functions that `forward` calls by name. These are run by Python as they are: a condition on a

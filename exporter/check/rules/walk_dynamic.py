@@ -19,7 +19,8 @@ class WalkDynamic(Rule):
 
     What:
         A comprehension, `list`, `tuple`, `sum`, `zip`, `enumerate`, `map`, `*` or unpacking goes through the rows of a
-        tensor whose first dimension varies from call to call, or through `range` of such a dimension.
+        tensor whose first dimension varies from call to call, or through `range` of such a dimension; `unbind` takes
+        such a dimension apart, or `split` is told a number of parts that varies.
 
     Why:
         Python asks for one row after the other and is never told that there are no more: the export does not end, or it
