@@ -41,6 +41,21 @@ def _recurrent() -> Iterator[Case]:
         yield case(cell, "time major", "self.m(x)[0]", "f32[b5,2,4]@n", init=init)
         yield case(cell, "time major, lengths", "self.m(x, None, y)[0]", "f32[5,2,4]@n", "i64[2]@i(1,6)", init=init)
 
+    for cell in ("LSTMCell", "GRUCell", "SimpleRNNCell"):
+        yield case("RNN", cell, "self.m(x)[0]", "f32[b2,5,4]@n", init=f"self.m = nn.RNN(nn.{cell}(4, 6))")
+        reverse = f"self.m = nn.RNN(nn.{cell}(4, 6), is_reverse=True, time_major=True)"
+        yield case("RNN", f"{cell}, reverse", "self.m(x)[0]", "f32[b5,2,4]@n", init=reverse)
+        yield case(
+            "BiRNN", cell, "self.m(x)[0]", "f32[b2,5,4]@n", init=f"self.m = nn.BiRNN(nn.{cell}(4, 6), nn.{cell}(4, 6))"
+        )
+    yield case(
+        "RNN",
+        "final states",
+        "y, s = self.m(x)\nreturn (y, s[0], s[1])",
+        "f32[b2,5,4]@n",
+        init="self.m = nn.RNN(nn.LSTMCell(4, 6))",
+    )
+
 
 def _pools() -> Iterator[Case]:
     for out in (1, 2, 3, 5, 7, 14):

@@ -16,7 +16,7 @@ from exporter.trace.legacy.onnx.pointwise import POINTWISE
 from exporter.trace.legacy.onnx.pooling import POOLING
 from exporter.trace.legacy.onnx.products import PRODUCTS
 from exporter.trace.legacy.onnx.rare import RARE
-from exporter.trace.legacy.onnx.recurrent import RECURRENT
+from exporter.trace.legacy.onnx.recurrent import RECURRENT, install_cells
 from exporter.trace.legacy.onnx.reduce import REDUCTIONS
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower
@@ -41,6 +41,7 @@ def convertible() -> Iterator[None]:
     refusals: list[CannotLower] = []
     try:
         install(patches, REWRITES, WIDENED, refusals.append)
+        install_cells(patches)
         yield
     except Exception:
         # dy2static raises a copy of the exception that has the text only (jit/dy2static/error.py, ErrorData).

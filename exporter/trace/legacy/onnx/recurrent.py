@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from exporter.trace.legacy.onnx.common import constant
-from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite
+from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite, is_value
+from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import cannot_lower
 
 #: No state is this large. Exact in float32; PIR's JSON cannot hold NaN.
@@ -86,3 +87,57 @@ _SIGNATURE = (
     "num_layers, mode, seed, is_test"
 )
 RECURRENT: Mapping[str, Rewrite] = {"rnn": Rewrite(_rnn, _SIGNATURE)}
+
+
+def install_cells(patches: Patches) -> None:
+    """`nn.RNN` around one of Paddle's own cells is one operator; else it is a loop with a list that grows.
+
+    LSTM and GRU without a bias go through it too.
+    """
+    import paddle
+
+    stock = paddle.nn.layer.rnn.rnn
+
+    def rnn(
+        cell: Any,
+        inputs: Any,
+        initial_states: Any = None,
+        sequence_length: Any = None,
+        time_major: bool = False,
+        is_reverse: bool = False,
+        **more: Any,
+    ) -> Any:
+        made = None
+        if sequence_length is None and not more:
+            made = _one_operator(cell, inputs, initial_states, time_major, is_reverse)
+        if made is None:
+            made = stock(cell, inputs, initial_states, sequence_length, time_major, is_reverse, **more)
+        return made
+
+    paddle.jit.not_to_static(_one_operator)
+    patches.attribute(paddle.nn.layer.rnn, "rnn", rnn)
+
+
+def _one_operator(cell: Any, inputs: Any, initial: Any, time_major: bool, is_reverse: bool) -> Any:
+    """The outputs and the final states of the cell over all steps; None where the cell is not one of Paddle's."""
+    import paddle
+
+    mode = {"LSTMCell": "LSTM", "GRUCell": "GRU", "SimpleRNNCell": "RNN_TANH"}.get(type(cell).__name__)
+    ours = type(cell).__module__ == "paddle.nn.layer.rnn" and not getattr(cell, "proj_size", 0)
+    if mode is None or not ours or getattr(cell, "activation", "tanh") != "tanh" or not is_value(inputs):
+        return None
+    x = inputs if time_major else paddle.transpose(inputs, [1, 0, 2])
+    if initial is None:
+        initial = cell.get_initial_states(batch_ref=inputs, batch_dim_idx=1 if time_major else 0)
+    states = list(initial) if isinstance(initial, (list, tuple)) else [initial]
+    gates = int(cell.weight_ih.shape[0])
+    biases = [one if one is not None else paddle.zeros([gates], x.dtype) for one in (cell.bias_ih, cell.bias_hh)]
+    weights = [cell.weight_ih, cell.weight_hh]
+    begin = [paddle.unsqueeze(one, 0) for one in states]
+    sizes = (int(cell.weight_ih.shape[1]), int(cell.weight_hh.shape[1]), 1)
+    if is_reverse:  # both directions with the same weights; the second is the one that runs backwards
+        weights, biases, begin = weights * 2, biases * 2, [paddle.concat([one, one], 0) for one in begin]
+    out, _, ended = paddle._C_ops.rnn(x, begin, [*weights, *biases], None, x, 0.0, is_reverse, *sizes, mode, 0, True)
+    out = out[:, :, sizes[1] :] if is_reverse else out
+    final = [one[-1] for one in ended]
+    return out if time_major else paddle.transpose(out, [1, 0, 2]), tuple(final) if mode == "LSTM" else final[0]
