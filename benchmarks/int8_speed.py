@@ -1,6 +1,6 @@
 """int8 beside fp32: signal-to-noise in the engine that serves it, size, and speed in one thread, batch 1 and 8.
 
-    python benchmarks/int8_speed.py [resnet18 mobilenet_v2 ...] [--rounds 7] [--only noise|speed] [--set KEY=VALUE]
+    python benchmarks/int8_speed.py [resnet18 mobilenet_v2 ...] [--rounds 7] [--only noise|speed] [--cpu-time]
 
 Networks of paddle.vision.models with random weights, on noise: what a network costs does not depend on its weights. The
 bundles are made by `exporter release` itself, and the figures for noise are the gate's; `constant` is what an answer
@@ -76,7 +76,7 @@ def noise(spec: Spec, root: Path, setting: Setting) -> Bundle:
     return bundle
 
 
-def speed(bundle: Bundle, rounds: int, seconds: float, setting: Setting) -> None:
+def speed(bundle: Bundle, asked: argparse.Namespace, setting: Setting) -> None:
     """Time every variant in every engine in turns, and print ratios."""
     manifest = bundle.manifest
     runs = [
@@ -90,7 +90,7 @@ def speed(bundle: Bundle, rounds: int, seconds: float, setting: Setting) -> None
         rows = np.random.default_rng(0).standard_normal((max(BATCHES), 3, 224, 224)).astype("float32")
         save(inputs, {f"{batch}/input/x": rows[:batch] for batch in BATCHES})
         times: dict[tuple[Run, int], list[float]] = {(run, batch): [] for run in runs for batch in BATCHES}
-        for number in range(rounds):
+        for number in range(asked.rounds):
             for run in runs[number % len(runs) :] + runs[: number % len(runs)]:
                 variant = manifest.variants[run.variant]
                 main = next(path for path in variant.files if not path.endswith(".pdiparams"))
@@ -98,7 +98,8 @@ def speed(bundle: Bundle, rounds: int, seconds: float, setting: Setting) -> None
                     "engine": run.engine,
                     "device": "cpu",
                     "threads": 1,
-                    "seconds": seconds,
+                    "seconds": asked.seconds,
+                    "cpu_time": asked.cpu_time,
                     "golden": str(inputs),
                     "cases": [str(batch) for batch in BATCHES],
                     "format": run.format,
@@ -128,6 +129,7 @@ def main() -> int:
     parser.add_argument("networks", nargs="*", default=["resnet18", "mobilenet_v2"])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--cpu-time", action="store_true", help="time what the process computed: for a busy machine")
     parser.add_argument("--only", choices=("noise", "speed"))
     parser.add_argument("--set", action="append", default=[])
     asked = parser.parse_args()
@@ -142,7 +144,8 @@ def main() -> int:
             else:
                 bundle = noise(spec, Path(folder), setting)
             if asked.only != "noise" and bundle is not None:
-                speed(bundle, asked.rounds, asked.seconds, setting)
+                print(f"\n{name}, {'CPU time' if asked.cpu_time else 'wall time'}, {asked.rounds} rounds")
+                speed(bundle, asked, setting)
     print(f"load {os.getloadavg()[0]:.1f} at the end")
     return 0
 
