@@ -1,5 +1,6 @@
-"""Python numbers that a legacy operator would round: its attributes are float32.
+"""Operators that compute something else than eager: numbers that become float32, and an output that is not fresh.
 
+Python numbers that a legacy operator would round, since its attributes are float32:
 `x + 16777217` of int64 and `x * 0.1` of float64 are written as `scale`, `paddle.clip` of float64 as `clip`; such a
 number becomes a constant of the tensor's own dtype. What fits stays as Paddle writes it, and so does the exponent of
 `x ** 0.3`: eager rounds that one to float32 itself (measured on 3.3.1).
@@ -28,6 +29,8 @@ def install(patches: Patches) -> None:
         operator, attributes = kwargs.get("type"), kwargs.get("attrs") or {}
         if operator in _FILL:
             kwargs["attrs"] = _spelled(attributes)
+        elif operator == "index_put":
+            kwargs["inputs"] = _copied(stock, self, kwargs["inputs"], kwargs["outputs"])
         elif operator == "clip":
             kwargs["inputs"] = _clipped(kwargs["inputs"], attributes)
         elif operator == "scale" and (result := _scaled(kwargs["inputs"], attributes)) is not None:
@@ -46,6 +49,19 @@ def _spelled(attributes: dict[str, Any]) -> dict[str, Any]:
     if value.is_integer():
         return {**attributes, "str_value": str(int(value))}
     return {**attributes, "str_value": repr(value)} if attributes.get("shape") else attributes
+
+
+def _copied(stock: Any, block: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
+    """Let the operator write into a copy of x that is made anew in each run.
+
+    Its CPU kernel copies x only into an output without memory (phi/kernels/cpu/index_put_kernel.cc, 3.3.1). From its
+    second run on a predictor's outputs have some, and keep what the run before left at the places not written.
+    """
+    x, out = _only(inputs["x"]), _only(outputs["out"])
+    if x.name == out.name:
+        return inputs
+    stock(block, type="assign", inputs={"X": [x]}, outputs={"Out": [out]})
+    return {**inputs, "x": [out]}
 
 
 def _clipped(inputs: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
