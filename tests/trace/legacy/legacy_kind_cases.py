@@ -227,6 +227,13 @@ def _numbers() -> Iterator[Case]:
         "F.celu(x, 0.7)", "x / (x.abs() + 1e-7)", "(x * 0 + 1e-9) * 1e9", "F.gelu(x, True)", "paddle.round(x, decimals=1)",
     ):  # fmt: skip
         yield case("number", call, call, "f32[b2,3,4,5]@n")
+    for call in (
+        "F.softmax(x.masked_fill(x > 0.5, float('-inf')), -1)",
+        "F.softmax(x + paddle.triu(paddle.full([5, 5], float('-inf')), 1)[:4], -1)",
+        "paddle.maximum(x, paddle.to_tensor([float('-inf'), 0.0, 1.0, 0.2, float('-inf')]))",
+        "x.clip(0.2, float('inf'))",
+    ):
+        yield case("number", f"infinity, {call[:20]}", call, "f32[b2,3,4,5]@n")
     for call in ("x + 16777217", "x * 16777217", "x * 1.5", "x / 3", "paddle.full([3], 16777217, 'int64') + x"):
         yield case("number", call, call, "i64[b2,3]")
     for call in ("x * 1.1", "x + 0.1", "paddle.clip(x, 0.1, 0.7)"):

@@ -238,12 +238,21 @@ def _diag_embed(entry: Entry, call: Arguments) -> Any:
 
 
 def _assign_value(entry: Entry, call: Arguments) -> Any:
+    """Dtypes that are no constants are cast; what is not finite is put in its places."""
+    import paddle
+
     name = str(call["dtype"]).rpartition(".")[2].lower()
-    if name in _CONSTANTS or "complex" in name:
+    if "complex" in name:
         return None
-    wider = "float32" if "float" in name else "int32"
+    wider = name if name in _CONSTANTS else "float32" if "float" in name else "int32"
     values = np.asarray(call["values"], wider).reshape(call["shape"])
-    return constant(values).astype(name)
+    if np.isfinite(values).all():
+        return None if wider == name else constant(values).astype(name)
+    made = constant(np.where(np.isfinite(values), values, 0).astype(wider))
+    for number_, there in ((np.inf, values == np.inf), (-np.inf, values == -np.inf), (np.nan, np.isnan(values))):
+        if there.any():
+            made = paddle.where(constant(there), paddle.full([], number_, wider), made)
+    return made.astype(name)
 
 
 def _index_put(entry: Entry, call: Arguments) -> Any:

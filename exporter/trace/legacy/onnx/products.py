@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -113,17 +114,27 @@ def _scale(entry: Entry, call: Arguments) -> Any:
 
 
 def _full(entry: Entry, call: Arguments) -> Any:
-    """A number that float32 does not hold is written as an array."""
+    """A number that float32 does not hold is written as an array; one that is not finite is computed."""
     import paddle
 
     shape, value, name = call["shape"], call["value"], str(call["dtype"]).rpartition(".")[2].lower()
+    if isinstance(value, (int, float)) and not math.isfinite(value):
+        return paddle.add(entry(shape, 0.0, call["dtype"], call["place"]), _endless(value).astype(name))
     plain = isinstance(shape, (list, tuple)) and all(isinstance(one, int) and one >= 0 for one in shape)
     if name not in ("int32", "int64", "float64") or not plain or not isinstance(value, (int, float)):
         return None
-    if float(np.float32(value)) == value or value != value:
+    if float(np.float32(value)) == value:
         return None
     whole = constant(np.full([1] * max(len(shape), 1), value, name))
     return paddle.expand(whole, shape) if shape else whole.reshape([])
+
+
+def _endless(value: float) -> Any:
+    """An infinity or NaN, as a 0-D float32: paddle2onnx cannot read PIR's JSON of them."""
+    import paddle
+
+    below = paddle.log(paddle.zeros([], "float32"))
+    return below - below if math.isnan(value) else below if value < 0 else 0.0 - below
 
 
 def _transposed(entry: Entry, call: Arguments) -> Any:
@@ -148,7 +159,11 @@ def _full_like(entry: Entry, call: Arguments) -> Any:
     """What is like a 0-D tensor gets the shape [1]."""
     import paddle
 
-    if call["x"].shape or isinstance(call["value"], paddle.pir.Value):
+    value = call["value"]
+    if not isinstance(value, paddle.pir.Value) and not math.isfinite(value):
+        like = entry(call["x"], 0.0, call["dtype"], call["place"])
+        return paddle.add(like, _endless(value).astype(like.dtype))
+    if call["x"].shape or isinstance(value, paddle.pir.Value):
         return None
     return paddle.full([], call["value"], call["x"].dtype if call["dtype"] is None else call["dtype"])
 
