@@ -32,7 +32,7 @@ from exporter.parity.golden import GoldenCase, GoldenOutput, read_goldens
 from exporter.parity.localise.locate import is_narrow
 from exporter.parity.norms import error
 from exporter.parity.parameters import prove_unchanged
-from exporter.parity.together import TOGETHER, Together
+from exporter.parity.together import TOGETHER, Together, draws
 from exporter.parity.verdict import Evidence, Outcome
 from exporter.registry import Registry
 from exporter.tensors import Array, TensorMap, load
@@ -138,11 +138,12 @@ class _Bench:
             case.name: {name: tensors[f"{case.recorded}/input/{name}"] for name in names} for case in self.cases
         }
         outputs = self.cases[0].outputs
+        self._draws = draws(self.cases)
         self._others = {name: [case.outputs[name] for case in self.cases] for name in outputs}
 
     def judge(self, engine: Engine, device: str, place: Path) -> dict[tuple[str, str], Evidence]:
         """Judge every output of every case as `verify` does."""
-        judged, together = {}, Together(self.cases)
+        judged, together = {}, Together(self._draws)
         try:
             with started(engine, self._runnable(place), device) as session:
                 for case in self.cases:
