@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from exporter.trace.legacy.audit import sunk_apis
 from exporter.trace.legacy.call import Call
 from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.trace.legacy.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.table import TABLE
 
 Entry: TypeAlias = Callable[..., Any]
@@ -76,7 +76,11 @@ def _replacement(name: str, entry: Entry, rewrite: Rewrite | None, widens: bool,
         if rewrite is not None:
             try:
                 call = rewrite.bind(name, args, kwargs)
-                result = rewrite.compute(entry, call) if call.get("out") is None else None
+                if call.get("out") is not None:
+                    raise cannot_lower(
+                        f"paddle.{name}", "Paddle ignores `out` while it traces", "use the result instead"
+                    )
+                result = rewrite.compute(entry, call)
             except CannotLower as error:
                 refuse(error)
                 raise
