@@ -16,6 +16,7 @@ from exporter.handoff._plain_run import write
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.parity.compare import compare_case
 from exporter.parity.golden import GoldenCase
+from exporter.parity.lossy import compare_lossy
 from exporter.parity.verdict import Claim, Evidence, Verdict
 from exporter.parity.waivers import waived
 from exporter.spec.model import Waiver
@@ -54,7 +55,11 @@ else Paddle. Its code shows how the model is loaded and run.
         evidence: dict[Claim, Evidence] = {}
         for case in cases:
             outputs = _run(folder, _inputs(chosen, case), limits, case.name)
-            for name, found in compare_case(case, outputs, chosen.manifest.budget, others).items():
+            if chosen.variant.precision == "fp32":
+                judged = compare_case(case, outputs, chosen.manifest.budget, others)
+            else:
+                judged = compare_lossy(case, outputs, others)
+            for name, found in judged.items():
                 evidence[Claim(chosen.variant.format, chosen.variant.precision, engine, case.name, name)] = found
         waivers = [Waiver.model_validate(one) for one in chosen.manifest.waivers]
         verdict = waived(Verdict(frozenset(evidence), evidence), waivers, datetime.now(timezone.utc).date())
