@@ -124,3 +124,15 @@ def test_what_has_failed_already_and_what_is_not_narrow_is_not_looked_into(outco
     evidence = {close: Evidence(Outcome.MATCH, elements=1, metrics={"error_ratio": 1.0})}
     verdict = Verdict(frozenset(evidence), evidence)
     assert contradicted(bench, [Run("pir", "fp32", "jit_load")], verdict, Setting()) == verdict
+
+
+def test_a_file_that_some_engine_computes_right_is_not_looked_into() -> None:
+    """The bench has no files, so that looking would fail: another engine's 3.0 is left to the budget."""
+    bench = Bench(Path("nowhere"), Path("nowhere"), (), {}, ("y",), ("x",), None, "cpu", 4.0)
+    evidence = {
+        Claim("onnx", "fp32", engine, "a", "y"): Evidence(Outcome.MATCH, elements=1, metrics={"error_ratio": ratio})
+        for engine, ratio in (("onnxruntime", 0.7), ("openvino", 3.0))
+    }
+    verdict = Verdict(frozenset(evidence), evidence)
+    runs = [Run("onnx", "fp32", engine) for engine in ("onnxruntime", "openvino")]
+    assert contradicted(bench, runs, verdict, Setting()) == verdict
