@@ -1,7 +1,7 @@
 """The tables of docs/legacy.md: python tests/trace/legacy/legacy_table.py --cases sunk|further|kind [--way ours|pir|…].
 
-Each case is a layer with one call. It is computed in eager mode, exported, loaded by the strict predictor and compared.
-A case that eager mode itself refuses does not count.
+Each case is a layer with one call. It is exported, loaded by the strict predictor, and judged on several draws as the
+gate judges: against float64, with negative controls. A case that eager mode itself refuses does not count.
 """
 
 from __future__ import annotations
@@ -55,6 +55,9 @@ def report(outcomes: list[Outcome], apis: list[str]) -> int:
     stages = Counter(one.stage for one in outcomes)
     print(
         f"{passed}/{len(counted)} passed, {equal} of them bit for bit; {stages['eager']} more are refused by eager mode"
+    )
+    print(
+        f"in {stages['constant']} eager's answer is one constant, or not finite, in every draw; the file's is the same"
     )
     return 0 if passed == len(counted) else 1
 

@@ -1,0 +1,70 @@
+"""One case of the tables before the gate's own parity: goldens by the float64 oracle, judged with negative controls.
+
+A case is drawn several times. Each draw is a probing case of the gate: where eager's own answer would not pass (zeros,
+a constant, infinities), the draw is left out, as in a release; what remains must match, and something must remain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from exporter.engines.base import EngineRefused
+from exporter.parity._child import _record_case, _untelling
+from exporter.parity.cases import Case
+from exporter.parity.compare import compare_case
+from exporter.parity.golden import read_case
+from exporter.parity.norms import FLOOR
+from exporter.parity.oracle import make_oracle
+from exporter.parity.verdict import Outcome
+
+Values = dict[str, Any]
+
+
+BUDGET = 4.0
+
+
+def narrow_budget(source: str) -> float:
+    """Four units in the last place of the narrowest type that the case computes in, as an error ratio."""
+    bits = 8 if "bfloat16" in source else 11 if "float16" in source else 22
+    return 4 * 2.0**-bits / FLOOR if bits < 22 else BUDGET
+
+
+def verdict(
+    layer: Any, outputs: tuple[str, ...], draws: list[Values], run: Callable[[Values], list[Any]], most: float
+) -> tuple[str, bool, str]:
+    """(stage, bit for bit, what is wrong). Stage is done, compare, or constant where no draw tells anything.
+
+    `most` is the error ratio allowed where a narrow type's rounding, which the oracle cannot lift, is all there is.
+    """
+    oracle = make_oracle(layer, tuple(draws[0]), outputs, 0)
+    recorded = []
+    for number, values in enumerate(draws):
+        try:
+            recorded.append(_record_case(oracle, Case(f"draw{number}", {}, number, "drawn"), values))
+        except EngineRefused:
+            if not number:
+                raise
+    left_out = _untelling(recorded, BUDGET)
+    telling = [one for one in recorded if one.case.name not in left_out]
+    goldens = [read_case(one.tensors, one.facts) for one in telling or recorded]
+    others = {name: [golden.outputs[name] for golden in goldens] for name in outputs}
+    equal, wrong = True, ""
+    for golden in goldens:
+        found = run(draws[golden.outputs[outputs[0]].seed])
+        if len(found) != len(outputs):
+            return "compare", False, f"{len(found)} outputs, not {len(outputs)}"
+        got = dict(zip(outputs, found, strict=True))
+        equal = equal and all(_alike(golden.outputs[name].eager, got[name]) for name in outputs)
+        for one in compare_case(golden, got, BUDGET, others).values():
+            near = one.outcome is Outcome.MISMATCH and one.metrics.get("error_ratio", math.inf) <= most
+            if one.outcome is not Outcome.MATCH and not near:
+                wrong = wrong or f"{one.outcome.value}: {one.reason}"
+    if not telling:
+        return ("constant" if equal else "compare"), equal, "; ".join(dict.fromkeys(left_out.values()))
+    return ("compare" if wrong else "done"), equal, wrong
+
+
+def _alike(one: Any, other: Any) -> bool:
+    return bool(one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes())
