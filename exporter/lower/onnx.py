@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from exporter.lower._scopes import with_own_names
 from exporter.lower.base import Format, Wish
 from exporter.lower.canonical.apply import canonical
 from exporter.readers.onnx import read_onnx
+from exporter.trace.in_place import remembering_writes
 from exporter.trace.legacy.onnx import convertible
 from exporter.trace.legacy.onnx.supported import refuse_unsupported
 from exporter.trace.traced import Traced
@@ -31,8 +32,11 @@ class Onnx(Format):
     folds = True
     model = "model.onnx"
 
-    def session(self, target: str | None) -> AbstractContextManager[None]:
-        return convertible()
+    @contextmanager
+    def session(self, target: str | None) -> Iterator[None]:
+        del target
+        with remembering_writes(), convertible():
+            yield
 
     def takes(self, source: Path) -> bool:
         """Never: what paddle2onnx refuses, aborts on or gets wrong is traced anew, as something else."""

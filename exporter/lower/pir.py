@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from exporter.files import write_bytes
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
 from exporter.readers.pir import read_pir
-from exporter.trace.in_place import follow_in_place
+from exporter.trace.in_place import follow_in_place, remembering_writes
 from exporter.trace.traced import Traced
 
 
@@ -19,6 +20,10 @@ class Pir(Format):
     """Paddle's own intermediate representation; interchangeable among 3.1 to 3.3."""
 
     model = "model.json"
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
+        del target
+        return remembering_writes()
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced

@@ -1,15 +1,56 @@
 """What an operator in place gave is what its operand means from then on.
 
-`y.tanh_()` writes an operator whose result nobody reads: the user's `y` still names the value before it. Paddle drops
-what nobody reads when it saves, and the file computes without it, without a word (`jit.save`, 3.0 to 3.3).
+`y.tanh_()` writes an operator whose result nobody reads: the user's `y` still names the value before it. Most of these
+functions call their other self while tracing, with a warning; some write an operator in place, which Paddle drops when
+it saves. Either way the file computes without it (utils/inplace_utils.py and `jit.save`, 3.0 to 3.3).
 """
 
 from __future__ import annotations
 
+import builtins
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from exporter.trace.legacy.patches import Patches
+
 #: They end like operators in place; their first operand keeps its meaning.
-_OTHERS = ("batch_norm_", "array_write_", "assign_out_", "share_data_", "print")
+_OTHERS = ("batch_norm_", "array_write_", "assign_out_", "share_data_")
+#: (written, result) of the functions that did not write in place, in the trace that is going on.
+_WRITES: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("writes", default=None)
+
+
+@contextmanager
+def remembering_writes() -> Iterator[None]:
+    """Within it, trace to PIR and call :func:`follow_in_place`.
+
+    All functions that end in `_` call their other self through one line, `eval("module.name")(*args)`.
+    """
+    from paddle.utils import inplace_utils
+
+    patches, token = Patches(), _WRITES.set([])
+    try:
+        patches.attribute(inplace_utils, "eval", _resolve)
+        yield
+    finally:
+        patches.undo()
+        _WRITES.reset(token)
+
+
+def _resolve(name: str) -> Any:
+    import paddle
+
+    function = builtins.eval(name, {"paddle": paddle})  # noqa: S307 - Paddle's own text, the name of its function
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        written, writes = args[0] if args else next(iter(kwargs.values())), _WRITES.get()
+        if writes is not None and isinstance(written, paddle.pir.Value) and isinstance(result, paddle.pir.Value):
+            writes.append((written, result))
+        return result
+
+    return write
 
 
 def follow_in_place(static: Any) -> None:
@@ -21,22 +62,26 @@ def follow_in_place(static: Any) -> None:
 
     program = static.forward.concrete_program
     now: dict[int, Any] = {}
-    _follow(program.main_program.global_block(), now)
+    written = {result.id: value.id for value, result in _WRITES.get() or () if not value.is_same(result)}
+    _follow(program.main_program.global_block(), now, written)
     if now:
         program.outputs = paddle.utils.map_structure(lambda one: _latest(one, now), program.outputs)
 
 
-def _follow(block: Any, now: dict[int, Any]) -> None:
+def _follow(block: Any, now: dict[int, Any], written: dict[int, int]) -> None:
     for operator in block.ops:
         for operand in operator.operands():
             latest = _latest(operand.source(), now)
             if latest is not operand.source():
                 operand.set_source(latest)
         for inner in operator.blocks():
-            _follow(inner, dict(now))
+            _follow(inner, dict(now), written)
         name = operator.name().removeprefix("pd_op.")
         if name.endswith("_") and name not in _OTHERS and operator.name().startswith("pd_op."):
             now[operator.operands()[0].source().id] = operator.results()[0]
+        for result in operator.results():
+            if result.initialized() and result.id in written:
+                now[written[result.id]] = result
 
 
 def _latest(value: Any, now: dict[int, Any]) -> Any:
