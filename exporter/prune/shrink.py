@@ -5,11 +5,10 @@ Afterwards it is an ordinary layer with ordinary parameters: same classes, same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from exporter.errors import UsageError
-from exporter.prune.plan import ATTRIBUTES, Plan
+from exporter.prune.plan import Plan
 
 if TYPE_CHECKING:
     import paddle
@@ -91,15 +90,7 @@ def _say_sizes(layer: Any) -> None:
     if not hasattr(layer, "_out_channels") or not hasattr(layer, "_groups"):
         return
     shape, groups = list(layer.weight.shape), layer._groups
-    one, other = (1, 0) if "transpose" in str(getattr(layer, "_op_type", type(layer).__name__)).lower() else (0, 1)
-    sizes = {one: shape[one], other: shape[other]}
-    sizes[1] *= groups  # axis 1 of a convolution's weight is per group, both ways round
-    layer._out_channels, layer._in_channels = sizes[one], sizes[other]
-
-
-def described(layer: paddle.nn.Layer) -> Mapping[str, Mapping[str, int]]:
-    """The counts of each sublayer that a plan may change."""
-    return {
-        path: {name: getattr(one, name) for name in ATTRIBUTES if hasattr(one, name)}
-        for path, one in layer.named_sublayers(include_self=True)
-    }
+    # A transposed convolution's weight begins with the input's channels; axis 1 is per group, both ways round.
+    first, second = int(shape[0]), int(shape[1]) * groups
+    transposed = any("Transpose" in kind.__name__ for kind in type(layer).__mro__)
+    layer._in_channels, layer._out_channels = (first, second) if transposed else (second, first)

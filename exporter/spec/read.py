@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from exporter.errors import UsageError
-from exporter.spec.model import Budget, Dim, Input, PrecisionSettings, Spec, Speedup, Waiver
+from exporter.spec.model import Budget, Dim, Input, PrecisionSettings, Prune, Spec, Speedup, Waiver
 
 #: What PyYAML raises beside its own errors: for dates that do not exist, numbers too long, nesting too deep, and tags
 #: that do not fit their text (`!!timestamp x`, `!!bool x`, `!!int ''`).
@@ -109,7 +109,7 @@ def _mark(marks: Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def _likely(place: tuple[str | int, ...]) -> str:
-    parents: dict[str, type[BaseModel]] = {"inputs": Input, "dims": Dim, "waivers": Waiver}
+    parents: dict[str, type[BaseModel]] = {"inputs": Input, "dims": Dim, "waivers": Waiver, "prune": Prune}
     if place[0] == "precisions":
         deeper: tuple[type[BaseModel], ...] = (Spec, Spec, Spec, PrecisionSettings, Budget, Speedup)
         parents["precisions"] = deeper[min(len(place), 5)]
