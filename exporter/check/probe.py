@@ -20,7 +20,7 @@ from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTi
 from exporter.workers import Json, Limits, call
 
 #: Rules whose fault ends the export; where the model exports, they were wrong.
-_FATAL = frozenset("EX102 EX106 EX107 EX108 EX114 EX115 EX117 EX119 EX120 EX123 EX124 EX126 EX127 EX134".split())
+_FATAL = frozenset("EX102 EX106 EX107 EX108 EX114 EX115 EX117 EX119 EX120 EX123 EX124 EX126 EX127 EX134 EX135".split())
 _UNUSABLE = frozenset("EX104 EX105 EX107 EX131 EX132".split())
 #: Which rules explain an outcome.
 _EXPLAINS: dict[str, frozenset[str]] = {
@@ -43,7 +43,7 @@ _CURES = {
     "values": "look for state, randomness and questions about the mode in forward and what it calls",
     "depends": "make it an input, or read it once in __init__",
 }
-_PATIENCE = 5  # a child may take that many times its limit by the wall clock, where the machine does other work
+_PATIENCE = 15  # times its limit that a child may take by the clock, as long as it waits for a busy machine only
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from exporter.check.paper.values import (
     Mapping,
     Method,
     Partial,
+    Scalar,
     Sequence,
     Tensor,
     Value,
@@ -195,7 +196,10 @@ class Calls(Objects):
         outer = next(frame for frame in self.stack if frame.node is function.node)
         if self.forward and self.now.branches > outer.branches and not self.now.undecided:
             name = getattr(function.node, "name", "lambda")
-            self.facts.append(Recursed(self.site(node), name))
+            given = [each.arg for each in function.node.args.args]
+            pairs = [(outer.names.get(each), value) for each, value in zip(given, arguments, strict=False)]
+            counted = any(isinstance(one, Const) and isinstance(other, (Const, Scalar)) for one, other in pairs)
+            self.facts.append(Recursed(self.site(node), name, counted))
         return Tensor(inputs=inputs_of((*arguments, *keywords.values())))
 
     def _enter(

@@ -171,9 +171,10 @@ class Strayed(Fact):
 
 @dataclass(eq=False, repr=False)
 class Recursed(Fact):
-    """A function called itself under a tensor condition."""
+    """A function called itself under a tensor condition; `counted`: with another number than it was given."""
 
     function: str
+    counted: bool = False
 
 
 @dataclass(eq=False, repr=False)

@@ -223,7 +223,7 @@ class Machine:
     def note_change(self, place: tuple[int, str], node: ast.AST, what: str, kind: str, value: Value = UNKNOWN) -> None:
         """A lasting place was written while the model is called."""
         if self.forward and place not in self._written:
-            varies = holds(value, lambda one: bool(inputs_of((one,))))
+            varies = holds(value, lambda one: bool(inputs_of((one,))) and not (isinstance(one, Tensor) and one.shaped))
             self._written[place] = Change(self.site(node), what, kind, varies)
 
     def finish(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -164,10 +165,8 @@ class Operators(Machine):
         if identity:
             return self._identity(values[0], values[1], isinstance(node.ops[0], ast.Is))
         kind = type(node.ops[0])
-        if len(node.ops) == 1 and all(isinstance(each, Const) for each in values) and kind in _OPERATORS:
-            return _compute(kind, *(each for each in values if isinstance(each, Const)))
-        if kind in (ast.Eq, ast.NotEq) and all(isinstance(each, External) and named(each) for each in values):
-            return Const((values[0] == values[1]) is (kind is ast.Eq))
+        if (known := _decided([type(each) for each in node.ops], values)) is not None:
+            return known
         if self.forward:
             self.facts.append(Operated(self.site(node), kind.__name__, values[0], values[1]))
         if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
@@ -320,6 +319,20 @@ def _is_nobodys(value: Value) -> bool:
     if isinstance(value, Instance):
         return value.cls.is_layer and value.lasting and not value.registered
     return isinstance(value, Tensor) and value.origin == "parameter" and value.place is None
+
+
+def _decided(kinds: list[type], values: list[Value]) -> Value | None:
+    """What a comparison gives where all of it is known: numbers and texts, chained or not, or two dtypes."""
+    numbers = [each for each in values if isinstance(each, Const)]
+    if len(numbers) == len(values) and (len(kinds) > 1 or kinds[0] in _OPERATORS):
+        parts = [_compute(kind, *pair) for kind, pair in zip(kinds, itertools.pairwise(numbers), strict=True)]
+        if len(parts) == 1:
+            return parts[0]
+        known = [each.value for each in parts if isinstance(each, Const)]
+        return Const(all(known)) if len(known) == len(parts) else Scalar("bool")
+    if kinds[0] in (ast.Eq, ast.NotEq) and all(isinstance(each, External) and named(each) for each in values):
+        return Const((values[0] == values[1]) is (kinds[0] is ast.Eq))
+    return None
 
 
 def _compute(kind: type, left: Const, right: Const) -> Value:

@@ -137,7 +137,9 @@ def apply_operator(name: str, arguments: Many[Value], keywords: dict[str, Value]
         return Sequence("tuple", (Tensor(lead, inputs=inputs), Tensor(lead, inputs=inputs)))
     sizes, closed = _sizes(name, first, arguments, keywords)
     dtype = "bool" if name in _BOOLEAN else of_operator(name, arguments, keywords)
-    return Tensor(sizes, closed, inputs, boolean=name in _BOOLEAN, dtype=dtype)
+    given = [each for each in every if isinstance(each, Tensor)]
+    shaped = all(each.shaped for each in given) and bool(inputs)  # made from dimensions alone
+    return Tensor(sizes, closed, inputs, boolean=name in _BOOLEAN, dtype=dtype, shaped=shaped)
 
 
 def _sizes(

@@ -183,6 +183,8 @@ def _super(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value],
     frame = run.frame
     first = next(iter(frame.names.values()), UNKNOWN)
     owner = arguments[1] if len(arguments) == 2 else first
+    if not arguments and run.now.converted and isinstance(first, Instance) and frame.cls is not first.cls:
+        run.emit_call(node, "inherited super", first, (), {})
     cls = arguments[0].info if arguments and isinstance(arguments[0], Class) else frame.cls
     return Super(owner, cls) if cls is not None else UNKNOWN
 
@@ -190,6 +192,9 @@ def _super(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value],
 def _getattr(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     if len(arguments) >= 2 and isinstance(arguments[1], Const) and isinstance(arguments[1].value, str):
         found = run.attribute(arguments[0], arguments[1].value, node)
+        owner = arguments[0]
+        if len(arguments) > 2 and type(found) is Value and isinstance(owner, Instance) and owner.complete:
+            return arguments[2]  # all that its constructor sets is known
         return join(found, arguments[2]) if len(arguments) > 2 and type(found) is Value else found
     return UNKNOWN
 

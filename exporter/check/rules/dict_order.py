@@ -36,14 +36,14 @@ class DictOrder(Rule):
 
         class Net(paddle.nn.Layer):
             def forward(self, x):
-                return {"score": x * 2.0, "box": x + 1.0}  # <- here
+                return {"score": x * 2.0, "box": paddle.tanh(x)}  # <- here
 
     Use instead:
         import paddle
 
         class Net(paddle.nn.Layer):
             def forward(self, x):
-                return {"box": x + 1.0, "score": x * 2.0}
+                return {"box": paddle.tanh(x), "score": x * 2.0}
 
     Source:
         Measured on Paddle 3.3.1 ('paddle.utils.flatten' sorts the keys).

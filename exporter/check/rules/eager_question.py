@@ -62,7 +62,11 @@ class EagerQuestion(Rule):
         for fact in module.facts:
             if not fact.site.forward or fact.site.quiet:
                 continue
-            if isinstance(fact, Asked) and fact.name in _ATTRIBUTES:
+            if (
+                isinstance(fact, Asked)
+                and fact.name in _ATTRIBUTES
+                and fact.tensor.origin not in ("parameter", "buffer")
+            ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
                 yield self.at(fact.site, message, "decide it by an argument or by an attribute set in __init__")
             elif isinstance(fact, Called):

@@ -48,7 +48,8 @@ class StateInForward(Rule):
 
         class Net(paddle.nn.Layer):
             def forward(self, x, step):
-                return x / (step + 1), step + 1
+                step = step + paddle.ones_like(step)
+                return x / step, step
 
     Source:
         Measured on Paddle 3.3.1: attributes, globals and buffers that 'forward' writes are not written back between

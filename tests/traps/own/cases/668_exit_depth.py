@@ -1,0 +1,33 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self, depth=3):
+        super().__init__()
+        self.depth = depth
+        self.fc = nn.Linear(8, 8)
+
+    def step(self, h, n):
+        return h if n == 0 else self.step(paddle.tanh(self.fc(h)), n - 1)
+
+    def forward(self, x):
+        return self.step(x, self.depth)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,33 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Angle:
+    def __init__(self, t):
+        self.t = t
+
+    def __add__(self, other):
+        return Angle(paddle.sin(self.t + other.t))
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        return (Angle(x) + Angle(x * 2.0)).t
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]
