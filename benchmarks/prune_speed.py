@@ -31,9 +31,7 @@ def main() -> int:
     import onnxruntime
 
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    print(
-        f"onnxruntime {onnxruntime.__version__}, one thread, {rounds} rounds in turns; × is the whole's time / pruned's"
-    )
+    print(f"onnxruntime {onnxruntime.__version__}, one thread, {rounds} rounds in turns; ×: time of whole / pruned")
     return 0 if all([_measure(name, rounds) for name in sys.argv[2:] or MODELS]) else 1
 
 
@@ -82,8 +80,8 @@ def _in_turns(name: str, inputs: str, shape: tuple[int, ...], sessions: list[Any
         low, _, high = quantiles(ratios, n=4)
         faster &= median(ratios) > 1
         print(
-            f"{name:<14} batch {shape[0]}  flops {share}  {1e3 * median(times[0]):9.3f} -> {1e3 * median(found):9.3f} ms"
-            f"   ×{median(ratios):.2f} ({low:.2f} to {high:.2f})"
+            f"{name:<14} batch {shape[0]}  flops {share}  {1e3 * median(times[0]):9.3f} -> "
+            f"{1e3 * median(found):9.3f} ms   ×{median(ratios):.2f} ({low:.2f} to {high:.2f})"
         )
     return faster
 
