@@ -15,6 +15,10 @@ from exporter.workers import doing
 HEADROOM = 1.0
 
 
+#: Bytes that the smallest layer is taken to save.
+_OVERHEAD = 1024
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One variant that was tried: the layers kept in float32, its bytes, its signal-to-noise ratio in dB."""
@@ -61,8 +65,11 @@ def choose(
     alone = {}
     for number, layer in enumerate(layers, start=1):
         doing(f"quantising {layer} alone ({number} of {len(layers)})")
-        alone[layer] = make(tuple(one for one in layers if one != layer)).snr_db
-    worst = sorted((one for one in layers if one not in kept), key=lambda one: alone[one])
+        alone[layer] = make(tuple(one for one in layers if one != layer))
+    most = max(one.size for one in alone.values())
+    # The noise that a layer adds, for each byte that it saves: a small layer in float32 costs little.
+    price = {name: 10 ** (-one.snr_db / 10) / (most - one.size + _OVERHEAD) for name, one in alone.items()}
+    worst = sorted((one for one in layers if one not in kept), key=lambda one: -price[one])
     candidates = [first]
     low, high, step = 0, len(worst), 1  # `low` layers kept are too few; `high` are enough, or all there are
     while high - low > 1:
@@ -73,7 +80,7 @@ def choose(
             high, step = count, max(1, (count - low) // 2)
         else:
             low, step = count, step * 2
-    return (*kept, *worst[:high]), Tried(alone, tuple(candidates))
+    return (*kept, *worst[:high]), Tried({name: one.snr_db for name, one in alone.items()}, tuple(candidates))
 
 
 def front(candidates: Collection[Candidate]) -> list[Candidate]:
