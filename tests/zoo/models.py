@@ -19,7 +19,7 @@ def networks(family: str) -> dict[str, Network]:
 
 
 def found(key: str) -> Network:
-    """The network of that key; families that are not installed are passed over only if one before them has it."""
+    """The network of that key, in the first family that has it."""
     for family in FAMILIES:
         if key in networks(family):
             return networks(family)[key]

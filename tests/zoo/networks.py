@@ -162,10 +162,11 @@ def sequence() -> list[Network]:
     ]
 
 
+#: Those that need no other package first, so that their networks are found where the others are not installed.
 FAMILIES: Mapping[str, Callable[[], list[Network]]] = {
     "vision": vision,
+    "sequence": sequence,
     "clas": clas,
     "seg": seg,
     "det": det,
-    "sequence": sequence,
 }

@@ -1,0 +1,72 @@
+"""A sample of the zoo; all of it, in an environment with all families, is `python -m tests.zoo`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT
+from tests.zoo.__main__ import report
+
+SAMPLE = ("LeNet", "Transformer_encoder")
+
+
+def zoo(*arguments: str | Path, seconds: float = 500) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.zoo", *map(str, arguments)]
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Path) -> None:
+    table, kept = tmp_path / "zoo.json", tmp_path / "kept"
+    only = ("--families", "vision,sequence", "--only", ",".join(SAMPLE))
+    done = zoo(*only, "--calibrated", "--engines", "paddle_inference,onnxruntime", "--json", table, "--keep", kept)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {row["name"]: row for row in json.loads(table.read_text())}
+    assert set(rows) == set(SAMPLE)
+    for row in rows.values():
+        for one in row["formats"].values():
+            assert one["word"] == "passed" and one["matches"] == one["checks"] > 8
+    assert rows["LeNet"]["stock"]["pdmodel"]["word"] == "passed"
+    assert "must be Value, but got Variable" in rows["Transformer_encoder"]["stock"]["pdmodel"]["why"]
+    assert sorted(path.name for path in (kept / "vision-LeNet").iterdir()) == [
+        "inputs.npz", "m.pdiparams", "m.pdmodel", "outputs.npz"
+    ]  # fmt: skip
+    again = zoo(*only, "--resume", table)
+    assert again.returncode == 0 and "LeNet  pir" not in again.stdout, "what is there is not done again"
+
+
+def row(word: str, matches: int, checks: int) -> dict[str, object]:
+    one = {"word": word, "matches": matches, "checks": checks, "why": "w", "missed": {"claim": "mismatch: why"}}
+    return {"family": "f", "name": "n", "formats": {"pdmodel": one}, "stock": {"pdmodel": {"word": "refused"}}}
+
+
+@pytest.mark.parametrize(("passed", "failed", "code"), [(98, 2, 0), (97, 3, 1), (0, 1, 1)])
+def test_the_exit_code_is_what_is_promised(
+    capsys: pytest.CaptureFixture[str], passed: int, failed: int, code: int
+) -> None:
+    rows = [row("passed", 10, 10)] * passed + [row("failed", 9, 10)] * failed
+    assert report(rows, ("pdmodel",)) == code
+    said = capsys.readouterr().out
+    assert f"{passed}/{passed + failed} passed, {failed} failed; stock 0/{passed + failed}" in said
+    assert said.count("NO MATCH") == passed + failed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(6 * 3600)
+@pytest.mark.parametrize("statistics", ["plain", "calibrated"])
+def test_all_networks(statistics: str, tmp_path: Path) -> None:
+    missing = [name for name in ("paddleclas", "paddleseg", "ppdet") if find_spec(name) is None]
+    if missing:
+        pytest.skip(f"{', '.join(missing)} not installed: docs/legacy.md describes the environment")
+    more = ["--calibrated"] if statistics == "calibrated" else []
+    done = zoo("--json", tmp_path / "zoo.json", *more, seconds=6 * 3600)
+    assert done.returncode == 0, done.stdout
