@@ -217,7 +217,10 @@ def _float_outputs(model: Any) -> Any:
 
 
 def _plain(model: Any) -> Any:
-    """Without what the quantizer leaves behind: opsets of other domains that no node uses, and its own name."""
+    """Without what is left behind: opsets of other domains and numbers that no node uses, and notes to other tools."""
+    read = {name for node in model.graph.node for name in node.input}
+    for one in [one for one in model.graph.initializer if one.name not in read]:
+        model.graph.initializer.remove(one)
     used = {node.domain for node in model.graph.node}
     for one in [one for one in model.opset_import if one.domain and one.domain not in used]:
         model.opset_import.remove(one)
