@@ -45,18 +45,20 @@ def fix(findings: Sequence[Diagnostic]) -> int:
 
 
 def _fix_file(module: ParsedModule, findings: Sequence[Diagnostic]) -> int:
-    wanted = {(each.location.line, each.location.column): each.code for each in findings}
+    wanted: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for each in findings:
+        wanted[each.location.line, each.location.column].append(each.code)
     chosen: list[Edit] = []
     mended = 0
     for node in ast.walk(module.tree):
         if not hasattr(node, "lineno"):
             continue
         where = module.location(node)
-        code = wanted.get((where.line, where.column))
-        edits = list(FIXERS[code](module, node)) if code else []
-        if edits and not any(_overlap(one, other) for one in edits for other in chosen):
-            chosen += edits
-            mended += 1
+        for code in wanted.get((where.line, where.column), ()):
+            edits = list(FIXERS[code](module, node))
+            if edits and not any(_overlap(one, other) for one in edits for other in chosen):
+                chosen += edits
+                mended += 1
     if chosen:
         write_bytes(module.path, _applied(module.path.read_bytes(), chosen))
     return mended
@@ -156,6 +158,17 @@ def _hidden_truth(module: ParsedModule, node: ast.AST) -> Iterator[Edit]:
         yield _replace(node, f"({one} and {other})")
 
 
+def _inherited_super(module: ParsedModule, node: ast.AST) -> Iterator[Edit]:
+    """EX135: `super()` becomes `super(TheClass, self)`, in a method of a class at the top level."""
+    function = _function_around(module, node)
+    plain = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args
+    if function is None or not function.args.args or not isinstance(node, ast.Call) or not plain:
+        return
+    for each in module.tree.body:
+        if isinstance(each, ast.ClassDef) and function in each.body:
+            yield _replace(node, f"super({each.name}, {function.args.args[0].arg})")
+
+
 def _function_around(module: ParsedModule, node: ast.AST) -> ast.FunctionDef | None:
     for each in ast.walk(module.tree):
         if isinstance(each, ast.FunctionDef) and any(inner is node for inner in ast.walk(each)):
@@ -169,4 +182,5 @@ FIXERS: dict[str, Fixer] = {
     "EX106": _receiver_not_self,
     "EX112": _eager_question,
     "EX117": _hidden_truth,
+    "EX135": _inherited_super,
 }

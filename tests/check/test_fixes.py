@@ -61,6 +61,22 @@ CASES = {
 """,
         "if not (0.0 < m and m < 1.0):",
     ),
+    "EX135": (
+        """
+    def forward(self, x):
+        return paddle.tanh(x)
+
+
+class Scaled(Net):
+    def forward(self, x):
+        return super().forward(x) * 2.0
+
+
+class Last(Scaled):
+    pass
+""",
+        "return super(Scaled, self).forward(x) * 2.0",
+    ),
 }
 
 
@@ -100,7 +116,8 @@ def answers(path):
     spec = importlib.util.spec_from_file_location("net", path); module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     x = paddle.to_tensor(np.linspace(-1, 2, 8, dtype="float32").reshape(2, 4))
-    found = module.Net().forward(*[x] * (module.Net.forward.__code__.co_argcount - 1))
+    net = getattr(module, "Last", module.Net)()
+    found = net.forward(*[x] * (type(net).forward.__code__.co_argcount - 1))
     return [each.numpy() for each in paddle.utils.flatten(found)]
 for one, other in zip(sys.argv[1::2], sys.argv[2::2]):
     for a, b in zip(answers(one), answers(other), strict=True):

@@ -97,7 +97,9 @@ def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), name
     layers.sort(key=lambda info: info.name in _used(module))
     for info in layers:
         method = info.methods.get("forward") or info.methods.get("__init__")
-        if method is None or method in seen or ("forward" not in info.methods and info.name not in (target,)):
+        inherits = "forward" not in info.methods and info.name != target
+        last = named and info.method("forward") is not None and info.name not in _used(module)
+        if method in seen or (method is None and not last) or (inherits and not last):
             continue
         exported = bool(target) or info.name not in _used(module)
         run = Interpreter()
