@@ -49,7 +49,7 @@ def spec_of(name: str, overrides: list[str]) -> Spec:
         "device": "cpu",
         "precisions": {
             "fp32": {},
-            "int8": {"samples": 32, "noise": True, "search": True, "budget": {"min_snr_db": 34, "max_size": 0.35}},
+            "int8": {"samples": 64, "noise": True, "search": True, "budget": {"min_snr_db": 34, "max_size": 0.35}},
         },
     }
     for one in overrides:

@@ -12,7 +12,7 @@ from exporter.lower.precision.base import Order
 from exporter.workers import doing
 
 #: How many dB the search wants above the budget: calibration rows are not those that the gate judges by.
-HEADROOM = 1.0
+HEADROOM = 0.5
 
 
 #: Bytes that the smallest layer is taken to save.
