@@ -12,4 +12,13 @@ def build() -> Any:
     layers = [nn.Linear(1024, 4096), nn.ReLU()]
     for _ in range(7):
         layers += [nn.Linear(4096, 4096), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Linear(4096, 1000))
+
+    class Large(nn.Layer):  # type: ignore[misc]  # Paddle has no types
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = nn.Sequential(*layers, nn.Linear(4096, 1000))
+
+        def forward(self, x: Any) -> Any:
+            return self.body(x)
+
+    return Large()
