@@ -73,6 +73,7 @@ def test_a_planted_fault_is_blamed_on_its_sublayer(faulty: tuple[Path, Path]) ->
     assert report["verdict"] == "failed" and {one["case"] for one in report["checks"]} == {
         "batch=1",
         "batch=1:again",
+        "batch=1:threads=2",
         "stored",
     }
     found = {one["claim"].partition("/")[0]: one for one in report["blame"]}
