@@ -23,8 +23,8 @@ def explain(
     del debug
     import difflib
 
-    from exporter.check.documentation import page
     from exporter.check.codes import OWN_CODES
+    from exporter.check.documentation import page
     from exporter.check.run import rules
 
     code, every = code.upper(), rules()
