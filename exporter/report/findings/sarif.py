@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import quote
 
 import exporter
-from exporter.check.documentation import page
 from exporter.check.codes import OWN_CODES
+from exporter.check.documentation import page
 from exporter.check.run import Examination, rules
 from exporter.diagnostics import Diagnostic, Severity
 from exporter.report.findings.base import Form
