@@ -26,6 +26,8 @@ from exporter.workers import Json, doing
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "time_ns", "perf_counter_ns", "monotonic_ns")
 _MOST_VARIABLES = 4
+#: What every process is told of its machine. To change it would write caches into the user's folder, and prove nothing.
+_OF_THE_MACHINE = frozenset({"HOME", "PATH", "PWD", "TMPDIR", "TEMP", "TMP", "USER", "LD_LIBRARY_PATH", "PYTHONPATH"})
 _AN_HOUR = 3600
 
 
@@ -89,7 +91,11 @@ def _record_environment() -> set[str]:
         while frame.f_back is not None and frame.f_code.co_filename.startswith("<frozen "):
             frame = frame.f_back  # os.getenv, Mapping.get
         asker = frame.f_code.co_filename
-        if not asker.startswith(foreign) and ("site-packages" in asker or not asker.startswith(library)):
+        if (
+            key not in _OF_THE_MACHINE
+            and not asker.startswith(foreign)
+            and ("site-packages" in asker or not asker.startswith(library))
+        ):
             read.add(key)
         return plain(self, key)
 
