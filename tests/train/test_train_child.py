@@ -107,6 +107,7 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
             "device": "cpu",
             "resume": False,
             "began_with": None,
+            "start": None,
         }
         return child.train({**request, **changes})
 
