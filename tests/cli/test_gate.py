@@ -28,7 +28,8 @@ def git(folder: Path, *arguments: str) -> None:
 
 @pytest.fixture
 def repository(workplace: Path) -> Path:
-    (workplace / "specs/digits.yaml").unlink()
+    for shipped in (workplace / "specs").glob("*.yaml"):
+        shipped.unlink()
     (workplace / "models/alone.py").write_text((workplace / "models/sound.py").read_text())
     for name, model in {"good": "alone:mlp", "bad": "unsound:PassThrough", "other": "sound:mlp"}.items():
         (workplace / f"specs/{name}.yaml").write_text(SPEC.format(name=name, model=model))

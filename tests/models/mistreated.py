@@ -1,23 +1,9 @@
-"""Models that eager computes well and that go wrong on the way: in a converter, in float32, or in the trace."""
+"""Models that eager computes well and that go wrong on the way: in an engine, in float32, or in the trace."""
 
 from __future__ import annotations
 
 import paddle
 from paddle import nn
-
-
-class Reader(nn.Layer):
-    """An LSTM over sequences of their own lengths, which paddle2onnx 2.1.0 converts wrongly."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.embed = nn.Linear(6, 8)
-        self.lstm = nn.LSTM(8, 12)
-        self.head = nn.Linear(12, 3)
-
-    def forward(self, x: paddle.Tensor, lengths: paddle.Tensor) -> paddle.Tensor:
-        hidden, _ = self.lstm(self.embed(x), sequence_length=lengths)
-        return self.head(hidden.mean(axis=1))
 
 
 class Sandwich(nn.Layer):
@@ -64,10 +50,6 @@ class SwitchOutside(Sandwich):
 def bent() -> nn.Layer:
     """oneDNN ignores the threshold of softplus (Paddle Inference 3.3.1 with its defaults)."""
     return Sandwich(nn.Softplus(threshold=1.0))
-
-
-def reader() -> nn.Layer:
-    return Reader()
 
 
 def overflow() -> nn.Layer:

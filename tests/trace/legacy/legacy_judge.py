@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +25,9 @@ import numpy as np
 from legacy_cases import PRELUDE, Case, Input
 from legacy_onnx import export_onnx, open_onnx
 from packaging.version import Version
+from pydantic import TypeAdapter
+
+_CASES = TypeAdapter(list[Case])
 
 #: How a program is made: by us, by Paddle alone, or in Paddle's own new format.
 WAYS = ("ours", "stock", "pir", "onnx", "onnx-stock")
@@ -52,7 +56,29 @@ class Outcome:
         return self.stage in ("done", "constant")
 
 
-def run_cases(cases: list[Case], how: How, keep: Path | None = None, batch: int = 40) -> list[Outcome]:
+def run_cases(cases: list[Case], how: How, keep: Path | None = None) -> list[Outcome]:
+    """Judge all, in a process of their own: forks of one whose engines have computed wait for threads they lack."""
+    asked = {"cases": _CASES.dump_python(cases, mode="json"), "way": how.way, "target": how.target and str(how.target)}
+    done = subprocess.run(
+        [sys.executable, __file__, *([str(keep)] if keep else [])],
+        input=json.dumps(asked),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [Outcome(**one) for one in json.loads(done.stdout.splitlines()[-1])]
+
+
+def _serve() -> None:
+    asked = json.load(sys.stdin)
+    how = How(asked["way"], Version(asked["target"]) if asked["target"] else None)
+    keep = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    outcomes = _run_cases(_CASES.validate_python(asked["cases"]), how, keep)
+    print("\n" + json.dumps([asdict(one) for one in outcomes]))
+
+
+def _run_cases(cases: list[Case], how: How, keep: Path | None, batch: int = 40) -> list[Outcome]:
     """Judge all, a forked child for each batch. A child that dies costs one case; the rest of its batch goes on."""
     import paddle  # noqa: F401 - before the forks, so that each has it
 
@@ -297,3 +323,7 @@ def _reason(error: BaseException) -> str:
     hint = getattr(error, "hint", "")
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else ''}{' | ' + hint if hint else ''}"[:300]
+
+
+if __name__ == "__main__":
+    _serve()
