@@ -1,6 +1,7 @@
 """Load kept files in the Paddle of this interpreter: python tests/trace/legacy/legacy_runtime.py FOLDER [--json FILE].
 
-FOLDER is what `--keep` of legacy_table.py or legacy_networks.py wrote. Needs numpy, packaging and any Paddle from 2.6.
+FOLDER is what `--keep` of legacy_table.py or of `python -m tests.zoo` wrote. Needs numpy, packaging and any Paddle from
+2.6.
 """
 
 from __future__ import annotations
