@@ -13,7 +13,7 @@ from pathlib import Path
 
 import exporter
 from exporter.errors import UsageError
-from exporter.git import Changed, changed_since
+from exporter.git import Base, Changed, changed_since
 from exporter.recipe.source import sources
 from exporter.references import find_source, short, split
 from exporter.spec.read import read_spec
@@ -47,12 +47,11 @@ def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
     return found
 
 
-def touched(specs: Sequence[Path], base: str | None) -> tuple[Touched, ...]:
-    """Judge each spec by what differs from the commit `base`; without one, all are touched.
+def touched(specs: Sequence[Path], base: Base | None) -> tuple[Touched, ...]:
+    """Judge each spec by what differs from a commit; without one, all are touched.
 
     Raises:
-        UsageError: `base` is no commit.
-        EnvironmentLacks: git is not here.
+        UsageError, EnvironmentLacks: as :class:`exporter.git.Base`.
     """
     if base is None:
         return tuple(Touched(path, "asked for") for path in specs)

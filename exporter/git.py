@@ -1,12 +1,56 @@
-"""What git knows: which files differ from a commit."""
+"""What git knows: how the working folder differs from a commit."""
 
 from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from exporter.errors import EnvironmentLacks, UsageError
+
+
+@dataclass(frozen=True)
+class Base:
+    """A commit to compare the working folder with; `flag` is the option that named it, for what is said to the user.
+
+    Its members raise:
+        UsageError: there is no such commit, or no repository.
+        EnvironmentLacks: there is no git.
+    """
+
+    commit: str
+    flag: str
+
+    @cached_property
+    def top(self) -> Path:
+        """The folder of the repository."""
+        return Path(self._git("rev-parse", "--show-toplevel").removesuffix("\n"))
+
+    def diff(self, *options: str) -> str:
+        """What `git diff` says of the tracked files, the index and the working folder taken together."""
+        if self.commit.startswith("-"):  # git would take it for an option
+            hint = f"give a branch, a tag or a commit: {self.flag} main"
+            raise UsageError(f"'{self.commit}' is not a commit", where=self.flag, hint=hint)
+        return self._git("-C", str(self.top), "diff", "--no-color", "--no-ext-diff", *options, self.commit, "--")
+
+    def untracked(self) -> frozenset[Path]:
+        """Files that git neither tracks nor ignores, as absolute paths."""
+        names = self._git("-C", str(self.top), "ls-files", "--others", "--exclude-standard", "-z")
+        return frozenset(self.top / name for name in names.split("\0") if name)
+
+    def _git(self, *arguments: str) -> str:
+        command = ["git", "-c", "core.quotePath=false", *arguments]
+        try:
+            done = subprocess.run(command, capture_output=True, check=False)
+        except FileNotFoundError as error:
+            hint = f"install git, or leave out {self.flag}"
+            raise EnvironmentLacks("git is not installed", where=self.flag, hint=hint) from error
+        if done.returncode:
+            reason = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]
+            hint = f"give a commit of this repository: {self.flag} main"
+            raise UsageError(f"git cannot tell what changed: {reason}", where=self.flag, hint=hint)
+        return done.stdout.decode(errors="surrogateescape")  # a file may be of any encoding
 
 
 @dataclass(frozen=True)
@@ -17,32 +61,13 @@ class Changed:
     gone: frozenset[Path]
 
 
-def changed_since(base: str) -> Changed:
-    """Compare the working folder with a commit. A file that was moved is gone in one place and new in another.
+def changed_since(base: Base) -> Changed:
+    """Which files differ from a commit. One that was moved is gone in one place and new in another.
 
     Raises:
-        UsageError: there is no such commit, or no repository.
-        EnvironmentLacks: there is no git.
+        UsageError, EnvironmentLacks: as :class:`Base`.
     """
-    if base.startswith("-"):
-        raise UsageError(f"'{base}' is not a commit", where="--base", hint="give a branch, a tag or a commit")
-    top = Path(_git("rev-parse", "--show-toplevel").strip())
-    told = _git("diff", "--name-status", "--no-renames", "--no-ext-diff", "-z", base, "--").split("\0")
-    new = _git("ls-files", "--others", "--exclude-standard", "--full-name", "-z", str(top)).split("\0")
+    told = base.diff("--name-status", "--no-renames", "-z").split("\0")
     status = dict(zip(told[1::2], told[0::2], strict=False))  # ends in an empty text
-    present = {top / name for name, word in status.items() if word != "D"} | {top / name for name in new if name}
-    return Changed(frozenset(present), frozenset(top / name for name, word in status.items() if word == "D"))
-
-
-def _git(*arguments: str) -> str:
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True, check=False)  # noqa: S607 - on PATH
-    except FileNotFoundError as error:
-        raise EnvironmentLacks(
-            "git is not installed", where="--base", hint="install git, or leave --base out"
-        ) from error
-    if done.returncode:
-        reason = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]
-        hint = "give a commit of this repository: --base main"
-        raise UsageError(f"git cannot tell what changed: {reason}", where="--base", hint=hint)
-    return done.stdout.decode(errors="surrogateescape")
+    gone = frozenset(base.top / name for name, word in status.items() if word == "D")
+    return Changed(frozenset(base.top / name for name in status) - gone | base.untracked(), gone)

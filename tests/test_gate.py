@@ -10,6 +10,7 @@ import pytest
 
 from exporter.errors import ExitCode, UsageError
 from exporter.gate import find_specs, touched
+from exporter.git import Base
 from exporter.report._gate import Gated, as_junit, as_markdown, headline, worst
 from tests.report.stored_reports import REPORTS
 
@@ -52,7 +53,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hit(base: str | None = "main") -> set[str]:
-    return {one.path.stem for one in touched(find_specs(()), base) if one.why}
+    return {one.path.stem for one in touched(find_specs(()), None if base is None else Base(base, "--base")) if one.why}
 
 
 def test_no_change_touches_none_and_no_base_touches_all(repository: Path) -> None:
@@ -152,7 +153,7 @@ def test_no_repository_and_no_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         find_specs([Path("specs/x.yaml")])
     (tmp_path / "specs/x.yaml").write_text("")
     with pytest.raises(UsageError, match="git cannot tell"):
-        touched(find_specs(()), "main")
+        touched(find_specs(()), Base("main", "--base"))
 
 
 # ---------------------------------------------------------------------------------------------- what is said of it all

@@ -53,8 +53,9 @@ def check(  # noqa: PLR0913 - an option is a parameter
         examination = examine(targets, settings) if count else examination
     if base is not None:
         from exporter.check.changed import only_changed
+        from exporter.git import Base
 
-        examination = replace(examination, findings=only_changed(examination.findings, base))
+        examination = replace(examination, findings=only_changed(examination.findings, Base(base, "--diff")))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
     wrong = any(each.severity is Severity.ERROR for each in examination.findings)
     return ExitCode.REFUSED if wrong else ExitCode.PASSED

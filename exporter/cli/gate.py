@@ -43,13 +43,15 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     from exporter.cli._progress import setting
     from exporter.files import write_bytes
     from exporter.gate import find_specs, touched
+    from exporter.git import Base
     from exporter.report import _gate as forms
 
     results = []
+    since = Base(base, "--base") if base is not None and not every else None
     for file in filter(None, (junit, markdown)):
         _refuse_unwritable(file)
     with setting(quiet=quiet, timeout=timeout) as how:
-        for one in touched(find_specs(specs or ()), None if every else base):
+        for one in touched(find_specs(specs or ()), since):
             results.append(_release(one.path, one.why, out or Path("artifacts"), device, how))
             if not as_json:
                 sys.stdout.write(forms.line(results[-1]) + "\n")

@@ -12,6 +12,7 @@ from exporter.check.run import check, examine
 from exporter.check.settings import Settings, of_project
 from exporter.diagnostics import Severity
 from exporter.errors import UsageError
+from exporter.git import Base
 
 NET = "import random\nimport paddle\n\nclass Net(paddle.nn.Layer):\n    def forward(self, x):\n"
 WRONG = NET + "        return x * random.random()\n"
@@ -79,6 +80,10 @@ def test_a_wrong_table_is_told(folder: Path, table: str, says: str) -> None:
     assert says in f"{error.value} {error.value.hint}"
 
 
+def head() -> Base:
+    return Base("HEAD", "--diff")
+
+
 def git(*arguments: str) -> None:
     identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
@@ -89,17 +94,28 @@ def test_only_lines_that_changed_are_shown(folder: Path) -> None:
     (folder / "net.py").write_text(WRONG)
     git("add", "net.py")
     git("commit", "-qm", "one")
-    assert only_changed(check(["net.py"]), "HEAD") == ()
+    assert only_changed(check(["net.py"]), head()) == ()
     (folder / "net.py").write_text(WRONG.replace("return x", "y = random.random()\n        return x + y"))
     (folder / "new.py").write_text(WRONG)
-    assert changed_lines("HEAD") == {folder / "net.py": frozenset({6, 7}), folder / "new.py": None}
+    assert changed_lines(head()) == {folder / "net.py": frozenset({6, 7}), folder / "new.py": None}
     (folder / "net.py").write_text("# a comment moves the old line\n" + WRONG)
-    shown = [(each.location.path, each.location.line) for each in only_changed(check(["."]), "HEAD")]
+    shown = [(each.location.path, each.location.line) for each in only_changed(check(["."]), head())]
     assert shown == [("new.py", 6)]
-    with pytest.raises(UsageError):
-        changed_lines("no-such-commit")
+    with pytest.raises(UsageError) as error:
+        changed_lines(Base("no-such-commit", "--diff"))
+    assert error.value.where == "--diff" and error.value.hint.endswith("--diff main")
+
+
+def test_a_change_is_seen_whatever_letters_a_file_and_its_name_are_made_of(folder: Path) -> None:
+    git("init", "-q")
+    net = folder / "n\u00e9t \u7f51.py"
+    net.write_bytes(b"# -*- coding: latin-1 -*-\n")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    net.write_bytes(b"# -*- coding: latin-1 -*-\nname = '\xe9'\n")
+    assert changed_lines(head()) == {net: frozenset({2})}
 
 
 def test_without_a_repository_a_diff_is_a_usage_error(folder: Path) -> None:
     with pytest.raises(UsageError, match="git"):
-        changed_lines("HEAD")
+        changed_lines(head())
