@@ -29,13 +29,13 @@ _ELSEWHERE = tuple(
 def blamed(stage: str, layer: Any = None) -> Iterator[None]:
     """Whatever the block raises that is not ours becomes a `ModelError` of that stage, at the user's line.
 
-    User code and Paddle may raise anything at all in a trace, `SystemExit` included; hence the width of the net.
+    User code and Paddle may raise anything at all in a trace, `SystemExit` included, so no narrower type would do.
     """
     try:
         yield
     except (ExporterError, KeyboardInterrupt):
         raise
-    except BaseException as error:
+    except BaseException as error:  # of any type: user code and Paddle raised it
         text = str(error)
         where = user_line(error) or (f"{type(layer).__module__}.{type(layer).__name__}" if layer is not None else "")
         raise ModelError(f"{stage}: {_what(error, text)}", where=where, hint=_hint(text)) from error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -18,6 +20,20 @@ class CannotLower(ModelError):
 def cannot_lower(api: str, why: str, hint: str) -> CannotLower:
     """The refusal of a call of `api`, placed at the line of the user's code that made it."""
     return CannotLower(f"{api}: {why}", where=user_line(sys._getframe(1)), hint=hint)
+
+
+@contextmanager
+def in_full(refusals: Sequence[CannotLower]) -> Iterator[None]:
+    """Raise the last of `refusals`, which the block was told of, where dy2static raises a copy of it.
+
+    The copy is of its type, and has its text only: no place and no hint (jit/dy2static/error.py, ErrorData, 3.0-3.3).
+    """
+    try:
+        yield
+    except CannotLower as error:
+        if error.hint or not refusals:
+            raise
+        raise refusals[-1] from None
 
 
 def user_line(frame: FrameType | None) -> str:

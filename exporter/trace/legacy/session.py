@@ -11,7 +11,7 @@ from packaging.version import Version
 
 from exporter.trace.legacy import dispatch, exact, mends, older, promotion
 from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.trace.legacy.refusal import CannotLower, in_full
 
 _lock = threading.RLock()
 _depth = 0
@@ -56,30 +56,23 @@ def _session(target: Version | None) -> Iterator[None]:
     patches = Patches()
     refusals: list[CannotLower] = []
     try:
-        with DygraphOldIrGuard():
+        with DygraphOldIrGuard(), in_full(refusals):
             held = dispatch.install(patches, target, refusals.append) + mends.install(patches)
             patches.references(held)
             promotion.install(patches)
             exact.install(patches)
             older.install(patches, target)
             yield
-    except Exception as error:
-        _forget_program()
-        if isinstance(error, CannotLower) and error.hint:
-            raise
-        if refusals:
-            # dy2static raises a copy of the exception that has the text only (jit/dy2static/error.py, ErrorData).
-            raise refusals[-1] from None
-        raise
     finally:
+        _forget_program()
         patches.undo()
 
 
 def _forget_program() -> None:
-    """Drop what dy2static recorded of a program that was not finished.
+    """Drop what dy2static recorded of a program that was not finished; of one that was, nothing is left.
 
     It keeps parameters under the id of the program, and clears them only after a success. A later program at the same
-    address then asks for parameters of the earlier model: KeyError (jit/dy2static/program_translator.py, 3.0–3.3).
+    address otherwise asks for parameters of the earlier model: KeyError (jit/dy2static/program_translator.py, 3.0–3.3).
     """
     from paddle.jit.dy2static.program_translator import ProgramTranslator
 

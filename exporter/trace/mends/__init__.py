@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.trace.legacy.refusal import CannotLower, in_full
 from exporter.trace.mends import appended, fold, unpool
 
 
@@ -26,11 +26,7 @@ def mended() -> Iterator[None]:
         for part in (fold, unpool):
             part.install(patches, refusals.append)
         appended.install(patches)
-        yield
-    except Exception:
-        # dy2static raises a copy of the exception that has the text only (jit/dy2static/error.py, ErrorData).
-        if refusals:
-            raise refusals[-1] from None
-        raise
+        with in_full(refusals):
+            yield
     finally:
         patches.undo()

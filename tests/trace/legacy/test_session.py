@@ -141,12 +141,29 @@ class _Refused(paddle.nn.Layer):
         return paddle._C_ops.share_data(y)  # the line of the refusal
 
 
-def test_a_refusal_names_api_line_and_way_out(tmp_path):
+class _RefusedInABranch(paddle.nn.Layer):
+    def forward(self, x):
+        while paddle.sum(x) < 10:
+            if paddle.sum(x) > 0:
+                x = _refused_by_a_helper(x)
+            x = x * 2
+        return x
+
+
+def _refused_by_a_helper(x):
+    return paddle._C_ops.share_data(x)  # the line of the refusal, two blocks further in
+
+
+@pytest.mark.parametrize(
+    ("layer", "mark"),
+    [(_Refused, "# the line of the refusal"), (_RefusedInABranch, "# the line of the refusal, two blocks further in")],
+)
+def test_a_refusal_names_api_line_and_way_out(layer, mark, tmp_path):
     spec = [paddle.static.InputSpec([2, 3], "float32", "x")]
     with pytest.raises(CannotLower) as caught, legacy_export():
-        paddle.jit.save(_Refused(), str(tmp_path / "m"), input_spec=spec)
+        paddle.jit.save(layer(), str(tmp_path / "m"), input_spec=spec)
     source = Path(__file__).read_text().splitlines()
-    line = next(number for number, text in enumerate(source, 1) if "# the line of the refusal" in text and "_C" in text)
+    line = next(number for number, text in enumerate(source, 1) if text.endswith(mark))
     assert caught.value.where == f"{__file__}:{line}"
     assert caught.value.what == "paddle._C_ops.share_data: runs only in C++, where no legacy program can be built"
     assert "pir" in caught.value.hint

@@ -19,7 +19,7 @@ from exporter.trace.legacy.onnx.rare import RARE
 from exporter.trace.legacy.onnx.recurrent import RECURRENT, install_cells
 from exporter.trace.legacy.onnx.reduce import REDUCTIONS
 from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.trace.legacy.refusal import CannotLower, in_full
 from exporter.trace.legacy.table import TABLE
 
 REWRITES: Mapping[str, Rewrite] = {**REDUCTIONS, **POINTWISE, **ARRANGE, **POOLING, **PRODUCTS, **RECURRENT, **RARE}
@@ -42,11 +42,7 @@ def convertible() -> Iterator[None]:
     try:
         install(patches, REWRITES, WIDENED, refusals.append)
         install_cells(patches)
-        yield
-    except Exception:
-        # dy2static raises a copy of the exception that has the text only (jit/dy2static/error.py, ErrorData).
-        if refusals:
-            raise refusals[-1] from None
-        raise
+        with in_full(refusals):
+            yield
     finally:
         patches.undo()
