@@ -6,12 +6,13 @@ import math
 from typing import Any
 
 from exporter.files import readable_json
+from exporter.parity import compare
 from exporter.parity.report import Report
 from exporter.parity.settings import conditions
 from exporter.parity.verdict import Claim, Evidence
 from exporter.report.base import Renderer
 
-METRICS = ("error_ratio", "combined_ratio", "max_abs", "max_rel", "max_ulp", "cosine")
+METRICS = ("error_ratio", "combined_ratio", *compare.METRICS.names())
 
 
 def parity(report: Report) -> dict[str, Any]:
