@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from exporter.check.paper.syntax import changed_names
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class ClassInfo:
     node: ast.ClassDef
     methods: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = field(default_factory=dict)
     assigned: dict[str, ast.expr] = field(default_factory=dict)
+    setters: dict[str, ast.FunctionDef] = field(default_factory=dict)
 
     @cached_property
     def bases(self) -> tuple[ClassInfo | str, ...]:
@@ -83,6 +85,12 @@ class ClassInfo:
         """Whether its instances are tuples (`NamedTuple`)."""
         return any(isinstance(one, str) and one.endswith(("NamedTuple", "builtins.tuple")) for one in self.family())
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The annotated names of the class, which are the fields of a dataclass or named tuple."""
+        annotated = (each.target for each in self.node.body if isinstance(each, ast.AnnAssign))
+        return tuple(each.id for each in annotated if isinstance(each, ast.Name))
+
     def method(self, name: str, after: ClassInfo | None = None) -> tuple[ClassInfo, ast.FunctionDef] | None:
         """Find a method in the family; `after` starts behind that class, as `super()` does."""
         passed = after is None
@@ -93,6 +101,13 @@ class ClassInfo:
                 node = one.methods[name]
                 return (one, node) if isinstance(node, ast.FunctionDef) else None
             passed = passed or one is after
+        return None
+
+    def setter(self, name: str) -> tuple[ClassInfo, ast.FunctionDef] | None:
+        """Find the setter of a property in the family."""
+        for one in self.family():
+            if isinstance(one, ClassInfo) and name in one.setters:
+                return one, one.setters[name]
         return None
 
     def attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
@@ -173,6 +188,11 @@ class ParsedModule:
         if not any("global " in line for line in self.lines):
             return frozenset()
         return frozenset(name for node in ast.walk(self.tree) if isinstance(node, ast.Global) for name in node.names)
+
+    @cached_property
+    def changed(self) -> frozenset[str]:
+        """Names of containers that a function other than a constructor changes; see :func:`changed_names`."""
+        return changed_names(self.tree)
 
     def imported(self, statement: ast.Import | ast.ImportFrom, name: str) -> str:
         """The qualified name that an import binds to `name`."""
@@ -319,7 +339,11 @@ def _class(node: ast.ClassDef, module: ParsedModule) -> ClassInfo:
     info = ClassInfo(node.name, module, node)
     for statement in node.body:
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            info.methods[statement.name] = statement
+            marks = [each.attr for each in statement.decorator_list if isinstance(each, ast.Attribute)]
+            if "setter" not in marks and "deleter" not in marks:
+                info.methods[statement.name] = statement
+            elif "setter" in marks and isinstance(statement, ast.FunctionDef):
+                info.setters[statement.name] = statement
         elif isinstance(statement, ast.Assign):
             for target in statement.targets:
                 if isinstance(target, ast.Name):

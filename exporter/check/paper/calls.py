@@ -37,6 +37,7 @@ from exporter.check.paper.values import (
 
 _MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
 _KEEPERS = ("paddle.jit.not_to_static", "paddle.jit.marker.unified", "paddle.jit.ignore_module")
+_DISPATCHERS = ("functools.singledispatch", "functools.singledispatchmethod")
 _CACHES = ("functools.lru_cache", "functools.cache")
 
 
@@ -78,6 +79,8 @@ class Calls(Objects):
                 return replace(value, converted=False)
             if made.name in _CACHES and isinstance(value, Function):
                 return replace(value, cached=True)
+            if made.name in _DISPATCHERS and isinstance(value, Function):
+                return replace(value, dispatched=True)
             return UNKNOWN if made.name.startswith("contextlib.") else value
         if isinstance(made, Function):
             if isinstance(decorator, ast.Call):
@@ -174,6 +177,8 @@ class Calls(Objects):
     def call_function(
         self, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
     ) -> Value:
+        if function.dispatched:
+            self.emit_call(node, "functools.singledispatch", None, arguments, keywords)
         if function.owner is not None:
             arguments = (function.owner, *arguments)
         body = function.node

@@ -12,6 +12,7 @@ from exporter.check.paper.paddle_api import take, whole_slice
 from exporter.check.paper.values import (
     UNKNOWN,
     Array,
+    Attributes,
     Class,
     Const,
     Dim,
@@ -30,7 +31,9 @@ from exporter.check.paper.values import (
     Value,
 )
 
-_PLAIN_ATTRIBUTES = frozenset("dtype ndim name place stop_gradient persistable is_leaf type layout trainable".split())
+_PLAIN_ATTRIBUTES = frozenset(
+    "dtype ndim name place stop_gradient persistable is_leaf type layout trainable __class__".split()
+)
 _FEW = 16
 _NOT_OF_TENSORS = frozenset("append extend items keys values get pop update setdefault copy format join".split())
 
@@ -113,6 +116,9 @@ class Containers(Operators):
             known = isinstance(index, Const) and index.value in container.items
             found = container.items[index.value] if isinstance(index, Const) and known else element(container)
             return self.from_container(container, found, node)
+        if isinstance(container, Attributes):
+            known = isinstance(index, Const) and isinstance(index.value, str)
+            return self.attribute(container.owner, index.value, node) if known else UNKNOWN  # type: ignore[attr-defined]
         if isinstance(container, Instance) and container.cls.method("__getitem__") is not None:
             return self.call_unseen(self.instance_attribute(container, "__getitem__", node), (index,), node)
         if isinstance(container, Either):

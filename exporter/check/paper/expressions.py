@@ -7,6 +7,7 @@ import ast
 from exporter.check.module import ClassInfo
 from exporter.check.paper.containers import Containers
 from exporter.check.paper.meeting import join
+from exporter.check.paper.syntax import MUTATORS
 from exporter.check.paper.values import (
     UNKNOWN,
     Const,
@@ -15,11 +16,6 @@ from exporter.check.paper.values import (
     Scalar,
     Sequence,
     Value,
-)
-
-_MUTATORS = frozenset(
-    "append extend insert pop remove clear add update setdefault popleft appendleft popitem "
-    "reverse sort discard".split()
 )
 
 #: Methods of a tensor that do not look at what it held.
@@ -142,7 +138,7 @@ class Expressions(Containers):
         return Sequence("slice", tuple(Const(None) if part is None else self.evaluate(part) for part in parts))
 
     def on_call(self, node: ast.Call) -> Value:
-        weak = isinstance(node.func, ast.Attribute) and (node.func.attr in _MUTATORS or node.func.attr in _OVERWRITERS)
+        weak = isinstance(node.func, ast.Attribute) and (node.func.attr in MUTATORS or node.func.attr in _OVERWRITERS)
         if weak:
             with self.weakly():
                 function = self.evaluate(node.func)

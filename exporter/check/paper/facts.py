@@ -84,11 +84,14 @@ class Asked(Fact):
 
 @dataclass(eq=False, repr=False)
 class Tested(Fact):
-    """A value was asked whether it is true; `form` is if, while, ifexp, assert, and, or, not, filter or chain."""
+    """A value was asked whether it is true; `form` is if, while, ifexp, assert, and, or, not, filter or chain.
+
+    `right` is what stands behind an `and` or `or`, of which the value is used if `value_used`.
+    """
 
     value: Value
     form: str
-    right: ast.expr | None = None
+    right: Value | None = None
     value_used: bool = False
 
 

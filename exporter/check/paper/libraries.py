@@ -58,6 +58,8 @@ def call_external(
     if top == "paddle":
         return _paddle(run, name, arguments, keywords, node)
     if top == "numpy" and name not in _STAND_INS:
+        if handed_on(name) and arguments and isinstance(arguments[0], Tensor) and run.forward:
+            return recorded(apply_operator(last, arguments, keywords), last, arguments, keywords)
         run.consumed(arguments, keywords)
         return _numpy(last, arguments)
     if top == "math":
@@ -73,8 +75,7 @@ def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[st
     if name == "functools.partial" and arguments:
         return Partial(arguments[0], arguments[1:], keywords)
     if name == "functools.reduce" and len(arguments) > 1:
-        item = run.iterate(arguments[1], node, "reduce")
-        return run.call_unseen(arguments[0], (item, item), node)
+        return _reduced(run, arguments, node)
     if name in _STAND_INS:
         return External(_STAND_INS[name])
     if name == "collections.namedtuple.made":
@@ -89,6 +90,17 @@ def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[st
         return _copied(arguments[0])
     run.consumed(arguments, keywords)
     return UNKNOWN
+
+
+def _reduced(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    """`functools.reduce`, item by item where few are known."""
+    item, source = run.iterate(arguments[1], node, "reduce"), arguments[1]
+    few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
+    items = list(source.items) if isinstance(source, Sequence) and few else [item, item]
+    value = arguments[2] if len(arguments) > 2 else items.pop(0)
+    for each in items:
+        value = run.call_unseen(arguments[0], (value, each), node)
+    return value
 
 
 #: What a call of these gives is something to be called.
@@ -107,6 +119,20 @@ _ARRAY_MAKERS = frozenset(
     "concatenate stack hstack vstack meshgrid tile repeat zeros_like ones_like broadcast_to random rand randn uniform "
     "normal permutation".split()
 )
+
+
+_FEW = 8  # items that are gone through one by one
+#: What NumPy does with an object that it cannot read by calling the object's own method or operator.
+_HANDED_ON = frozenset(
+    "mean sum prod any all sqrt exp log log2 log10 log1p expm1 sin cos tan sinh cosh tanh abs absolute square negative "
+    "reciprocal argmax argmin around round clip cumsum flip add subtract multiply divide power ndim size squeeze "
+    "swapaxes transpose".split()
+)
+
+
+def handed_on(name: str) -> bool:
+    """Whether a function of NumPy works on a tensor of the trace (each measured with NumPy 2 and Paddle 3.3.1)."""
+    return name.startswith("numpy.") and name.removeprefix("numpy.") in _HANDED_ON
 
 
 def _numpy(name: str, arguments: tuple[Value, ...]) -> Array:
@@ -146,7 +172,7 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
     if last == "shape" and isinstance(first, Tensor):
         return Tensor((len(first.sizes) if first.closed else Extent.UNKNOWN,), True, first.inputs)
     if is_plain(name):
-        return UNKNOWN
+        return _plain(run, name, arguments, keywords)
     if last == "assign":
         _written(run, arguments[1:], node)
     for each in (*arguments, *keywords.values()):
@@ -157,6 +183,14 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
         run.tensor_written(first, node)
         return first
     return run.made_here(value, node) if isinstance(value, Tensor) else value
+
+
+def _plain(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+    """What a function of Paddle gives that gives no tensor; the methods of a distribution are known by name."""
+    if not name.startswith("paddle.distribution."):
+        return UNKNOWN
+    run.consumed(arguments, keywords)
+    return External(name)
 
 
 def _written(run: Calls, targets: tuple[Value, ...], node: ast.AST) -> None:
@@ -177,9 +211,11 @@ def _registered(container: Value) -> Value:
 def _container(run: Calls, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     kind = "paddle.nn.LayerList" if name.endswith("ParameterList") else name
     if not arguments:
-        return Mapping() if kind.endswith("LayerDict") else Sequence(kind)
+        return Mapping(fixed=True) if kind.endswith("LayerDict") else Sequence(kind)
     first = arguments[0]
     if kind.endswith("LayerDict"):
+        if isinstance(first, Sequence) and first.rest is None and all(is_pair(each) for each in first.items):
+            first = call_builtin(run, "dict", arguments, {}, node)
         return Mapping(dict(first.items), first.rest) if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
     if len(arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
         return Sequence(kind, first.items, first.rest)

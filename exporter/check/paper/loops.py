@@ -8,6 +8,7 @@ from collections.abc import Callable
 from exporter.check.paper.calls import Calls
 from exporter.check.paper.facts import Clashed, Left, Looped
 from exporter.check.paper.meeting import join
+from exporter.check.paper.methods import keys_of
 from exporter.check.paper.syntax import inside
 from exporter.check.paper.values import (
     UNBOUND,
@@ -15,6 +16,7 @@ from exporter.check.paper.values import (
     Const,
     Extent,
     Instance,
+    Mapping,
     Scalar,
     Sequence,
     Tensor,
@@ -34,6 +36,9 @@ class Loops(Calls):
     def do_for(self, node: ast.For) -> bool:
         self.walked = node.iter
         source = self.evaluate(node.iter)
+        if isinstance(source, Mapping) and source.rest is None:
+            self.note_content(source)
+            source = keys_of(source)
         if isinstance(source, Sequence) and not source.items and source.settled:
             return self.execute(node.orelse)
         tensor = self.now.converted and _walks_a_tensor(source)

@@ -220,6 +220,16 @@ class Machine:
         if self.forward and not self._read.get(place):
             self._emptied.add(place)
 
+    @contextmanager
+    def undoing(self) -> Iterator[None]:
+        """Inside the block, a lasting place that this call wrote before gets its old value back: it is unchanged."""
+        before, self._written = self._written, {}
+        try:
+            yield
+        finally:
+            once = {place: change for place, change in self._written.items() if place not in before}
+            self._written = {place: each for place, each in before.items() if place not in self._written} | once
+
     def note_change(self, place: tuple[int, str], node: ast.AST, what: str, kind: str, value: Value = UNKNOWN) -> None:
         """A lasting place was written while the model is called."""
         if self.forward and place not in self._written:

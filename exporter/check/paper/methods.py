@@ -30,7 +30,7 @@ LAYER_METHODS = frozenset(
     "register_buffer create_parameter create_tensor create_variable add_sublayer add_parameter train eval sublayers "
     "named_sublayers children named_children parameters named_parameters buffers named_buffers apply state_dict "
     "set_state_dict load_dict to full_name extra_repr register_forward_pre_hook register_forward_post_hook float half "
-    "clear_gradients set_dict bfloat16 astype".split()
+    "clear_gradients set_dict bfloat16 astype __setattr__".split()
 )
 #: Methods of an array that give one number.
 _TO_NUMBER = frozenset("mean sum max min std var prod item any all argmax argmin ptp dot trace".split())
@@ -145,16 +145,22 @@ def _shuffled(run: Calls, owner: Sequence, name: str, node: ast.AST) -> Value:
     return value if name.startswith("pop") else Const(None)
 
 
+def keys_of(owner: Mapping) -> Sequence:
+    """The keys of a dict, as walking through it gives them."""
+    keys = tuple(Const(key) for key in owner.items)
+    return Sequence("list", keys, Scalar("str") if owner.rest else None, owner.home, fixed=owner.fixed)
+
+
 def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     first = arguments[0] if arguments else UNKNOWN
     if name == "values":
-        return Sequence("list", tuple(owner.items.values()), owner.rest, owner.home)
+        return Sequence("list", tuple(owner.items.values()), owner.rest, owner.home, fixed=owner.fixed)
     if name == "keys":
-        return Sequence("list", tuple(Const(key) for key in owner.items), Scalar("str") if owner.rest else None)
+        return keys_of(owner)
     if name == "items":
         pairs = tuple(Sequence("tuple", (Const(key), value), home=owner.home) for key, value in owner.items.items())
         rest = Sequence("tuple", (Scalar("str"), owner.rest), home=owner.home) if owner.rest else None
-        return Sequence("list", pairs, rest, owner.home)
+        return Sequence("list", pairs, rest, owner.home, fixed=owner.fixed)
     if name in ("get", "pop", "setdefault"):
         if name != "get":
             run.note_container(owner, node)
@@ -193,6 +199,9 @@ def _layer_method(
         if isinstance(label, Const):
             run.set_attribute(owner, str(label.value), value, node)
         return value
+    if name == "__setattr__" and len(arguments) == 2 and isinstance(arguments[0], Const):
+        run.set_attribute(owner, str(arguments[0].value), arguments[1], node)
+        return Const(None)
     _hook(run, owner, name, arguments)
     if name in ("train", "eval"):
         run.store.write(owner.attributes, "training", Const(name == "train"))

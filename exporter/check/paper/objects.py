@@ -16,6 +16,7 @@ from exporter.check.paper.meeting import element, join
 from exporter.check.paper.values import (
     UNBOUND,
     UNKNOWN,
+    Attributes,
     Broken,
     Class,
     Const,
@@ -119,7 +120,7 @@ class Objects(Expressions):
         if info.is_layer:
             self.emit_call(node, "new layer", None, arguments, keywords)
         if info.is_tuple:
-            return Sequence("tuple", (*arguments, *keywords.values()))
+            return self._made_tuple(info, arguments, keywords)
         key = (
             id(info),
             *map(kind_of_argument, arguments),
@@ -136,15 +137,20 @@ class Objects(Expressions):
             owner, method = constructor
             self.call_function(Function(method, owner.module, (), made, owner), arguments, keywords, node)
         elif info.is_dataclass:
-            names = [
-                each.target.id
-                for each in info.node.body
-                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-            ]
-            made.attributes.update(dict(zip(names, arguments, strict=False)), **keywords)
+            made.attributes.update(dict(zip(info.fields, arguments, strict=False)), **keywords)
         else:
             self.consumed(arguments, keywords)
         return made
+
+    def _made_tuple(self, info: ClassInfo, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+        """A `NamedTuple`, its fields in the order of the class, defaults for those that are not given."""
+        given = dict(zip(info.fields, arguments, strict=False)) | keywords
+        with self._at_import(info.module):
+            defaults = {name: self.evaluate(node) for name, node in info.assigned.items() if name not in given}
+        known = [given.get(name, defaults.get(name)) for name in info.fields]
+        if not known or any(each is None for each in known):
+            return Sequence("tuple", (*arguments, *keywords.values()))
+        return Sequence("tuple", tuple(each for each in known if each is not None))
 
     def _call_instance(
         self, owner: Instance, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
@@ -182,6 +188,8 @@ class Objects(Expressions):
             return Method(owner, name)
         if name == "__class__":
             return Class(owner.cls)
+        if name == "__dict__":
+            return Attributes(owner)
         if owner.lasting:
             self.note_read((id(owner.attributes), name))
         return UNKNOWN
@@ -233,6 +241,9 @@ class Objects(Expressions):
             return
         if not isinstance(owner, Instance):
             return
+        if (setter := owner.cls.setter(name)) is not None:
+            self.call_unseen(Function(setter[1], setter[0].module, (), owner, setter[0]), (value,), node)
+            return
         place = (id(owner.attributes), name)
         if owner.lasting:
             before = owner.attributes.get(name)
@@ -251,6 +262,7 @@ class Objects(Expressions):
     def _at_home(self, value: Value, home: str, place: tuple[int, str]) -> Value:
         if isinstance(value, (Sequence, Mapping)) and not value.home:
             value.home, value.place = home, place
+            value.fixed = place[1] not in self.frame.module.changed
         return value
 
     def note_container(self, container: Sequence | Mapping, node: ast.AST, value: Value = UNKNOWN) -> None:

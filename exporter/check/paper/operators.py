@@ -142,9 +142,10 @@ class Operators(Machine):
                     return value if len(seen) == 1 else join(seen[-2], value)
                 value = self.evaluate(right)
             elif only_tensor(value):
-                self.facts.append(Tested(self.site(node), value, form, right, node not in self.only_tested))
                 with self.circumstances(guard=(self.frame.module, node) if self.now.converted else self.now.guard):
-                    value = self.evaluate(right)
+                    found = self.evaluate(right)
+                self.facts.append(Tested(self.site(node), value, form, found, node not in self.only_tested))
+                value = found
                 value = Tensor((), True, inputs_of((*seen, value)), boolean=True)
             else:
                 with self.narrowed(node.values[0], form == "and"), self.circumstances(undecided=self.now.undecided + 1):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from exporter.check.paper.meeting import join
 from exporter.check.paper.values import (
     UNKNOWN,
+    Attributes,
     Class,
     Const,
     Dim,
@@ -205,6 +206,11 @@ def _setattr(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value
     return Const(None)
 
 
+def _vars(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    owner = arguments[0] if arguments else UNKNOWN
+    return Attributes(owner) if isinstance(owner, Instance) else UNKNOWN
+
+
 def _dict(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     made = Mapping({key: each for key, each in keywords.items()})
     if arguments and isinstance(arguments[0], Mapping):
@@ -243,6 +249,8 @@ _BUILTINS = {
     "super": _super,
     "getattr": _getattr,
     "setattr": _setattr,
+    "object.__setattr__": _setattr,
+    "vars": _vars,
     "dict": _dict,
     "type": _type,
     "next": _next,

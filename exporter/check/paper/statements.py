@@ -17,6 +17,7 @@ from exporter.check.paper.store import Changes
 from exporter.check.paper.syntax import flag_set_for_good, loaded, none_test
 from exporter.check.paper.values import (
     UNKNOWN,
+    Attributes,
     Broken,
     Class,
     Const,
@@ -197,6 +198,8 @@ class Interpreter(Loops):
             self.note_container(container, node)
             self.store.write(vars(container), "rest", join(element(container), value))
             self.store.write(vars(container), "items", ())
+        elif isinstance(container, Attributes) and isinstance(index, Const):
+            self.set_attribute(container.owner, str(index.value), value, node)
         elif isinstance(container, Tensor):
             self.tensor_written(container, node)
             written = Tensor(container.sizes, container.closed, container.inputs)
@@ -307,11 +310,20 @@ class Interpreter(Loops):
         return self.execute(node.finalbody) and alive
 
     def do_with(self, node: ast.With) -> bool:
+        managers: list[Instance] = []
         for item in node.items:
             value = self.evaluate(item.context_expr)
+            manager = value if isinstance(value, Instance) and value.cls.method("__enter__") else None
+            if manager is not None:
+                value = self.call_unseen(self.attribute(manager, "__enter__", node), (), item.context_expr)
+                managers.append(manager)
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, value)
-        return self.execute(node.body)
+        alive = self.execute(node.body)
+        for manager in reversed(managers):
+            with self.undoing():
+                self.call_unseen(self.attribute(manager, "__exit__", node), (Const(None),) * 3, node)
+        return alive
 
 
 def _nothing(node: ast.AST) -> None:

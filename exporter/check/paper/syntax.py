@@ -42,6 +42,47 @@ def flag_set_for_good(node: ast.If) -> str:
     return ""
 
 
+#: Methods that change the container they belong to.
+MUTATORS = frozenset(
+    "append extend insert pop remove clear add update setdefault popleft appendleft popitem "
+    "reverse sort discard".split()
+)
+
+
+def changed_names(tree: ast.Module) -> frozenset[str]:
+    """Names and attributes that hold a container which some function, constructors left out, changes or replaces."""
+    found: set[str] = set()
+    aliases: dict[str, str] = {}
+    for node in (each for function in _functions(tree) for each in inside(function)):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+                found.add(_last_name(node.func.value))
+        elif isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
+            found.add(_last_name(node))
+        elif isinstance(node, ast.AugAssign):
+            found.add(_last_name(node.target))
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            aliases[node.targets[0].id] = _last_name(node.value)
+    return frozenset(found | {held for alias, held in aliases.items() if alias in found})
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.AST]:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        for each in getattr(waiting.pop(), "body", ()):
+            if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if each.name != "__init__":
+                    yield each
+            elif isinstance(each, (ast.ClassDef, ast.If, ast.Try)):
+                waiting.append(each)
+
+
+def _last_name(node: ast.AST) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def inside(node: ast.AST, without: tuple[type, ...] = ()) -> Iterator[ast.AST]:
     """The nodes below a node, in no order; those of the kinds `without` and what is below them are left out.
 

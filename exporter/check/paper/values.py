@@ -113,7 +113,8 @@ class Sequence(Value):
     """A list, tuple, set, LayerList …: `items` are known, `rest` stands for all further ones.
 
     `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `home` says where it lives if it
-    outlives the call (`self.cache`, `global CACHE`). `grown_in_branch`: an item was added under a tensor condition.
+    outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes it there. `grown_in_branch`: an
+    item was added under a tensor condition.
     """
 
     kind: str
@@ -122,21 +123,32 @@ class Sequence(Value):
     home: str = ""
     place: tuple[int, str] | None = None
     grown_in_branch: bool = False
+    fixed: bool = False
 
     @property
     def settled(self) -> bool:
         """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
-        return self.rest is None and (not self.home or self.kind == "tuple" or self.kind.startswith("paddle."))
+        kept = (
+            not self.home
+            or (self.fixed and bool(self.items))
+            or self.kind == "tuple"
+            or self.kind.startswith("paddle.")
+        )
+        return self.rest is None and kept
 
 
 @dataclass(eq=False, repr=False)
 class Mapping(Value):
-    """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values."""
+    """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values.
+
+    `home` and `fixed` as for a sequence.
+    """
 
     items: dict[object, Value] = field(default_factory=dict)
     rest: Value | None = None
     home: str = ""
     place: tuple[int, str] | None = None
+    fixed: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -154,6 +166,13 @@ class Instance(Value):
     registered: bool = False
     hooks: tuple[Value, ...] = ()
     before: tuple[Value, ...] = ()
+
+
+@dataclass(eq=False, repr=False)
+class Attributes(Value):
+    """The `__dict__` of an object: another way to its attributes."""
+
+    owner: Instance
 
 
 @dataclass(eq=False, repr=False)
@@ -175,7 +194,8 @@ class Function(Value):
 
     `converted`: dy2static rewrites its control flow. It does so for functions that a converted function calls by name,
     not for generators, for lambdas made elsewhere, nor behind `functools.partial` or `not_to_static`. `inline`: it
-    stands inside a converted function, and is so whoever calls it.
+    stands inside a converted function, and is so whoever calls it. `dispatched`: `functools.singledispatch` chooses
+    by the type of the first argument which function is run.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -185,6 +205,7 @@ class Function(Value):
     cls: ClassInfo | None = None
     converted: bool = True
     cached: bool = False
+    dispatched: bool = False
     inline: bool = False
     defaults: dict[str, Value] = field(default_factory=dict)
 

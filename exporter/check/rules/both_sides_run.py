@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Changed, Fact, Indexed, Tested
-from exporter.check.paper.values import Const, Mapping, Sequence, Tensor
+from exporter.check.paper.values import Array, Const, Dim, Mapping, Scalar, Sequence, Tensor, Value
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
@@ -55,13 +55,24 @@ class BothSidesRun(Rule):
             if not site.forward:
                 continue
             if isinstance(fact, Tested) and fact.form in ("and", "or") and fact.value_used:
-                if isinstance(fact.value, Tensor) and not fact.value.boolean:
+                if not (_is_truth(fact.value) and _is_truth(fact.right)):
                     message = f"the value of `{fact.form}` behind a tensor is a bool in the program, not one of the two"
                     yield self.at(site, message, "use paddle.where(condition, x, default)")
             elif site.guard is not None and (what := _trouble(fact)):
                 message = f"a tensor stands before `and` or `or`, so the right side always runs: {what}"
                 cure = "put the tensor last, or write an `if` around values: paddle.where"
                 yield self.on(*site.guard, message, cure)
+
+
+def _is_truth(value: Value | None) -> bool:
+    """Whether a value is True or False, as far as is known: then `and` and `or` give what they give in Python."""
+    if isinstance(value, Tensor):
+        return value.boolean
+    if isinstance(value, Const):
+        return isinstance(value.value, bool)
+    return not isinstance(value, (Dim, Array, Sequence, Mapping)) and not (
+        isinstance(value, Scalar) and value.kind in ("int", "float", "number", "str")
+    )
 
 
 def _trouble(fact: Fact) -> str:

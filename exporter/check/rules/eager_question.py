@@ -16,6 +16,7 @@ _ATTRIBUTES = {
     "place": "is unknown while the model is traced",
     "name": "is another one while the model is traced",
     "is_leaf": "is another one while the model is traced",
+    "__class__": "is another one while the model is traced",
     "persistable": "is another one while the model is traced",
 }
 
@@ -68,7 +69,9 @@ class EagerQuestion(Rule):
                 and fact.tensor.origin not in ("parameter", "buffer")
             ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
-                yield self.at(fact.site, message, "decide it by an argument or by an attribute set in __init__")
+                told = fact.name == "stop_gradient" and fact.tensor.origin != "input"  # behind a layer it is the same
+                cure = "decide it by an argument or by an attribute set in __init__"
+                yield self.at(fact.site, message, cure, Severity.WARNING if told else None)
             elif isinstance(fact, Called):
                 yield from self._called(fact)
 
@@ -79,6 +82,10 @@ class EagerQuestion(Rule):
             yield self.at(fact.site, message, "write code that is the same in both modes")
         elif fact.name == "builtins.isinstance" and len(fact.arguments) == 2:
             yield from self._isinstance(fact)
+        elif fact.name == "functools.singledispatch":
+            if fact.arguments and any(isinstance(each, Tensor) for each in options(fact.arguments[0])):
+                message = "the function is chosen by the type of a tensor, which is another one while it is traced"
+                yield self.at(fact.site, message, "call the function that is meant, or ask paddle.is_tensor(x)")
         elif fact.name in ("builtins.type", "builtins.hasattr", "builtins.getattr") and fact.arguments:
             if not any(isinstance(each, Tensor) for each in options(fact.arguments[0])):
                 return

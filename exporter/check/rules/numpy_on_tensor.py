@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Operated
+from exporter.check.paper.libraries import handed_on
 from exporter.check.paper.values import Array, Dim, Extent, Shape, Tensor, Value, holds, only_tensor
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
 
-_METHODS = frozenset(
-    "mean sum prod max min amax amin any all sqrt exp log log2 log10 log1p expm1 sin cos tan sinh cosh tanh abs "
-    "absolute square".split()
-)
 _MISSING = ("Tensor.copy", "Tensor.ravel", "Tensor.tobytes")
 
 
@@ -63,7 +60,7 @@ class NumpyOnTensor(Rule):
                 if any(holds(each, _traced) for each in given):
                     message = f"`{fact.name}` is given a value of the trace, which NumPy cannot read"
                     cure = f"use paddle's own operator in place of `{fact.name}`"
-                    mild = fact.name.rpartition(".")[2] in _METHODS  # NumPy hands these on to the tensor's own method
+                    mild = handed_on(fact.name)
                     yield self.at(fact.site, message, cure, Severity.WARNING if mild else None)
             elif isinstance(fact, Called) and fact.name in _MISSING:
                 message = "`.numpy()` gives a tensor while the model is traced, and that has no such method"

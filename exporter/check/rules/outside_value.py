@@ -42,8 +42,8 @@ class OutsideValue(Rule):
         import paddle
 
         class Net(paddle.nn.Layer):
-            def forward(self, x):
-                return x * paddle.uniform([1], min=0.5, max=1.5)
+            def forward(self, x, scale):
+                return x * scale
 
     Source:
         Measured on Paddle 3.3.1: 'python.random', 'numpy.random' and 'time' are evaluated at trace time only.
@@ -59,7 +59,7 @@ class OutsideValue(Rule):
             if name.startswith(_HARMLESS):
                 continue
             if name.startswith(_RANDOM):
-                cure = "draw it with paddle (paddle.uniform), make it an input, or guard it with self.training"
+                cure = "make it an input, guard it with self.training, or draw it with paddle (paddle.uniform)"
                 yield self.at(fact.site, f"`{name}` draws once, at export; its value becomes a constant", cure)
             elif name.startswith(_CLOCK):
                 cure = "make the time an input of forward"

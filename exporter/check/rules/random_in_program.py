@@ -1,0 +1,62 @@
+"""EX136: the model draws random numbers in evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Called
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic, Severity
+
+_DRAWS = frozenset(
+    "rand randn rand_like randn_like randint randint_like randperm uniform normal standard_normal gaussian bernoulli "
+    "bernoulli_ multinomial poisson binomial standard_gamma log_normal uniform_ normal_ exponential_ geometric_ "
+    "cauchy_ log_normal_ gumbel_softmax sample rsample".split()
+)
+
+
+class RandomInProgram(Rule):
+    """The model draws random numbers in evaluation.
+
+    What:
+        `forward` calls a random operator of Paddle (`paddle.rand`, `paddle.bernoulli`, `F.gumbel_softmax`, a
+        distribution's `sample`) where `self.training` does not guard it.
+
+    Why:
+        The program draws anew in each run, from a seed of its own: it gives other numbers than the eager model from the
+        same seed, so nobody can tell a right artifact from a wrong one by comparing them. It is a warning, because the
+        draw may be meant.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                return x + 0.1 * paddle.randn([8])  # <- here
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x, noise):
+                return x + 0.1 * noise
+
+    Source:
+        Measured on Paddle 3.3.1: under one 'paddle.seed' the eager layer and the predictor give different numbers.
+    """
+
+    code = "EX136"
+    severity = Severity.WARNING
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        cure = "make the noise an input of forward, or guard it with self.training"
+        for fact in module.facts:
+            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet:
+                continue
+            name = fact.name.rpartition(".")[2]
+            if name in _DRAWS and fact.name.startswith(("paddle.", "Tensor.")):
+                yield self.at(fact.site, f"`{name}` draws in evaluation too, and not what the eager model draws", cure)
+
+
+plugin: Rule = RandomInProgram()
