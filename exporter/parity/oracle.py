@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,18 +42,27 @@ class Truth:
 
 
 @dataclass
-class _Way:
-    """One way to run in float64: its name, how to make the layer, what surrounds a run, whether it was proven true."""
+class _Form:
+    """A copy of the layer, made when it is asked for; kept for the next case, or made anew where memory is short."""
 
-    name: str
     make: Callable[[], Any]
+    keep: bool
+    _made: Any = None
+
+    def layer(self) -> Any:
+        """The copy."""
+        made = self.make() if self._made is None else self._made
+        self._made = made if self.keep else None
+        return made
+
+
+@dataclass
+class _Way(_Form):
+    """One way to run in float64: its name, what surrounds a run, whether it was proven true."""
+
+    name: str = ""
     around: AbstractContextManager[None] = field(default_factory=contextlib.nullcontext)
     proven: bool = False
-
-    @cached_property
-    def layer(self) -> Any:
-        """The layer, made when it is first asked for: a copy in float64 takes twice the room."""
-        return self.make()
 
 
 @dataclass
@@ -62,7 +71,7 @@ class Oracle:
 
     eager: Any
     ways: list[_Way]
-    moved: tuple[Any, ...]
+    moved: tuple[_Form, ...]
     order: tuple[str, ...]
     outputs: tuple[str, ...]
     why_not: list[str] = field(default_factory=list)
@@ -76,7 +85,7 @@ class Oracle:
         eager, again = self._run(self.eager, inputs), self._run(self.eager, inputs)
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
-        moved = [self._run(layer, inputs) for layer in self.moved]
+        moved = [self._run(form.layer(), inputs) for form in self.moved]
         exact = self._exact(inputs)
         others = moved if exact is None else [*moved, exact]
         shifting = {name for name, value in eager.items() if any(one[name].shape != value.shape for one in others)}
@@ -105,9 +114,10 @@ class Oracle:
         while self.ways:
             way = self.ways[0]
             try:
+                layer = way.layer()
                 with way.around, narrow_kernels() as narrow:
-                    exact = self._run(way.layer, wide)
-                doubt = f"float32 in {', '.join(sorted(narrow))}" if narrow else self._prove(way, wide)
+                    exact = self._run(layer, wide)
+                doubt = f"float32 in {', '.join(sorted(narrow))}" if narrow else self._prove(way, layer, wide)
                 if not doubt:
                     return exact
             except EngineRefused as refusal:
@@ -116,12 +126,12 @@ class Oracle:
             self.ways.pop(0)
         return None
 
-    def _prove(self, way: _Way, inputs: TensorMap) -> str:
+    def _prove(self, way: _Way, layer: Any, inputs: TensorMap) -> str:
         """Take the second difference, once for each way; return what is wrong, or nothing."""
         if way.proven:
             return ""
         with way.around:
-            found = second_difference(lambda moved: self._run(way.layer, moved), inputs)
+            found = second_difference(lambda moved: self._run(layer, moved), inputs)
         way.proven = found <= FAKE
         return "" if way.proven else f"a second difference of {found:.2g} shows float32 inside"
 
@@ -135,13 +145,21 @@ class Oracle:
         return Truth(centre, *largest, f"spread of float32 runs ({why})")
 
 
-def make_oracle(layer: paddle.nn.Layer, order: tuple[str, ...], outputs: tuple[str, ...], seed: int) -> Oracle:
-    """Copy the layer into its float64 and its moved forms. Runs on the CPU, whose float64 kernels are complete."""
+def make_oracle(
+    layer: paddle.nn.Layer, order: tuple[str, ...], outputs: tuple[str, ...], seed: int, *, lean: bool = False
+) -> Oracle:
+    """Say how the layer is copied into its float64 and its moved forms.
+
+    They run on the CPU, whose float64 kernels are complete. A lean oracle holds one copy at a time and makes it anew for
+    each case: for one case of a large model.
+    """
+    keep = not lean
     ways = [
-        _Way("float64", lambda: _wide(layer)),
-        _Way("float64 with casts lifted", lambda: raise_plain_tensors(_wide(layer)), _Lifting()),
+        _Way(lambda: _wide(layer), keep, name="float64"),
+        _Way(lambda: raise_plain_tensors(_wide(layer)), keep, name="float64 with casts lifted", around=_Lifting()),
     ]
-    return Oracle(layer, ways, tuple(_moved(layer, seed + step) for step in (1, 2)), order, outputs)
+    moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
+    return Oracle(layer, ways, moved, order, outputs)
 
 
 def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:

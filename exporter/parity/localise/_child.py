@@ -44,7 +44,7 @@ def observe(request: dict[str, Any]) -> dict[str, Any]:
     order = tuple(one.name for one in bind_inputs(layer, specs))
     inputs = _inputs(request["golden"], request["case"], order)
     doing("running the oracle")
-    oracle = make_oracle(layer, order, tuple(source["outputs"]), source["seed"])
+    oracle = make_oracle(layer, order, tuple(source["outputs"]), source["seed"], lean=True)
     _, truths, _ = oracle.ask(inputs)
     doing("watching sublayers")
     calls, exact, float32_runs = _watch_all(oracle, inputs)
@@ -68,12 +68,13 @@ def _inputs(golden: str, case: str, names: tuple[str, ...]) -> dict[str, Array]:
 
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
     """Eager's calls, those of the float64 run (None where it is not true), and those of all float32 runs."""
-    runs = [_watched(one, oracle.order, inputs) for one in (oracle.eager, *oracle.moved)]
+    runs = [_watched(oracle.eager, oracle.order, inputs)]
+    runs += [_watched(form.layer(), oracle.order, inputs) for form in oracle.moved]
     exact = None
     if oracle.ways:
         wide = {name: value.astype("float64") if value.dtype.kind == "f" else value for name, value in inputs.items()}
         with oracle.ways[0].around:
-            exact = _watched(oracle.ways[0].layer, oracle.order, wide)
+            exact = _watched(oracle.ways[0].layer(), oracle.order, wide)
     for other in [*runs[1:], *([exact] if exact else [])]:
         if [_shape(one) for one in other] != [_shape(one) for one in runs[0]]:
             raise ModelError(
