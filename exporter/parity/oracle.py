@@ -150,8 +150,8 @@ def make_oracle(
 ) -> Oracle:
     """Say how the layer is copied into its float64 and its moved forms.
 
-    They run on the CPU, whose float64 kernels are complete. A lean oracle holds one copy at a time and makes it anew for
-    each case: for one case of a large model.
+    They run on the CPU, whose float64 kernels are complete. A lean oracle holds one copy at a time and makes it anew
+    for each case: for one case of a large model.
     """
     keep = not lean
     ways = [
