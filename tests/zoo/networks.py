@@ -125,8 +125,8 @@ def seg() -> list[Network]:
     return [Network("seg", name, make, image(_SEG_SIZES.get(name, 128))) for name, make in builds.items()]
 
 
-#: SegNet is smaller yet: at 64 pixels and with random weights rounding alone swaps enough winners of its max pools, whose
-#: places it unpools to, that the gate calls it inconclusive (1.4 % of the output's size).
+#: SegNet is smaller yet: at 64 pixels and with random weights rounding alone swaps enough winners of its max pools,
+#: whose places it unpools to, that the gate calls it inconclusive (1.4 % of the output's size).
 _SEG_SIZES = {"UNet": 64, "SegNet": 32, "U2Netp": 64}
 
 
