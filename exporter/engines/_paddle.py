@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from exporter.engines.base import Availability, Engine, EngineRefused, Settings, missing
+from exporter.errors import ExporterError
 from exporter.tensors import Array, TensorMap
 
 INSTALL = "install it with: scripts/install, or pip install paddlepaddle==3.3.1"
@@ -93,10 +94,15 @@ def _openmp() -> list[ctypes.CDLL]:
 
 @contextlib.contextmanager
 def border() -> Iterator[None]:
-    """Paddle raises its own C++ errors as RuntimeError, ValueError and the like; here they become one."""
+    """What a layer or Paddle raises becomes one type.
+
+    A user's `forward` may raise anything, and so may Paddle's C++: `EnforceNotMet` is nothing but an Exception (3.3.1).
+    """
     try:
         yield
-    except (RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError, OSError) as error:
+    except (EngineRefused, ExporterError):
+        raise
+    except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         telling = [line for line in lines if "Error" in line or "[Hint" in line] or lines or ["no message"]
         raise EngineRefused(f"{type(error).__name__}: {' '.join(telling[:2])[:500]}") from error

@@ -69,6 +69,24 @@ class Baked(Mlp):
         return super().forward(x) * rows
 
 
+class Divides(nn.Layer):
+    """By what may be zero: eager raises EnforceNotMet, which is nothing but an Exception."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return 12 // x.astype("int64")
+
+
+class OfItsOwn(Exception):
+    """A user's exception."""
+
+
+class Raises(nn.Layer):
+    """Refuses every input, in its own way."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        raise OfItsOwn("the sensor is off")
+
+
 def poisoned() -> nn.Layer:
     layer = Mlp()
     value = layer.last.bias.numpy()

@@ -84,3 +84,15 @@ def test_large_outputs_are_kept_as_a_sample_with_their_norms(tmp_path: Path) -> 
     large = next(case.outputs["y"] for case in goldens if case.dims["batch"] == 50_000)
     assert large.index is not None and large.eager.shape == large.truth.shape == large.index.shape
     assert large.shape == (50_000, 3) and large.scale[0] >= abs(large.truth).max()
+
+
+def test_a_probing_case_that_eager_cannot_compute_is_left_out(tmp_path: Path) -> None:
+    inputs = {"x": {"dtype": "float32", "shape": ["batch", 4], "values": "uniform(1,9)"}}
+    told = record(tmp_path / "g.safetensors", ["y"], model="models.unsound:Divides", inputs=inputs)
+    assert "Integer division by zero" in told["left_out"]["batch=2:zeros"]
+    assert "batch=2" in {case["name"] for case in told["cases"]}
+
+
+def test_whatever_forward_raises_is_a_models_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="does not run on this case: OfItsOwn: the sensor is off"):
+        record(tmp_path / "g.safetensors", ["y"], model="models.unsound:Raises")
