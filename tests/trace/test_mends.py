@@ -49,6 +49,12 @@ class Unpool3(paddle.nn.Layer):
         return F.max_unpool3d(y, places, 2, 2)
 
 
+class Signs(paddle.nn.Layer):
+    def forward(self, x):
+        far = x * 1e38 * 1e38  # infinite, with x's sign
+        return paddle.signbit(x * 0.0), paddle.isneginf(far), paddle.signbit(x.astype("int32"))
+
+
 class Appended(paddle.nn.Layer):
     """As PaddleDetection's operators are wrapped, which know eager mode and legacy programs."""
 
@@ -84,6 +90,7 @@ CASES = {
     "unpool2": (Unpool2, [("n", 3, 8, 8)]),
     "unpool2, any size": (Unpool2, [("n", 3, "h", "w")]),
     "unpool3, any size": (Unpool3, [("n", 3, "d", "h", "w")]),
+    "signs": (Signs, [("n", 3)]),
     "appended": (Appended, [("n", 4, 12), ("n", 12, 4)]),
 }
 

@@ -294,7 +294,7 @@ block_diag | f32[2,2]; f32[1,3] | paddle.block_diag([x, y])
 cartesian_prod | f32[2]; f32[3] | paddle.cartesian_prod([x, y])
 combinations | f32[4] | paddle.combinations(x)
 shard_index | i64[4,1]@i(0,8) | paddle.shard_index(x, 8, 2, 0)
-cast | f32[b2,3] | x.astype('int32'), x.cast('float64'), x.astype(paddle.bool)
+cast | f32[b2,3]@u(1,9) | x.astype('int32'), x.cast('float64'), (x - 5).astype('int32').astype(paddle.bool)
 float | i64[b2,3] | x.float(), x.int(), x.bool(), x.double()
 to | f32[b2,3] | x.to('float64')
 to | f32[b2,3] | x.to(paddle.int64)
@@ -358,7 +358,7 @@ getitem | f32[b4,3] | x[:, [2, 0]]
 getitem | f32[b4,3] | x[1:, 0:2][0]
 getitem | f32[b4,3] | x[x.shape[0] - 1]
 getitem | f32[b4,3] | i = paddle.shape(x)[0] - 1\\nreturn x[i]
-getitem | f32[4,3,2]; i64[2]@i(0,2) | x[0, y, 1]
+getitem | f32[4,5,2]; i64[6]@i(0,5) | x[0, y, 1]
 getitem | f32[4,3] | x[paddle.to_tensor([True, False, True, False])]
 setitem | f32[4,3] | x[0] = 1.0\\nreturn x
 setitem | f32[4,3] | y = x * 1\\ny[:, 1] = 2.0\\nreturn y
