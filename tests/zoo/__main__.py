@@ -9,11 +9,13 @@ docs/legacy.md says what environment has all families.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,30 +34,30 @@ def main() -> int:
     from tests.zoo.warm import warm_children
 
     _import_all()
-    wish = Wish(
+    plain = Wish(
         formats=tuple(options.formats.split(",")),
         engines=tuple(options.engines.split(",")),
-        calibrated=options.calibrated,
         stock=not options.no_stock,
         target=options.target,
         keep=options.keep,
     )
     setting = Setting(Limits(seconds=options.seconds))
     known = json.loads(options.resume.read_text()) if options.resume and options.resume.exists() else []
-    rows = {(row["family"], row["name"]): row for row in known}
+    rows = {(row["family"], row["name"], row["weights"]): row for row in known}
     into = options.json or options.resume
     with warm_children():
         for family in options.families.split(","):
-            for network in networks(family).values():
-                if (family, network.name) in rows or (options.only and network.name not in options.only.split(",")):
+            for network, weights in itertools.product(networks(family).values(), options.weights.split(",")):
+                key = {"family": family, "name": network.name, "weights": weights}
+                if tuple(key.values()) in rows or (options.only and network.name not in options.only.split(",")):
                     continue
                 began = time.monotonic()
-                row = {"family": family, "name": network.name, **judged(network, wish, setting)}
-                rows[family, network.name] = row | {"seconds": round(time.monotonic() - began, 1)}
+                row = key | judged(network, replace(plain, calibrated=weights == "calibrated"), setting)
+                rows[family, network.name, weights] = row | {"seconds": round(time.monotonic() - began, 1)}
                 print(_line(row), flush=True)
                 if into:
                     write_bytes(into, json.dumps(list(rows.values()), indent=1).encode())
-    return report(list(rows.values()), wish.formats)
+    return report(list(rows.values()), plain.formats)
 
 
 def _options() -> argparse.Namespace:
@@ -64,7 +66,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="names of networks, separated by commas")
     parser.add_argument("--formats", default="pir,pdmodel,onnx")
     parser.add_argument("--engines", default="jit_load,paddle_inference,onnxruntime")
-    parser.add_argument("--calibrated", action="store_true", help="batch norms with statistics, vectors moved")
+    parser.add_argument(
+        "--weights", default="random", help="random, or calibrated: batch norms with statistics, vectors moved; or both"
+    )
     parser.add_argument("--no-stock", action="store_true")
     parser.add_argument("--target", default="", help="the oldest Paddle that has to load the .pdmodel, as 2.6")
     parser.add_argument("--keep", type=Path, help="keep each .pdmodel with a case for legacy_runtime.py")
@@ -88,11 +92,15 @@ def _import_all() -> None:
 
 
 def _line(row: dict[str, Any]) -> str:
-    parts = [f"{row['family']}/{row['name']}"]
+    parts = [_name(row)]
     for name, one in row["formats"].items():
         beside = row["stock"].get(name, {}).get("word", "-")
         parts.append(f"{name}: {one['word']} {one['matches']}/{one['checks']} (stock {beside})")
     return "  ".join(parts)
+
+
+def _name(row: dict[str, Any]) -> str:
+    return f"{row['family']}/{row['name']}{'' if row['weights'] == 'random' else ', ' + row['weights']}"
 
 
 def report(rows: list[dict[str, Any]], formats: tuple[str, ...]) -> int:
@@ -101,9 +109,9 @@ def report(rows: list[dict[str, Any]], formats: tuple[str, ...]) -> int:
     for row in rows:
         for name, one in row["formats"].items():
             if one["word"] == "refused":
-                print(f"REFUSED {row['family']}/{row['name']} {name}: {one['why']}")
+                print(f"REFUSED {_name(row)} {name}: {one['why']}")
             for claim, why in one.get("missed", {}).items():
-                print(f"NO MATCH {row['family']}/{row['name']} {claim}: {why}")
+                print(f"NO MATCH {_name(row)} {claim}: {why}")
     for name in formats:
         ours = [row["formats"][name] for row in rows if name in row["formats"]]
         beside = [row["stock"][name]["word"] for row in rows if name in row["stock"]]
@@ -115,7 +123,9 @@ def report(rows: list[dict[str, Any]], formats: tuple[str, ...]) -> int:
             code = 1
     every = [one for row in rows for one in row["formats"].values()]
     checks, matches = sum(one["checks"] for one in every), sum(one["matches"] for one in every)
-    print(f"{matches} of {checks} checks (network, engine, case, output) match, on {len(rows)} networks")
+    print(
+        f"{matches} of {checks} checks (network, engine, case, output) match, on {len({(row['family'], row['name']) for row in rows})} networks"
+    )
     return code
 
 

@@ -28,7 +28,9 @@ def zoo(*arguments: str | Path, seconds: float = 500) -> subprocess.CompletedPro
 def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Path) -> None:
     table, kept = tmp_path / "zoo.json", tmp_path / "kept"
     only = ("--families", "vision,sequence", "--only", ",".join(SAMPLE))
-    done = zoo(*only, "--calibrated", "--engines", "paddle_inference,onnxruntime", "--json", table, "--keep", kept)
+    done = zoo(
+        *only, "--weights", "calibrated", "--engines", "paddle_inference,onnxruntime", "--json", table, "--keep", kept
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {row["name"]: row for row in json.loads(table.read_text())}
     assert set(rows) == set(SAMPLE)
@@ -40,13 +42,19 @@ def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Pat
     assert sorted(path.name for path in (kept / "vision-LeNet").iterdir()) == [
         "inputs.npz", "m.pdiparams", "m.pdmodel", "outputs.npz"
     ]  # fmt: skip
-    again = zoo(*only, "--resume", table)
+    again = zoo(*only, "--weights", "calibrated", "--resume", table)
     assert again.returncode == 0 and "LeNet  pir" not in again.stdout, "what is there is not done again"
 
 
 def row(word: str, matches: int, checks: int) -> dict[str, object]:
     one = {"word": word, "matches": matches, "checks": checks, "why": "w", "missed": {"claim": "mismatch: why"}}
-    return {"family": "f", "name": "n", "formats": {"pdmodel": one}, "stock": {"pdmodel": {"word": "refused"}}}
+    return {
+        "family": "f",
+        "name": "n",
+        "weights": "random",
+        "formats": {"pdmodel": one},
+        "stock": {"pdmodel": {"word": "refused"}},
+    }
 
 
 @pytest.mark.parametrize(("passed", "failed", "code"), [(98, 2, 0), (97, 3, 1), (0, 1, 1)])
@@ -62,11 +70,10 @@ def test_the_exit_code_is_what_is_promised(
 
 @pytest.mark.slow
 @pytest.mark.timeout(6 * 3600)
-@pytest.mark.parametrize("statistics", ["plain", "calibrated"])
-def test_all_networks(statistics: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("weights", ["random", "calibrated"])
+def test_all_networks(weights: str, tmp_path: Path) -> None:
     missing = [name for name in ("paddleclas", "paddleseg", "ppdet") if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed: docs/legacy.md describes the environment")
-    more = ["--calibrated"] if statistics == "calibrated" else []
-    done = zoo("--json", tmp_path / "zoo.json", *more, seconds=6 * 3600)
+    done = zoo("--json", tmp_path / "zoo.json", "--weights", weights, seconds=6 * 3600)
     assert done.returncode == 0, done.stdout
