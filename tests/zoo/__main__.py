@@ -123,9 +123,8 @@ def report(rows: list[dict[str, Any]], formats: tuple[str, ...]) -> int:
             code = 1
     every = [one for row in rows for one in row["formats"].values()]
     checks, matches = sum(one["checks"] for one in every), sum(one["matches"] for one in every)
-    print(
-        f"{matches} of {checks} checks (network, engine, case, output) match, on {len({(row['family'], row['name']) for row in rows})} networks"
-    )
+    many = len({(row["family"], row["name"]) for row in rows})
+    print(f"{matches} of {checks} checks (network, engine, case, output) match, on {many} networks")
     return code
 
 
