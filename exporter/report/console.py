@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -30,6 +31,8 @@ from exporter.report._summary import (
 )
 from exporter.report.base import Renderer
 
+#: Blanks between two columns of the table; and what the columns "worst at" and "on" keep where there is little room.
+_GAP, _LEAST = 2, 12
 _COLOURS = {"passed": "green", "inconclusive": "yellow", "failed": "red"}
 
 
@@ -45,7 +48,7 @@ def show(report: Report, console: Console) -> None:
     """Print the runs, what is no match, why and where from, waivers, notes, then the verdict with its first reason."""
     _say(console, f"{plain(f'{report.name} {report.version}')}: {extent(report)}")
     console.print()
-    console.print(_table(runs(report), report.budget))
+    console.print(_table(runs(report), report.budget, console.width))
     for group in groups(report):
         _show_group(group, console)
     said = (
@@ -67,30 +70,41 @@ def show(report: Report, console: Console) -> None:
         _say(console, f"digest {report.digest}")
 
 
-def _table(found: list[Run], budget: float) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    # The names stay whole where they can; where 80 columns do not hold a row, cases and providers are folded.
-    table.add_column("variant/engine", overflow="fold", min_width=min(28, max(len(run.name) for run in found)))
-    for heading in ("match", "bits", f"ratio<={budget:g}"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("worst at", overflow="fold")
-    table.add_column("on", overflow="fold")
-    for run in found:
-        ratio, place = "-", ""
-        if run.worst:
-            claim, evidence = run.worst
-            ratio, place = number(error_ratio(evidence)), claim.case
-            if len({claim.output for claim, _ in run.rows}) > 1:
-                place += f" {claim.output}"
-        table.add_row(
-            Text(run.name),
-            Text(f"{run.matches}/{len(run.rows)}", _style(run.gravest)),
-            run.bits,
-            ratio,
-            Text(plain(place)),
-            Text(run.place or "-"),
-        )
+def _table(found: list[Run], budget: float, width: int) -> Table:
+    """One row a run; where `width` columns do not hold it, names break at the slash, and cells between words."""
+    rows = [_cells(run) for run in found]
+    headings = ("variant/engine", "match", "bits", f"ratio<={budget:g}", "worst at", "on")
+    wanted = [max(cell_len(one) for one in column) for column in zip(headings, *rows, strict=True)]
+    room = width - sum(wanted[1:4]) - _GAP * (len(headings) - 1)
+    names = room - sum(min(one, _LEAST) for one in wanted[4:])
+    if wanted[0] > names:
+        rows = [(name if cell_len(name) <= names else name.replace("/", "/\n  "), *rest) for name, *rest in rows]
+        wanted[0] = max(cell_len(line) for name, *_ in [headings, *rows] for line in name.split("\n"))
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for heading, columns in zip(headings, _fitted(wanted, room), strict=True):
+        right = heading in headings[1:4]
+        table.add_column(heading, width=columns, overflow="fold", justify="right" if right else "left")
+    for run, row in zip(found, rows, strict=True):
+        table.add_row(*(Text(one, _style(run.gravest) if at == 1 else "") for at, one in enumerate(row)))
     return table
+
+
+def _cells(run: Run) -> tuple[str, ...]:
+    ratio, place = "-", ""
+    if run.worst:
+        claim, evidence = run.worst
+        ratio, place = number(error_ratio(evidence)), claim.case
+        if len({claim.output for claim, _ in run.rows}) > 1:
+            place += f" {claim.output}"
+    return run.name, f"{run.matches}/{len(run.rows)}", run.bits, ratio, plain(place), run.place or "-"
+
+
+def _fitted(wanted: list[int], room: int) -> list[int]:
+    """The width of each column: the numbers are whole, the names take what the last two leave, which keep `_LEAST`."""
+    least = [min(one, _LEAST) for one in wanted[4:]]
+    name = max(1, min(wanted[0], room - sum(least)))
+    place = max(1, min(wanted[4], room - name - least[1]))
+    return [name, *wanted[1:4], place, max(1, min(wanted[5], room - name - place))]
 
 
 def _show_group(group: Group, console: Console) -> None:

@@ -11,8 +11,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
+from exporter.parity.report import Report
+from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
 from exporter.report.console import show
 from tests.report.stored_reports import FORMS, REPORTS
 
@@ -64,3 +68,41 @@ def test_a_terminal_adds_colour_and_takes_nothing_away(name: str) -> None:
     assert "\x1b[" in coloured
     bare = "\n".join(line.rstrip() for line in re.sub(r"\x1b\[[\d;]*m", "", coloured).splitlines()) + "\n"
     assert bare == FORMS["console"](REPORTS[name]())
+
+
+WORDS = st.text("abcdefgh_", min_size=1, max_size=22)
+
+
+def _columns(table: list[str]) -> list[str]:
+    """All that stands under each heading, without blanks; no number here is longer than its heading."""
+    starts = [match.start() for match in re.finditer(r"\S+( at)?", table[0])]
+    ends = [*starts[1:], None]
+    return [
+        "".join("".join(row[start:end].split()) for row in table[1:]) for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+@given(WORDS, WORDS, st.lists(WORDS, min_size=1, max_size=4), WORDS, st.integers(70, 130))
+def test_what_a_line_does_not_hold_goes_on_in_the_next_and_nothing_is_cut(
+    variant: str, engine: str, provider: list[str], case: str, width: int
+) -> None:
+    names = [("onnx", "onnxruntime", "CPUExecutionProvider", "batch=8"), (variant, engine, " ".join(provider), case)]
+    evidence = {
+        Claim(format, "fp32", engine, case, "logits"): Evidence(
+            Outcome.MATCH, elements=3, metrics={"error_ratio": 1.5}, provider=provider, device="cpu"
+        )
+        for format, engine, provider, case in names
+    }
+    text = StringIO()
+    report = Report("digits", "1.0.0", Verdict(frozenset(evidence), evidence), budget=4.0)
+    show(report, Console(file=text, width=width, force_terminal=False, color_system=None, _environ={}))
+    lines = text.getvalue().split("\n")
+    begin = next(at for at, line in enumerate(lines) if line.startswith("variant/engine"))
+    table = lines[begin : next(at for at in range(begin, len(lines)) if not lines[at].strip())]
+    assert max(map(len, table)) <= width
+    places = {"onnx": "CPU", variant: "".join(provider) + "oncpu"}
+    order = sorted(evidence)
+    found = _columns(table)
+    assert found[0] == "".join(f"{claim.format}/{claim.engine}" for claim in order)
+    assert found[4] == "".join(claim.case for claim in order)
+    assert found[5] == "".join(places[claim.format] for claim in order)
