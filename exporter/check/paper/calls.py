@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.check.module import ClassInfo
 from exporter.check.paper import libraries, methods
-from exporter.check.paper.facts import Clashed, Recursed, Returned
+from exporter.check.paper.facts import Clashed, Phase, Recursed, Returned
 from exporter.check.paper.machine import DEEPEST, Frame, Result, Scope
 from exporter.check.paper.meeting import join, join_all, select
 from exporter.check.paper.objects import Elsewhere, Objects, kind_of_argument
@@ -63,7 +63,9 @@ class Calls(Objects):
         """A function or lambda that is defined here, decorators applied."""
         frame = self.frame
         scopes = (frame.names, *frame.scopes) if frame.node is not None else ()
-        made_early = not self.forward and isinstance(node, ast.Lambda)
+        # dy2static converts a function that its module's globals hold: none that another function made while building
+        nested = isinstance(node, ast.Lambda) or (self.now.phase is Phase.INIT and frame.node is not None)
+        made_early = not self.forward and nested
         converted = not made_early and not libraries.is_generator(node)
         value: Value = Function(node, frame.module, scopes, None, cls or frame.cls, converted)
         if isinstance(value, Function):
@@ -81,6 +83,8 @@ class Calls(Objects):
                 return replace(value, cached=True)
             if made.name in _DISPATCHERS and isinstance(value, Function):
                 return replace(value, dispatched=True)
+            if made.name == "contextlib.contextmanager" and isinstance(value, Function):
+                return replace(value, converted=False, manager=True)
             return UNKNOWN if made.name.startswith("contextlib.") else value
         if isinstance(made, Function):
             if isinstance(decorator, ast.Call):
@@ -228,7 +232,10 @@ class Calls(Objects):
             self._bind_parameters(function, arguments, keywords)
             if isinstance(body, ast.Lambda):
                 return self.evaluate(body.body)
+            before = dict(self._written)
             ends = self.execute(body.body)
+            if function.manager:
+                self.take_back(before, body)
             if body is self.exported and self.forward:
                 known = self.root is not None and self.root.complete
                 self.facts += [

@@ -23,6 +23,7 @@ from exporter.check.paper.values import (
     Layer,
     Mapping,
     Method,
+    Record,
     Scalar,
     Sequence,
     Shape,
@@ -30,6 +31,7 @@ from exporter.check.paper.values import (
     Tensor,
     Value,
 )
+from exporter.check.paper.views import note_view
 
 _PLAIN_ATTRIBUTES = frozenset(
     "dtype ndim name place stop_gradient persistable is_leaf type layout trainable __class__".split()
@@ -47,6 +49,7 @@ class Containers(Operators):
             Class: self.class_attribute,
             External: self.external_attribute,
             Instance: self.instance_attribute,
+            Record: lambda owner, name, node: owner.attributes.get(name, UNKNOWN),
             Layer: self._layer_attribute,
             Super: self.super_attribute,
             Tensor: self._tensor_attribute,
@@ -88,7 +91,7 @@ class Containers(Operators):
         if name in _PLAIN_ATTRIBUTES:
             return Scalar("attribute")
         if name in ("T", "grad", "data", "real", "imag", "mT"):
-            return Tensor(inputs=owner.inputs)
+            return Tensor(inputs=owner.inputs, recipe=(name, owner))
         if owner.guessed and name in _NOT_OF_TENSORS:
             return UNKNOWN
         return Method(owner, name)
@@ -133,6 +136,7 @@ class Containers(Operators):
             return self._guessed_item(container, index)
         made = take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
         made.recipe = ("item", container, index)
+        note_view(made)
         return made
 
     def _guessed_item(self, container: Tensor, index: Value) -> Value:

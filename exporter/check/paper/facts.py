@@ -104,6 +104,13 @@ class Iterated(Fact):
 
 
 @dataclass(eq=False, repr=False)
+class Overwritten(Fact):
+    """Part of a tensor was written, and `shared`, a name that is read further on, holds another view of its data."""
+
+    shared: str
+
+
+@dataclass(eq=False, repr=False)
 class Operated(Fact):
     """A binary operator or a comparison; `operator` is the name of its class in `ast`."""
 

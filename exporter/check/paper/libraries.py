@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,12 @@ from exporter.check.paper.values import (
     Dim,
     Extent,
     External,
+    Function,
     Instance,
     Layer,
     Mapping,
     Partial,
+    Record,
     Scalar,
     Sequence,
     Shape,
@@ -65,19 +68,47 @@ def call_external(
     if top == "math":
         tensors = any(only_tensor(each) for each in arguments)
         return Dim(Extent.DYNAMIC, inputs_of(arguments)) if tensors else Scalar("number")
+    if top == "operator":
+        return _operator(run, last, arguments, keywords, node)
     if top == "itertools":
         return Sequence("generator", (), _element_of_all(run, arguments, node))
     return _tool(run, name, arguments, keywords, node)
 
 
+def _operator(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    """What a function of the module `operator` gives."""
+    kind = _OPERATORS.get(name.strip("_"))
+    if kind is not None and len(arguments) == 2:
+        return run.binary(arguments[0], kind, arguments[1], node)
+    if name == "getitem" and len(arguments) == 2:
+        return run.item(arguments[0], arguments[1], node)
+    run.consumed(arguments, keywords)
+    return UNKNOWN
+
+
 def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
-    """What functools, collections and copy give."""
+    """What functools, types, collections and copy give."""
     if name == "functools.partial" and arguments:
         return Partial(arguments[0], arguments[1:], keywords)
+    if name == "types.MethodType" and len(arguments) == 2 and isinstance(arguments[0], Function):
+        return replace(arguments[0], owner=arguments[1])
+    if name in ("types.SimpleNamespace", "argparse.Namespace"):
+        return Record(dict(keywords))
     if name == "functools.reduce" and len(arguments) > 1:
         return _reduced(run, arguments, node)
     if name in _STAND_INS:
         return External(_STAND_INS[name])
+    if name.startswith("collections."):
+        return _collection(run, name, arguments, keywords, node)
+    if name in ("copy.copy", "copy.deepcopy") and arguments:
+        return _copied(arguments[0])
+    run.consumed(arguments, keywords)
+    return UNKNOWN
+
+
+def _collection(
+    run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
     if name == "collections.namedtuple.made":
         return Sequence("tuple", (*arguments, *keywords.values()))
     if name == "collections.OrderedDict":
@@ -86,8 +117,6 @@ def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[st
         return call_builtin(run, "list", arguments[:1], {}, node)
     if name in ("collections.defaultdict", "collections.Counter"):
         return Mapping({}, UNKNOWN)
-    if name in ("copy.copy", "copy.deepcopy") and arguments:
-        return _copied(arguments[0])
     run.consumed(arguments, keywords)
     return UNKNOWN
 
@@ -121,6 +150,18 @@ _ARRAY_MAKERS = frozenset(
 )
 
 
+_OPERATORS = {
+    "add": ast.Add,
+    "iadd": ast.Add,
+    "sub": ast.Sub,
+    "mul": ast.Mult,
+    "truediv": ast.Div,
+    "floordiv": ast.FloorDiv,
+    "mod": ast.Mod,
+    "pow": ast.Pow,
+    "matmul": ast.MatMult,
+    "concat": ast.Add,
+}
 _FEW = 8  # items that are gone through one by one
 #: What NumPy does with an object that it cannot read by calling the object's own method or operator.
 _HANDED_ON = frozenset(
@@ -187,6 +228,8 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
 
 def _plain(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
     """What a function of Paddle gives that gives no tensor; the methods of a distribution are known by name."""
+    if run.forward and name.endswith((".in_dynamic_mode", ".in_dygraph_mode")):
+        return Const(False)  # so the trace goes
     if not name.startswith("paddle.distribution."):
         return UNKNOWN
     run.consumed(arguments, keywords)

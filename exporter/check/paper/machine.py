@@ -11,6 +11,7 @@ from typing import Any
 from exporter.check.module import ClassInfo, ParsedModule
 from exporter.check.paper.facts import Captured, Changed, Clashed, Fact, Phase, Site
 from exporter.check.paper.store import Store
+from exporter.check.paper.syntax import inside, last_name
 from exporter.check.paper.values import UNKNOWN, Broken, Instance, Tensor, Value, holds, inputs_of
 
 #: Nodes evaluated for one model before the rest is taken as unknown; ResNet-50 with all its blocks needs some 20,000.
@@ -114,6 +115,8 @@ class Machine:
         #: The attribute that the present `if` asks for, and sets for good.
         self._flag = ""
         self._own: set[tuple[int, str]] = set()
+        #: What a lasting attribute was before this call wrote it.
+        self._first: dict[tuple[int, str], Value | None] = {}
         self._flags: set[tuple[int, str]] = set()
 
     # ------------------------------------------------------------------------------------------------- circumstances
@@ -230,6 +233,24 @@ class Machine:
             once = {place: change for place, change in self._written.items() if place not in before}
             self._written = {place: each for place, each in before.items() if place not in self._written} | once
 
+    def take_back(self, before: dict[tuple[int, str], Change], body: ast.AST) -> None:
+        """A context manager has run: what it sets behind its `yield` too is as it was when the block is left."""
+        pauses = [each.lineno for each in inside(body) if isinstance(each, (ast.Yield, ast.YieldFrom))]
+        behind = [each for each in inside(body) if getattr(each, "lineno", 0) > max(pauses, default=0)]
+        stored = [each for each in behind if isinstance(getattr(each, "ctx", None), ast.Store)]
+        names = {last_name(each) for each in stored}
+        self._written = {place: one for place, one in self._written.items() if place in before or place[1] not in names}
+
+    def note_restored(self, place: tuple[int, str], before: Value | None, value: Value) -> None:
+        """A lasting attribute is written; one that for certain gets its old value back is unchanged."""
+        now = self.now
+        if not self.forward:
+            return
+        if place not in self._written:
+            self._first[place] = before
+        elif value == self._first.get(place) and not (now.branches or now.undecided or now.loops or now.python_loops):
+            del self._written[place]
+
     def note_change(self, place: tuple[int, str], node: ast.AST, what: str, kind: str, value: Value = UNKNOWN) -> None:
         """A lasting place was written while the model is called."""
         if self.forward and place not in self._written:
@@ -257,6 +278,7 @@ class Machine:
         self._written.clear()
         self._reread.clear()
         self._own.clear()
+        self._first.clear()
         self._flags.clear()
         self._emptied.clear()
 

@@ -58,7 +58,7 @@ def call_method(
     if isinstance(owner, Sequence):
         return _list_method(run, owner, name, arguments, node)
     if isinstance(owner, Mapping):
-        return _dict_method(run, owner, name, arguments, node)
+        return _dict_method(run, owner, name, arguments, keywords, node)
     if isinstance(owner, Instance):
         return _layer_method(run, owner, name, arguments, keywords, node)
     if isinstance(owner, Layer):
@@ -81,6 +81,8 @@ def _tensor_method(
         return Const(len(owner.sizes))
     if name in ("dim", "ndimension", "rank", "element_size", "is_floating_point", "is_contiguous"):
         return Scalar("int")
+    if name == "item" and run.forward:
+        return Tensor((), True, owner.inputs, boolean=owner.boolean, dtype=owner.dtype, recipe=("number", owner))
     if name == "size" or name == "numel":
         return Tensor((), True, owner.inputs)
     if not run.forward and name in ("item", "numpy"):
@@ -151,7 +153,9 @@ def keys_of(owner: Mapping) -> Sequence:
     return Sequence("list", keys, Scalar("str") if owner.rest else None, owner.home, fixed=owner.fixed)
 
 
-def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+def _dict_method(
+    run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
     first = arguments[0] if arguments else UNKNOWN
     if name == "values":
         return Sequence("list", tuple(owner.items.values()), owner.rest, owner.home, fixed=owner.fixed)
@@ -166,12 +170,18 @@ def _dict_method(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, 
             run.note_container(owner, node)
         default = arguments[1] if len(arguments) > 1 else Const(None)
         if isinstance(first, Const) and owner.rest is None:
-            return owner.items.get(first.value, default)
+            found = owner.items.get(first.value, default)
+            if name == "pop":
+                left = {key: value for key, value in owner.items.items() if key != first.value}
+                run.store.write(vars(owner), "items", left)
+            elif name == "setdefault":
+                run.store.write(vars(owner), "items", {**owner.items, first.value: found})
+            return found
         return join(element(owner), default)
     if name in ("update", "clear", "popitem"):
         run.note_container(owner, node)
-        if isinstance(first, Mapping):
-            run.store.write(vars(owner), "items", {**owner.items, **first.items})
+        given = first.items if isinstance(first, Mapping) else {}
+        run.store.write(vars(owner), "items", {**owner.items, **given, **keywords} if name == "update" else {})
     return UNKNOWN
 
 

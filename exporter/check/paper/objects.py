@@ -25,6 +25,7 @@ from exporter.check.paper.values import (
     Instance,
     Mapping,
     Method,
+    Record,
     Scalar,
     Sequence,
     Super,
@@ -239,6 +240,8 @@ class Objects(Expressions):
         if isinstance(owner, Class):
             self.note_change((id(owner.info), name), node, f"{owner.info.name}.{name}", "global")
             return
+        if isinstance(owner, Record):
+            self.store.write(owner.attributes, name, value)
         if not isinstance(owner, Instance):
             return
         if (setter := owner.cls.setter(name)) is not None:
@@ -248,7 +251,10 @@ class Objects(Expressions):
         if owner.lasting:
             before = owner.attributes.get(name)
             buffer = isinstance(before, Tensor) and before.origin in ("buffer", "parameter")
-            self.note_change(place, node, f"self.{name}", "buffer" if buffer else "attribute", value)
+            known = place in self._written
+            self.note_restored(place, before, value)
+            if not known or place in self._written:
+                self.note_change(place, node, f"self.{name}", "buffer" if buffer else "attribute", value)
         if owner.cls.is_layer:
             register(value)
         if not self.forward:

@@ -104,16 +104,25 @@ def apply_layer(layer: Layer, arguments: Many[Value], keywords: dict[str, Value]
         return Sequence("tuple", (Tensor(lead, inputs=inputs), state))
     if first is None:
         return Tensor(inputs=inputs)
-    sizes, closed = _sizes_after_layer(last, first)
+    sizes, closed = _sizes_after_layer(last, first, _width(layer, last))
     dtype = first.dtype if first.dtype.startswith("float") else ""
     return Tensor(sizes, closed, inputs, dtype=dtype)
 
 
-def _sizes_after_layer(last: str, first: Tensor) -> tuple[tuple[Size, ...], bool]:
-    if last.endswith(("Linear", "Bilinear")):
-        return ((*first.sizes[:-1], Extent.UNKNOWN) if first.closed else first.sizes[:1]), first.closed
+def _width(layer: Layer, last: str) -> Size:
+    """How many features a layer gives."""
+    name, at = ("embedding_dim", 1) if last == "Embedding" else ("out_features", 1)
+    name = "out_channels" if last.startswith("Conv") else name
+    return _size_of(layer.keywords.get(name, layer.arguments[at] if len(layer.arguments) > at else UNKNOWN))
+
+
+def _sizes_after_layer(last: str, first: Tensor, width: Size) -> tuple[tuple[Size, ...], bool]:
+    if last == "Linear":
+        return ((*first.sizes[:-1], width) if first.closed else first.sizes[:1]), first.closed
     if last == "Embedding":
-        return ((*first.sizes, Extent.UNKNOWN) if first.closed else first.sizes), first.closed
+        return ((*first.sizes, width) if first.closed else first.sizes), first.closed
+    if last.startswith("Conv") and first.closed and len(first.sizes) > 2:
+        return (first.size(0), width, *(Extent.UNKNOWN,) * (len(first.sizes) - 2)), True
     if "Norm" in last or "Dropout" in last or last.endswith(("LU", "Tanh", "Sigmoid", "Swish", "Mish", "Softmax")):
         return first.sizes, first.closed
     return first.sizes[:1], False

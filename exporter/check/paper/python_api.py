@@ -89,7 +89,8 @@ def _number(run: Calls, name: str, value: Value) -> Value:
         except (ValueError, OverflowError):
             return UNKNOWN
     if isinstance(value, Tensor) and run.forward:
-        return Tensor((), True, value.inputs, boolean=name == "bool")
+        recipe = ("number", value) if name in _TYPES else ()
+        return Tensor((), True, value.inputs, boolean=name == "bool", recipe=recipe)
     return value if isinstance(value, Dim) else Scalar(name)
 
 
@@ -134,6 +135,7 @@ def _range(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value],
     bounds = tuple(each for each in arguments if only_tensor(each))
     if bounds:
         item = Tensor((), True)
+        run.sunk |= inputs_of([each for each in bounds if isinstance(each, Tensor)])
     if all(isinstance(each, Const) and isinstance(each.value, int) for each in arguments) and arguments:
         numbers = [each.value for each in arguments if isinstance(each, Const) and isinstance(each.value, int)]
         if len(arguments) < 3 or numbers[2] != 0:
@@ -192,8 +194,10 @@ def _super(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value],
 
 def _getattr(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     if len(arguments) >= 2 and isinstance(arguments[1], Const) and isinstance(arguments[1].value, str):
-        found = run.attribute(arguments[0], arguments[1].value, node)
         owner = arguments[0]
+        if len(arguments) > 2 and isinstance(owner, Tensor) and arguments[1].value not in ("shape", "dtype", "ndim"):
+            return UNKNOWN
+        found = run.attribute(owner, arguments[1].value, node)
         if len(arguments) > 2 and type(found) is Value and isinstance(owner, Instance) and owner.complete:
             return arguments[2]  # all that its constructor sets is known
         return join(found, arguments[2]) if len(arguments) > 2 and type(found) is Value else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Many
 
 from exporter.check.paper.values import Const, External, Sequence, Tensor, Value
+from exporter.check.paper.views import note_view
 
 _DRAWS = tuple("rand uniform normal dropout bernoulli multinomial poisson empty exponential assign".split())
 _DEEPEST = 40
@@ -14,6 +15,7 @@ def recorded(value: Value, name: str, arguments: Many[Value], keywords: dict[str
     """The value, a tensor with its recipe where the operator gives the same for the same."""
     if isinstance(value, Tensor) and not any(each in name for each in _DRAWS):
         value.recipe = (name, *arguments, *keywords.items())
+        note_view(value)
     return value
 
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from exporter.check.paper.facts import Left
+from exporter.check.paper.facts import Clashed, Left, Overwritten
 from exporter.check.paper.loops import Loops
 from exporter.check.paper.machine import Result
 from exporter.check.paper.meeting import element, join, select
 from exporter.check.paper.returns import first_return, uneven
 from exporter.check.paper.store import Changes
-from exporter.check.paper.syntax import flag_set_for_good, loaded, none_test
+from exporter.check.paper.syntax import flag_set_for_good, inside, loaded, none_test
 from exporter.check.paper.values import (
     UNKNOWN,
     Attributes,
@@ -33,6 +33,7 @@ from exporter.check.paper.values import (
     only_tensor,
     options,
 )
+from exporter.check.paper.views import still_needed
 
 
 class Interpreter(Loops):
@@ -117,7 +118,12 @@ class Interpreter(Loops):
     def do_delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, (ast.Attribute, ast.Subscript)):
-                self.evaluate(target.value)
+                container = self.evaluate(target.value)
+                at = self.evaluate(target.slice) if isinstance(target, ast.Subscript) else UNKNOWN
+                if isinstance(container, Mapping) and isinstance(at, Const):
+                    self.note_container(container, target)
+                    left = {key: value for key, value in container.items.items() if key != at.value}
+                    self.store.write(vars(container), "items", left)
 
     def do_return(self, node: ast.Return) -> bool:
         value = self.evaluate(node.value) if node.value is not None else Const(None)
@@ -202,6 +208,9 @@ class Interpreter(Loops):
             self.set_attribute(container.owner, str(index.value), value, node)
         elif isinstance(container, Tensor):
             self.tensor_written(container, node)
+            shared = still_needed(container, self.frame.names, self.frame.node, node)
+            if shared and self.forward:
+                self.facts.append(Overwritten(self.site(node), shared))
             written = Tensor(container.sizes, container.closed, container.inputs)
             written.inputs |= value.inputs if isinstance(value, Tensor) else frozenset()
             if isinstance(node.value, ast.Name) and node.value.id in self.frame.names:
@@ -226,6 +235,8 @@ class Interpreter(Loops):
             self._returns(node)
         one, alive_one = self._side(node.test, node.body, True, tensor)
         other, alive_other = self._side(node.test, node.orelse, False, tensor)
+        if tensor:
+            self._attributes_born(node, {**other, **one})
         if alive_one and alive_other:
             self._meet(one, other, tensor)
         else:
@@ -233,6 +244,14 @@ class Interpreter(Loops):
             if tensor:  # what follows is the other side of the branch
                 self.now = replace(self.now, branches=self.now.branches + 1)
         return alive_one or alive_other
+
+    def _attributes_born(self, node: ast.If, changes: Changes) -> None:
+        """A branch of a tensor's reads what it sets before it does: an attribute that is not there yet is a fault."""
+        for (_, key), (where, value) in changes.items():
+            at = self.assigned_at(value) if isinstance(value, Value) and key not in where else None
+            if self.forward and isinstance(at, ast.Attribute) and any(at is each for each in inside(node)):
+                born = Broken("born", ast.unparse(at), self.frame.module, at, value)
+                self.facts.append(Clashed(self.site(at), born, "branch"))
 
     def _returns(self, node: ast.If) -> None:
         """A branch of a tensor's that returns on some ways only is a fact."""
@@ -307,7 +326,10 @@ class Interpreter(Loops):
                 alive = True
         if alive:
             alive = self.execute(node.orelse)
-        return self.execute(node.finalbody) and alive
+        if not node.finalbody:
+            return alive
+        with self.undoing():
+            return self.execute(node.finalbody) and alive
 
     def do_with(self, node: ast.With) -> bool:
         managers: list[Instance] = []
@@ -317,6 +339,8 @@ class Interpreter(Loops):
             if manager is not None:
                 value = self.call_unseen(self.attribute(manager, "__enter__", node), (), item.context_expr)
                 managers.append(manager)
+            elif isinstance(value, Sequence) and value.kind == "generator":
+                value = element(value)
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, value)
         alive = self.execute(node.body)

@@ -56,13 +56,13 @@ def changed_names(tree: ast.Module) -> frozenset[str]:
     for node in (each for function in _functions(tree) for each in inside(function)):
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
-                found.add(_last_name(node.func.value))
+                found.add(last_name(node.func.value))
         elif isinstance(node, (ast.Subscript, ast.Attribute)) and not isinstance(node.ctx, ast.Load):
-            found.add(_last_name(node))
+            found.add(last_name(node))
         elif isinstance(node, ast.AugAssign):
-            found.add(_last_name(node.target))
+            found.add(last_name(node.target))
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            aliases[node.targets[0].id] = _last_name(node.value)
+            aliases[node.targets[0].id] = last_name(node.value)
     return frozenset(found | {held for alias, held in aliases.items() if alias in found})
 
 
@@ -77,7 +77,8 @@ def _functions(tree: ast.Module) -> Iterator[ast.AST]:
                 waiting.append(each)
 
 
-def _last_name(node: ast.AST) -> str:
+def last_name(node: ast.AST) -> str:
+    """The name or attribute that an expression begins from: `parts` of `self.parts[0]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

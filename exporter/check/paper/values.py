@@ -58,7 +58,7 @@ class Tensor(Value):
     data it depends on. `origin` is `op`, `input`, `parameter`, `buffer` or `eager` (made outside the trace and
     registered nowhere); `name` and `made` (a module and node) tell more of it. `guessed`: only taken for a tensor, as
     a parameter of `forward` usually is one. `shaped`: it was computed from dimensions alone. `dtype` is empty where it
-    is not known. `recipe` is the operator and what it was given.
+    is not known. `recipe` is the operator and what it was given, `viewed` whether some operator made a view of it.
     """
 
     sizes: tuple[Size, ...] = ()
@@ -73,6 +73,7 @@ class Tensor(Value):
     shaped: bool = False
     dtype: str = ""
     recipe: tuple[object, ...] = ()
+    viewed: bool = False
 
     def size(self, axis: int) -> Size:
         """The size along an axis, which may count from the end."""
@@ -169,6 +170,13 @@ class Instance(Value):
 
 
 @dataclass(eq=False, repr=False)
+class Record(Value):
+    """An object of a library's with attributes of its own: `types.SimpleNamespace`."""
+
+    attributes: dict[str, Value]
+
+
+@dataclass(eq=False, repr=False)
 class Attributes(Value):
     """The `__dict__` of an object: another way to its attributes."""
 
@@ -195,7 +203,7 @@ class Function(Value):
     `converted`: dy2static rewrites its control flow. It does so for functions that a converted function calls by name,
     not for generators, for lambdas made elsewhere, nor behind `functools.partial` or `not_to_static`. `inline`: it
     stands inside a converted function, and is so whoever calls it. `dispatched`: `functools.singledispatch` chooses
-    by the type of the first argument which function is run.
+    by the type of the first argument which function is run. `manager`: `contextlib.contextmanager` made it one.
     """
 
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -206,6 +214,7 @@ class Function(Value):
     converted: bool = True
     cached: bool = False
     dispatched: bool = False
+    manager: bool = False
     inline: bool = False
     defaults: dict[str, Value] = field(default_factory=dict)
 

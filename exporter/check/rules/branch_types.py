@@ -19,6 +19,7 @@ _REASONS = {
     "dtype": "has another dtype on each side of a branch that a tensor decides",
     "length": "is a list of another length on each side of a branch that a tensor decides",
     "attribute": "is an attribute of a layer that a loop of the program carries from turn to turn",
+    "born": "is an attribute that does not exist before a branch that a tensor decides sets it",
     "structure": "has another number of parts on each side of a branch that a tensor decides",
     "global": "is declared global and set under a condition that a tensor decides",
 }
@@ -32,6 +33,7 @@ _CURES = {
     "dtype": "cast it to one dtype on both sides: y.astype(...)",
     "length": "make the lists of one length, or choose with paddle.where",
     "attribute": "use a local name in the loop, and set the attribute behind it",
+    "born": "set it to a tensor before the `if`",
     "structure": "return the same number of tensors on both sides",
     "global": "return the value instead",
 }
@@ -43,8 +45,8 @@ class BranchTypes(Rule):
     What:
         Under a condition or in a loop that a tensor decides, a name is bound on one side only, is None on one side
         and a tensor on the other, is an int and a float, is text, a layer or a function, is a list of two lengths, a
-        tensor of two dtypes or ranks, or the two sides return different structures. Or such a loop reads and writes an
-        attribute of a layer.
+        tensor of two dtypes or ranks, or an attribute that does not exist before, or the two sides return different
+        structures. Or such a loop reads and writes an attribute of a layer.
 
     Why:
         Both sides become parts of one program, and each name one value of one type in it. The export fails, and with
@@ -88,10 +90,10 @@ class BranchTypes(Rule):
             start, end = (broken.module, broken.node), (fact.site.module, fact.site.node)
             if fact.form == "while":  # Paddle blames the first value of what a while loop carries ...
                 yield self.on(*start, message, cure)
-                yield self.on(*end, f"{name} becomes a tensor here", cure, Severity.INFO)
+                yield self.on(*end, f"{name} becomes a tensor here", cure, Severity.WARNING)
             elif fact.form == "for":  # ... and the second of what a for loop does
                 yield self.on(*end, message, cure)
-                yield self.on(*start, f"{name} starts as None here", cure, Severity.INFO)
+                yield self.on(*start, f"{name} starts as None here", cure, Severity.WARNING)
             else:
                 yield self.on(*start, message, cure)
                 if broken.other is not None:

@@ -13,6 +13,7 @@ from exporter.diagnostics import Diagnostic, Severity
 _MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode", "_in_legacy_dygraph")
 _ATTRIBUTES = {
     "stop_gradient": "is set by the trace, not by the caller",
+    "device": "is unknown while the model is traced",
     "place": "is unknown while the model is traced",
     "name": "is another one while the model is traced",
     "is_leaf": "is another one while the model is traced",
@@ -98,6 +99,9 @@ class EagerQuestion(Rule):
         value, kinds = fact.arguments
         every = kinds.items if isinstance(kinds, Sequence) else (kinds,)
         names = {each.name for each in every if isinstance(each, External)}
+        if isinstance(value, Tensor) and value.recipe[:1] == ("number",) and names & {"builtins.int", "builtins.float"}:
+            message = "a number taken from a tensor is a tensor while the model is traced; the other branch is exported"
+            yield self.at(fact.site, message, "treat it as a number in every case")
         if isinstance(value, Dim) and value.dynamic and "builtins.int" in names:
             message = "a dimension that varies is no int while the model is traced; the other branch is exported"
             yield self.at(fact.site, message, "treat it as a number in every case")

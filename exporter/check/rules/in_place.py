@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called
+from exporter.check.paper.facts import Called, Overwritten
 from exporter.check.paper.values import Tensor
+from exporter.check.paper.views import refuses_in_place
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
@@ -18,7 +19,9 @@ class InPlace(Rule):
 
     What:
         A method or function whose name ends in `_` is called for its effect, or while another name stands for the same
-        tensor; or one that a traced tensor does not have (`set_value`, `zero_`, `fill_`).
+        tensor; or one that a traced tensor does not have (`set_value`, `zero_`, `fill_`); or any of a tensor that is a
+        view (of `reshape`, `transpose`, a slice, …) or has one. Or a part of a tensor is set, and a view of the same
+        data is read afterwards.
 
     Why:
         A value of a program never changes: the call gives a new value, and every name keeps the old one. Nothing warns.
@@ -43,13 +46,17 @@ class InPlace(Rule):
                 return y + 1.0
 
     Source:
-        Measured on Paddle 3.3.1.
+        Measured on Paddle 3.3.1 ('check_view_value' in 'utils/inplace_utils.py').
     """
 
     code = "EX122"
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:
+            if isinstance(fact, Overwritten):
+                message = f"`{fact.shared}`, read further on, shares this data: in a program it does not change"
+                cure = f"work on a copy (`.clone()`), or write into the tensor that `{fact.shared}` is"
+                yield self.at(fact.site, message, cure)
             if not isinstance(fact, Called) or not fact.site.forward:
                 continue
             name = fact.name.rpartition(".")[2]
@@ -59,15 +66,18 @@ class InPlace(Rule):
                 target, name = (*fact.arguments[1:], *fact.keywords.values())[0], "assign_"
             if not known or not isinstance(target, Tensor) or target.origin in ("buffer", "parameter", "eager"):
                 continue
-            yield from self._judge(fact, name)
+            yield from self._judge(fact, target, name)
 
-    def _judge(self, fact: Called, name: str) -> Iterator[Diagnostic]:
+    def _judge(self, fact: Called, target: Tensor, name: str) -> Iterator[Diagnostic]:
         cure = f"use the value: y = y.{name.rstrip('_')}(...)"
         if name in _MISSING:
             yield self.at(fact.site, f"a tensor of the trace has no `{name}`: the export fails", cure)
         elif name.endswith("_") and not name.endswith("__") and (fact.dropped or fact.aliased):
             why = "and its result is dropped" if fact.dropped else "while another name stands for the same tensor"
             yield self.at(fact.site, f"`{name}` changes a tensor in place {why}; in a program nothing changes", cure)
+        elif name.endswith("_") and not name.endswith("__") and name != "assign_" and refuses_in_place(target):
+            message = f"`{name}` of a tensor that shares its data with another: Paddle refuses to trace it"
+            yield self.at(fact.site, message, cure)
 
 
 plugin: Rule = InPlace()

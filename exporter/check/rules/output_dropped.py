@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
-from exporter.check.paper.values import Const, Either, Scalar, Shape, Value
+from exporter.check.paper.values import Const, Dim, Either, Extent, Scalar, Shape, Value
 from exporter.check.rules.base import Rule
 from exporter.check.rules.output_repeated import doubt, leaves
 from exporter.diagnostics import Diagnostic, Severity
@@ -52,9 +52,14 @@ class OutputDropped(Rule):
                 if what:
                     message = f"{what} is returned; it will be missing among the outputs, and later ones move up"
                     yield self.at(fact.site, message, cure, doubt(fact))
-                elif isinstance(leaf, Either) and any(_what(each) for each in leaf.options):
+                elif (isinstance(leaf, Either) and any(_what(each) for each in leaf.options)) or _fixed_maybe(leaf):
                     message = "an output may be None or no tensor; then it is missing, and later ones move up"
                     yield self.at(fact.site, message, cure, Severity.WARNING)
+
+
+def _fixed_maybe(leaf: Value) -> bool:
+    """Whether it is a dimension that may be a number; one that varies is a tensor, and stays."""
+    return isinstance(leaf, Dim) and leaf.size is Extent.UNKNOWN
 
 
 def _what(leaf: Value) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
-from exporter.check.paper.values import Instance
+from exporter.check.paper.values import Instance, Record
 from exporter.check.rules.base import Rule
 from exporter.check.rules.output_repeated import doubt, leaves
 from exporter.diagnostics import Diagnostic
@@ -55,8 +55,9 @@ class OutputObject(Rule):
             if not isinstance(fact, Returned):
                 continue
             for leaf in leaves(fact.value):
-                if isinstance(leaf, Instance):
-                    message = f"an object of class {leaf.cls.name} is returned; the tensors in it are not found"
+                if isinstance(leaf, (Instance, Record)):
+                    kind = leaf.cls.name if isinstance(leaf, Instance) else "SimpleNamespace"
+                    message = f"an object of class {kind} is returned; the tensors in it are not found"
                     yield self.at(fact.site, message, "return a tuple or a named tuple", doubt(fact))
 
 

@@ -69,6 +69,9 @@ class PythonFunction(Rule):
             elif space == "builtins" and name in _TRUTH and _compares(fact.arguments):
                 message = f"`{name}` of Python asks tensors for their truth while the model is traced"
                 yield self.at(fact.site, message, f"use {_TRUTH[name]}")
+            elif fact.name in ("operator.truth", "operator.not_") and any(only_tensor(each) for each in fact.arguments):
+                message = f"`{fact.name}` asks a tensor for its truth while the model is traced"
+                yield self.at(fact.site, message, "write it as the condition of an `if`")
             elif fact.name in _NUMBERS and any(only_tensor(each) for each in fact.arguments):
                 message = f"`{name}` of Python needs a number; while the model is traced there is only a tensor"
                 yield self.at(fact.site, message, f"use {_NUMBERS[fact.name]}")

@@ -10,8 +10,8 @@ from exporter.check.paper.values import Const, Extent, Sequence, Tensor, Value, 
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
 
-#: A plain `for` is converted to a loop of the program.
-_CONVERTED = ("for",)
+#: A plain `for` is converted to a loop of the program; `next(iter(x))` takes one row only.
+_CONVERTED = ("for", "next")
 
 
 class WalkDynamic(Rule):

@@ -1,0 +1,80 @@
+"""EX137: something of an eager tensor that a traced one does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.check.module import ParsedModule
+from exporter.check.paper.facts import Asked, Called
+from exporter.check.paper.values import Tensor
+from exporter.check.rules.base import Rule
+from exporter.diagnostics import Diagnostic
+
+#: Attributes of `paddle.Tensor` that `pir.Value` lacks; other rules tell of `tolist`, `backward`, `set_value` and such.
+_ATTRIBUTES = frozenset(
+    "data data_ptr strides get_strides layout offset inplace_version value grad grad_fn gradient detach_ apply_ "
+    "fill_diagonal_tensor fill_diagonal_tensor_ is_dense is_sparse is_sparse_coo is_sparse_csr is_selected_rows "
+    "is_same_shape nnz rows cols crows coalesce to_sparse_coo to_sparse_csr get_tensor pin_memory retain_grads "
+    "_clear_data _share_buffer_to _md5sum __array__ view view_as unfold as_strided".split()
+)
+_FUNCTIONS = (
+    "paddle.view",
+    "paddle.view_as",
+    "paddle.as_strided",
+    "paddle.utils.dlpack.to_dlpack",
+    "copy.copy",
+    "builtins.complex",
+)
+
+
+class MissingOnTraced(Rule):
+    """A traced tensor does not have what is asked of it.
+
+    What:
+        `forward` uses an attribute, method or function that only eager tensors know: `x.data`, `x.grad`, `x.strides`,
+        `x.view(...)`, `x.unfold(...)`, `paddle.as_strided(x, ...)`, `copy.copy(x)`.
+
+    Why:
+        While the model is traced tensors are of another class, which lacks them: the export fails.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                return y.data + 1.0  # <- here
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x):
+                y = x * 2.0
+                return y.detach() + 1.0
+
+    Source:
+        Paddle 3.3.1: what 'paddle.Tensor' has and 'paddle.base.libpaddle.pir.Value' has not, and what is marked
+        'dygraph_only'.
+    """
+
+    code = "EX137"
+
+    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+        cure = "use an operator that both modes know, e.g. `detach`, `reshape`, `clone`"
+        for fact in module.facts:
+            if not fact.site.forward or fact.site.quiet:
+                continue
+            if isinstance(fact, Asked) and fact.name in _ATTRIBUTES:
+                if not fact.tensor.guessed and fact.tensor.origin not in ("parameter", "buffer"):
+                    yield self.at(fact.site, f"a tensor of the trace has no `{fact.name}`: the export fails", cure)
+            elif isinstance(fact, Called) and fact.name in _FUNCTIONS and _given_one(fact):
+                message = f"`{fact.name}` does not take a tensor of the trace: the export fails"
+                yield self.at(fact.site, message, cure)
+
+
+def _given_one(fact: Called) -> bool:
+    return any(isinstance(each, Tensor) and not each.guessed for each in fact.arguments[:1])
+
+
+plugin: Rule = MissingOnTraced()
