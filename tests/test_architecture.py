@@ -145,4 +145,26 @@ def test_every_module_of_the_main_process_can_be_imported_without_paddle_and_eng
         f"for name in {names!r}:\n"
         "    importlib.import_module(name)\n"
     )
-    loaded_by(script)
+    assert "exporter" in loaded_by(script)
+
+
+def test_every_test_asserts_something_or_calls_what_does() -> None:
+    """Helpers count whose own body asserts, or calls one that does; `pytest.raises` and numpy's own count as well."""
+    functions: dict[str, list[ast.AST]] = {}
+    for path in (ROOT / "tests").rglob("*.py"):
+        if "cases" not in path.parts:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    functions.setdefault(node.name, []).append(node)
+    asserts = {"raises", "warns", "assert_array_equal", "assert_allclose"}
+    while (
+        found := {name for name, nodes in functions.items() if all(_proves(node, asserts) for node in nodes)} - asserts
+    ):
+        asserts |= found
+    assert sorted(name for name in functions.keys() - asserts if name.startswith("test_")) == []
+
+
+def _proves(function: ast.AST, asserts: set[str]) -> bool:
+    called = {node.func for node in ast.walk(function) if isinstance(node, ast.Call)}
+    names = {one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in called}
+    return bool(names & asserts) or any(isinstance(node, ast.Assert) for node in ast.walk(function))

@@ -41,7 +41,7 @@ def gone(pid: int) -> bool:
         return True
 
 
-def wait_until(condition: Any) -> None:
+def assert_soon(condition: Any) -> None:
     deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline, "it never came"
@@ -122,7 +122,7 @@ def test_the_memory_of_a_child_s_children_counts_and_they_die_with_it(tmp_path: 
     pid = tmp_path / "pid"
     with pytest.raises(ChildOutOfMemory):
         call("tests.children:eats_through_another", {"pid": str(pid)}, Limits(seconds=60, megabytes=200))
-    wait_until(lambda: gone(int(pid.read_text())))
+    assert_soon(lambda: gone(int(pid.read_text())))
 
 
 def test_without_a_limit_the_machine_s_own_is_the_limit() -> None:
@@ -175,10 +175,10 @@ PARENT = "from exporter.workers import call\ncall('tests.children:hangs', {'pid'
 def test_no_child_outlives_a_killed_parent(tmp_path: Path, how: signal.Signals) -> None:
     pid = tmp_path / "pid"
     parent = subprocess.Popen([sys.executable, "-c", PARENT % (str(pid), False)], env=environment())
-    wait_until(lambda: pid.exists() and pid.read_text())
+    assert_soon(lambda: pid.exists() and pid.read_text())
     parent.send_signal(how)
     parent.wait(30)
-    wait_until(lambda: gone(int(pid.read_text())))
+    assert_soon(lambda: gone(int(pid.read_text())))
 
 
 def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> N
         env=environment(TMPDIR=str(tmp_path)),
         stderr=subprocess.PIPE,
     )
-    wait_until(lambda: pid.exists() and pid.read_text())
+    assert_soon(lambda: pid.exists() and pid.read_text())
     parent.send_signal(signal.SIGINT)
     assert b"KeyboardInterrupt" in parent.communicate(timeout=30)[1]
     assert gone(int(pid.read_text()))

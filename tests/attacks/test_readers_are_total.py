@@ -29,8 +29,8 @@ def real(request: pytest.FixtureRequest, artifacts: Path) -> tuple[Reader, bytes
     return READERS[request.param], (artifacts / request.param).read_bytes()
 
 
-def survives(reader: Reader, content: bytes) -> ModelFacts | None:
-    """Read, and take every tensor that is offered."""
+def assert_total(reader: Reader, content: bytes) -> ModelFacts | None:
+    """Reading, and taking every tensor that is offered, gives facts or an error that says what is wrong and where."""
     try:
         facts = reader.facts(content, "here")
     except (BundleError, UsageError) as error:
@@ -48,7 +48,7 @@ def survives(reader: Reader, content: bytes) -> ModelFacts | None:
 @RELAXED
 @given(st.sampled_from(sorted(READERS)), st.binary(max_size=300))
 def test_random_bytes(name: str, content: bytes) -> None:
-    survives(READERS[name], content)
+    assert_total(READERS[name], content)
 
 
 @RELAXED
@@ -58,7 +58,7 @@ def test_flipped_bits(real: tuple[Reader, bytes], data: st.DataObject) -> None:
     bent = bytearray(content)
     for bit in data.draw(st.lists(st.integers(0, len(content) * 8 - 1), min_size=1, max_size=8)):
         bent[bit // 8] ^= 1 << bit % 8
-    survives(reader, bytes(bent))
+    assert_total(reader, bytes(bent))
 
 
 @RELAXED
@@ -70,17 +70,17 @@ def test_cut_and_spliced(real: tuple[Reader, bytes], data: st.DataObject) -> Non
     start, stop = sorted((data.draw(places), data.draw(places)))
     other, end = sorted((data.draw(places), data.draw(places)))
     filling = data.draw(st.one_of(st.binary(max_size=20), st.just(content[other:end])))
-    survives(reader, content[:start] + filling + content[stop:])
+    assert_total(reader, content[:start] + filling + content[stop:])
 
 
 def test_truncated_at_every_place(real: tuple[Reader, bytes]) -> None:
     """No prefix of these files is a whole file, except that parameters may end after any tensor."""
     reader, content = real
-    whole = survives(reader, content)
+    whole = assert_total(reader, content)
     assert whole is not None
     ends = {0, *(stop for weight in whole.weights for _, stop in weight.pieces)}
     for stop in range(0, len(content), 41):
-        facts = survives(reader, content[:stop])
+        facts = assert_total(reader, content[:stop])
         if reader is pdiparams.plugin:
             assert (facts is not None) == (stop in ends)
         elif reader is not pdmodel.plugin:  # a ProgramDesc may lack the list of operator versions at its end
@@ -109,7 +109,7 @@ def test_programs_of_another_shape(artifacts: Path, data: st.DataObject) -> None
         keys = sorted(place) if isinstance(place, dict) else list(range(len(place)))
         key = data.draw(st.sampled_from(keys))
     place[key] = data.draw(json_values)
-    survives(pir.plugin, json.dumps(program).encode())
+    assert_total(pir.plugin, json.dumps(program).encode())
 
 
 def test_a_large_file_of_nothing_is_read_in_little_memory(tmp_path: Path) -> None:

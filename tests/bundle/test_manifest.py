@@ -176,4 +176,8 @@ def test_a_spec_that_is_not_the_manifest_s_is_refused(path: tuple[Any, ...], val
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "data/bundles").rglob("manifest.json")), ids=str)
 def test_stored_bundles_of_every_version_are_still_read(path: Path) -> None:
-    recorded_spec(parse(path.read_bytes(), str(path)))
+    told, manifest = json.loads(path.read_bytes()), parse(path.read_bytes(), str(path))
+    spec = recorded_spec(manifest)
+    assert (spec.name, manifest.version, manifest.digest) == (told["name"], told["version"], told["digest"])
+    assert list(spec.inputs) == [one["name"] for one in told["inputs"]]
+    assert set(manifest.variants) == set(told["variants"]) and len(manifest.cases) == len(told["cases"]) > 0

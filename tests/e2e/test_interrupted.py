@@ -76,7 +76,7 @@ def proven(work: Path, before: dict[str, bytes]) -> None:
     assert done.code == 0, done.out + done.err
 
 
-def kill_at(work: Path, moments: list[float]) -> None:
+def assert_bundle_survives_kills_at(work: Path, moments: list[float]) -> None:
     before = contents(work / "artifacts/small/1.0.0")
     for moment in moments:
         process = release(work)
@@ -98,12 +98,12 @@ def moments(work: Path, count: int, seed: int) -> list[float]:
 
 
 def test_killed_at_a_few_moments_the_earlier_bundle_verifies(work: Path) -> None:
-    kill_at(work, moments(work, 3, seed=3))
+    assert_bundle_survives_kills_at(work, moments(work, 3, seed=3))
 
 
 @pytest.mark.slow
 def test_killed_at_ten_random_moments_the_earlier_bundle_verifies(work: Path) -> None:
-    kill_at(work, moments(work, 10, seed=random.SystemRandom().randrange(10**6)))
+    assert_bundle_survives_kills_at(work, moments(work, 10, seed=random.SystemRandom().randrange(10**6)))
 
 
 def test_what_a_killed_release_left_the_next_one_removes(work: Path) -> None:

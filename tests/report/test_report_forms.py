@@ -175,23 +175,23 @@ def test_markdown_keeps_its_table_and_takes_no_markup(text: str, outcome: Outcom
 
 @given(TEXTS, st.sampled_from(list(Outcome)))
 def test_junit_is_read_again_and_green_only_for_passed(text: str, outcome: Outcome) -> None:
-    _check_junit(_hostile(text, outcome))
+    _assert_junit(_hostile(text, outcome))
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_junit_of_the_stored_reports_is_green_only_for_passed(name: str) -> None:
-    _check_junit(REPORTS[name]())
+    _assert_junit(REPORTS[name]())
 
 
 def test_junit_is_red_where_everything_is_waived_since_then_nothing_was_proven() -> None:
     claim = Claim("onnx", "fp32", "onnxruntime", "batch=1", "logits")
     waived = Evidence(Outcome.WAIVED, "mismatch: far off; waived until 2027-01-31: under review")
     report = Report("digits", "1", Verdict(frozenset({claim}), {claim: waived}), 4.0)
-    _check_junit(report)
+    _assert_junit(report)
     assert "nothing was proven" in FORMS["console"](report)
 
 
-def _check_junit(report: Report) -> None:
+def _assert_junit(report: Report) -> None:
     root = ElementTree.fromstring(FORMS["junit"](report))
     tests = list(root.iter("testcase"))
     assert len(tests) == len(report.verdict.plan) + 1

@@ -77,9 +77,13 @@ def test_text_that_is_no_utf8_is_said(tmp_path: Path) -> None:
     assert "UTF-8 at byte 6" in wrong(written(tmp_path, b"name: \xff\n")).what
 
 
-@pytest.mark.parametrize("text", ["", "- a\n", "net\n", "3\n", "null\n", "--- {}\n--- {}\n"])
+@pytest.mark.parametrize("text", ["", "- a\n", "net\n", "3\n", "null\n"])
 def test_what_is_no_mapping_is_said(tmp_path: Path, text: str) -> None:
-    wrong(written(tmp_path, text))
+    assert wrong(written(tmp_path, text)).what == "a spec is a mapping of keys to values"
+
+
+def test_two_specs_in_one_file_are_refused(tmp_path: Path) -> None:
+    assert "another document" in wrong(written(tmp_path, "--- {}\n--- {}\n")).what
 
 
 @pytest.mark.parametrize(
@@ -135,7 +139,8 @@ def test_a_key_given_twice_is_shown(tmp_path: Path) -> None:
 )
 @pytest.mark.timeout(20)
 def test_hostile_yaml_is_refused_and_never_followed(tmp_path: Path, text: str) -> None:
-    wrong(written(tmp_path, text))
+    assert wrong(written(tmp_path, text)).where.startswith(f"{tmp_path}/net.yaml")
+    assert [path.name for path in tmp_path.iterdir()] == ["net.yaml"], "it did something"
 
 
 YAML = st.recursive(
@@ -160,7 +165,8 @@ YAML = st.recursive(
 @example(b"a: !!float x")
 @example(b"\xef\xbb\xbfa: 1")
 def test_whatever_the_bytes_only_a_usage_error_comes(tmp_path_factory: pytest.TempPathFactory, text: bytes) -> None:
-    wrong(written(tmp_path_factory.getbasetemp(), text))
+    path = written(tmp_path_factory.getbasetemp(), text)
+    assert wrong(path).where.startswith(str(path))
 
 
 @given(st.sampled_from(sorted(Spec.model_fields)), YAML)
