@@ -52,6 +52,17 @@ FINDS = {
         path="body",
         stage="lower",
     ),
+    "bilstm": Find(
+        what="the final states of a two-layer bidirectional LSTM, through paddle2onnx 2.1.0: the last layer's alone",
+        model="bilstm",
+        inputs=("x=float32[batch,7,6]",),
+        dims=_BATCH,
+        formats="pir,onnx",
+        stock=True,
+        engine="onnxruntime",
+        path="body",
+        stage="lower",
+    ),
     "pspnet": Find(
         what="PSPNet at 65 pixels, through paddle2onnx 2.1.0",
         model="pspnet",

@@ -65,6 +65,18 @@ class _Lengths(nn.Layer):
         return self.head(states)
 
 
+class _BiLstm(nn.Layer):
+    """Two layers in both directions, of which the final states of all four are put out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.body = nn.Linear(6, 8), nn.LSTM(8, 8, num_layers=2, direction="bidirect")
+
+    def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, paddle.Tensor]:
+        states, (last, _) = self.body(self.embed(x))
+        return states, last
+
+
 class _Pyramid(nn.Layer):
     """The pyramid pooling of PSPNet: means over 1, 2, 3 and 6 bins, made as large as the map again."""
 
@@ -137,6 +149,10 @@ def convnext() -> nn.Layer:
 
 def lstm_lengths() -> nn.Layer:
     return _Lengths()
+
+
+def bilstm() -> nn.Layer:
+    return _BiLstm()
 
 
 def pspnet() -> nn.Layer:
