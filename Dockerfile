@@ -18,11 +18,11 @@ FROM python:3.11-slim-bookworm AS runtime-build
 ENV PIP_NO_CACHE_DIR=1
 WORKDIR /opt/source
 COPY . .
-# The command line finds its verbs by their files, so a verb is taken away by taking its file away. train/run.py stays: it
-# only asks a child to train, and the pipeline reads its types.
+# The command line finds its verbs by their files, so a verb is taken away by taking its file away. train/run.py and
+# train/qat.py stay: they only ask a child to train, and the pipeline reads their types.
 RUN scripts/install --runtime --no-editable --venv /opt/exporter \
     && package=/opt/exporter/lib/python3.11/site-packages/exporter \
-    && find "$package/train" -type f ! -name run.py ! -name __init__.py -delete \
+    && find "$package/train" -type f ! -name run.py ! -name qat.py ! -name __init__.py -delete \
     && rm "$package/cli/train.py" "$package/cli/release.py" "$package/cli/gate.py"
 
 FROM python:3.11-slim-bookworm AS runtime

@@ -35,6 +35,7 @@ from exporter.prune.search import run as pruning
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.spec.model import Spec
+from exporter.train import qat
 from exporter.train import run as training
 from exporter.workers import Setting
 
@@ -123,6 +124,8 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
     else:
         whole, pruned = prune(spec, None, setting)
         checkpoint, trained = pruned.checkpoint, pruned.tuned or whole
+    if rounded := qat.ensure(spec, checkpoint, setting):
+        checkpoint, trained = rounded.checkpoint, rounded
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -98,14 +99,26 @@ def load(path: Path) -> dict[str, Array]:
 
 def load_with_metadata(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
     """Read a safetensors file and the string metadata in its header; raises as :func:`load`."""
+    with _opened(path) as reader:
+        names = list(reader.keys())
+        return {name: reader.get_tensor(name) for name in names}, dict(reader.metadata() or {})
+
+
+def metadata(path: Path) -> dict[str, str]:
+    """The string metadata in the header of a safetensors file; raises as :func:`load`."""
+    with _opened(path) as reader:
+        return dict(reader.metadata() or {})
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         raise UsageError("no such file", where=str(path), hint="check the path; checkpoints are .safetensors files")
     try:
         with safe_open(str(path), framework="numpy") as reader:
-            names = list(reader.keys())
-            return {name: reader.get_tensor(name) for name in names}, dict(reader.metadata() or {})
+            yield reader
     except (SafetensorError, ValueError, OSError) as error:
         raise BundleError(
             f"not a whole safetensors file ({error})",

@@ -248,7 +248,7 @@ def test_runtime_image_loses_only_the_verbs_that_train(checkout: Path) -> None:
     before = verbs(run(*code, "--help", cwd=checkout).stdout)
     assert run("sh", "-euc", here, cwd=checkout).returncode == 0
     assert before - verbs(run(*code, "--help", cwd=checkout).stdout) == {"train", "release", "gate"}
-    assert {path.name for path in (checkout / "exporter/train").iterdir()} == {"__init__.py", "run.py"}
+    assert {path.name for path in (checkout / "exporter/train").iterdir()} == {"__init__.py", "qat.py", "run.py"}
     assert run(sys.executable, "-c", "import exporter.pipeline", cwd=checkout).stderr == ""
     verified = run(*code, "verify", "nothing-here", cwd=checkout)
     assert verified.returncode in (2, 5), verified.stderr

@@ -15,6 +15,7 @@ from exporter.prune.search import run as pruning
 from exporter.recipe.source import default_folder
 from exporter.references import find_source, split
 from exporter.spec.model import Spec
+from exporter.train import qat
 from exporter.train.run import TrainRequest, finished
 
 PACKAGES = ("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx", "onnxruntime", "onnxruntime-gpu", "numpy")
@@ -23,13 +24,13 @@ NOT_REPRODUCIBLE = ("provenance.machine", "provenance.packages", "provenance.pyt
 
 
 def find_checkpoint(spec: Spec) -> Path | None:
-    """The checkpoint whose weights are exported: the whole one, or what pruning has left of it.
+    """The checkpoint whose weights are exported: the whole one, what pruning has left of it, or fine-tuned for int8.
 
     Raises:
-        UsageError: as :func:`find_whole`; or it was not pruned yet.
+        UsageError: as :func:`find_whole`; or it was not pruned or fine-tuned yet.
     """
     whole = find_whole(spec)
-    return pruning.finished(spec, whole).checkpoint if spec.prune else whole
+    return qat.finished(spec, pruning.finished(spec, whole).checkpoint if spec.prune else whole)
 
 
 def find_whole(spec: Spec) -> Path | None:
@@ -85,6 +86,8 @@ def _weights(checkpoint: Path) -> dict[str, Any]:
     if (plan := plan_in(checkpoint)) is not None:
         told = {name: plan.about[name] for name in ("flops", "elements", "importance", "proof") if name in plan.about}
         weights["pruned"] = {**told, "plan": plan.digest}
+    if ranges := qat.told(checkpoint):
+        weights["rounded_in_training"] = ranges
     return weights
 
 

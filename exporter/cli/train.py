@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,10 @@ from exporter.errors import ExitCode
 _Recipe = Annotated[str, typer.Argument(help="digits, recipes/digits.py or recipes.digits:recipe", metavar="RECIPE")]
 _Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.", min=0, max=2**32 - 1)]
 _Resume = Annotated[bool, typer.Option("--resume", help="Go on with the run that was interrupted, bit for bit.")]
+_Qat = Annotated[
+    Path | None,
+    typer.Option("--qat", help="Fine-tune this float32 checkpoint with 8-bit rounding (QAT).", metavar="CHECKPOINT"),
+]
 _Epochs = Annotated[int | None, typer.Option("--epochs", help="Instead of as many as the recipe says.", min=1)]
 
 
@@ -25,6 +30,7 @@ def train(  # noqa: PLR0913 - an option is a parameter
     seed: _Seed = 0,
     resume: _Resume = False,
     epochs: _Epochs = None,
+    qat: _Qat = None,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -37,7 +43,9 @@ def train(  # noqa: PLR0913 - an option is a parameter
     from exporter.train.progress import shown
 
     reference = recipe_reference(recipe)
-    request = run.TrainRequest(reference, out or default_folder(reference), seed, epochs, device or "auto")
+    folder = default_folder(reference)
+    into = out or (folder.with_name(f"{folder.name}.qat") if qat else folder)
+    request = run.TrainRequest(reference, into, seed, epochs, device or "auto", qat, qat=qat is not None)
     try:
         with shown(sys.stderr, quiet=quiet) as on_event:
             result = run.train(request, resume=resume, timeout=timeout, on_event=on_event)

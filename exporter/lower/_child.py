@@ -55,6 +55,7 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
         "artifact": asdict(artifact),
         "outputs": [asdict(one) for one in traced.outputs] if traced else None,
         "parameters": dict(traced.parameters) if traced else None,
+        "names": {key: one.name for key, one in traced.layer.state_dict().items()} if traced else None,
     }
 
 

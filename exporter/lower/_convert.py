@@ -18,6 +18,7 @@ from exporter.lower.precision.base import Precision
 from exporter.registry import Registry
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec
+from exporter.train import qat
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
@@ -67,13 +68,33 @@ def convert_all(
     _same_parameters(traced, spec.model)
     outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced[0]["outputs"])
     artifacts = tuple(artifact_from_json(answers[name]["artifact"]) for name in spec.formats)
+    given = {
+        name: {
+            "samples": str(samples[name]) if samples and name in samples else None,
+            "ranges": _trained(checkpoint, traced[0]["names"]) if settings.ranges == "trained" else {},
+        }
+        for name, settings in spec.precisions.items()
+    }
     lower = tuple(
-        _lower_precision(one, precision, spec, into, setting, (samples or {}).get(precision))
+        _lower_precision(one, precision, spec, into, setting, given[precision])
         for precision in spec.precisions
         for one in artifacts
         if (one.format, precision) in spec.variants() and precision != "fp32"
     )
     return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"])
+
+
+def _trained(checkpoint: Path | None, names: Mapping[str, str]) -> dict[str, tuple[float, float]]:
+    """The trained ranges in a checkpoint, by what the program calls the layers' weights."""
+    found = qat.ranges_in(checkpoint)
+    weights = {path: f"{path}.weight" if path else "weight" for path in found}
+    if lost := sorted(set(weights.values()) - set(names)):
+        raise UsageError(
+            f"it holds a trained range for '{lost[0]}', which the model does not have",
+            where=str(checkpoint),
+            hint="the checkpoint belongs to another model, or to an older version of its code",
+        )
+    return {names[weights[path]]: pair for path, pair in found.items()}
 
 
 def effective_budget(precision: str, spec: Spec) -> Budget:
@@ -122,7 +143,7 @@ def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
 
 
 def _lower_precision(
-    plain: Artifact, precision: str, spec: Spec, into: Path, setting: Setting, samples: Path | None
+    plain: Artifact, precision: str, spec: Spec, into: Path, setting: Setting, given: Json
 ) -> Artifact:
     variant = f"{plain.format}-{precision}"
     setting.say(f"writing {variant}")
@@ -135,7 +156,7 @@ def _lower_precision(
         "into": str(into / variant),
         "settings": spec.precisions[precision].model_dump(mode="json"),
         "budget": budget,
-        "samples": str(samples) if samples else None,
+        **given,
         "rows": spec.precisions[precision].samples,
         "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
         "outputs": list(plain.outputs),

@@ -127,6 +127,9 @@ class PrecisionSettings(_Frozen):
     float32, as the report calls them; with `search` the worst follow until the signal-to-noise ratio of the budget
     holds. `samples` rows are drawn for calibration: from `data`, a safetensors file of rows for each input, else from
     the recipe's training data or the input's `.npy` file, and from noise only where `noise` says so.
+
+    With `ranges: trained` the checkpoint is fine-tuned first, by the recipe, with the roundings in place (QAT), for
+    `epochs` or as many as the recipe says; what each layer takes has the range that it had in training.
     """
 
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = None
@@ -137,7 +140,15 @@ class PrecisionSettings(_Frozen):
     activations: Literal["uint8", "int8"] = "uint8"
     keep: tuple[str, ...] = ()
     search: bool = False
+    ranges: Literal["calibrated", "trained"] = "calibrated"
+    epochs: Annotated[int, Field(ge=1)] | None = None
     budget: Budget = Budget()
+
+    @model_validator(mode="after")
+    def _epochs_of_something(self) -> PrecisionSettings:
+        if self.epochs is not None and self.ranges != "trained":
+            raise ValueError("epochs are those of fine-tuning: they need `ranges: trained`")
+        return self
 
 
 def _precisions(value: object) -> object:
@@ -196,6 +207,8 @@ class Spec(_Frozen):
         if plain != PrecisionSettings():
             raise ValueError("precisions.fp32 takes no settings: its budget is the spec's")
         for name, one in self.precisions.items():
+            if one.ranges == "trained" and self.recipe is None and self.checkpoint is None:
+                raise ValueError(f"precisions.{name}.ranges: trained needs a recipe to train by, or a checkpoint of it")
             if missing := sorted(set(one.formats or ()) - set(self.formats)):
                 raise ValueError(f"precisions.{name}.formats names {missing[0]}, which formats lacks")
         return self

@@ -28,7 +28,8 @@ class State:
     """A run between two batches: all that the rest of it depends on, but for the random generators.
 
     `epoch` counts the epochs that are done, `step` the batches done of the next one, whose losses add up to
-    `loss_sum`. `history` has one row for each epoch done, as in `metrics.jsonl`.
+    `loss_sum`. `history` has one row for each epoch done, as in `metrics.jsonl`. `ranges` are those of
+    :mod:`exporter.train.fake_quant`, where the run rounds.
     """
 
     layer: paddle.nn.Layer
@@ -37,6 +38,7 @@ class State:
     step: int = 0
     loss_sum: float = 0.0
     history: list[Json] = field(default_factory=list)
+    ranges: dict[str, list[float]] = field(default_factory=dict)
 
 
 def weights(layer: paddle.nn.Layer) -> dict[str, Array]:
@@ -74,6 +76,7 @@ def save_state(path: Path, state: State, about: Mapping[str, str]) -> None:
         "step": state.step,
         "loss_sum": state.loss_sum,
         "history": state.history,
+        "ranges": state.ranges,
         "schedule": optimizer.pop(_SCHEDULE, None),
         "random": randomness.capture(),
     }
@@ -102,6 +105,7 @@ def load_state(path: Path, state: State) -> None:
     randomness.restore(position["random"])
     state.epoch, state.step = position["epoch"], position["step"]
     state.loss_sum, state.history = position["loss_sum"], position["history"]
+    state.ranges.update(position.get("ranges", {}))  # the same object: the layer's hooks hold it
 
 
 def _set_optimizer(state: State, found: TensorMap, schedule: Json | None, where: str) -> None:

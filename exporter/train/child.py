@@ -21,6 +21,7 @@ from exporter.references import user_code
 from exporter.tensors import load_with_metadata
 from exporter.train import loop, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
+from exporter.train.fake_quant import round_in_training
 from exporter.workers import Json, doing, quiet_interrupts
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def train(request: Json) -> Json:
         if request["start"]:
             plan = _start_from(layer, Path(request["start"]["file"]))
         state = State(layer, _optimizer(recipe, reference, layer))
+        if request["qat"]:
+            round_in_training(layer, state.ranges, reference)
         if request["resume"]:
             _check_same(folder, request["began_with"], description)
             load_state(folder / loop.LAST, state)
@@ -145,6 +148,7 @@ def _describe(request: Json, recipe: Recipe, device: str) -> Json:
         "paddle": paddle.__version__,
         "finished": False,
         **({"start": request["start"]["sha256"]} if request["start"] else {}),
+        **({"qat": True} if request["qat"] else {}),
     }
 
 

@@ -15,7 +15,7 @@ from exporter.errors import ModelError
 from exporter.files import write_bytes
 from exporter.recipe.base import Data, Recipe
 from exporter.references import user_code
-from exporter.train import evaluate
+from exporter.train import evaluate, qat
 from exporter.train.checkpoint import State, save_state, weights
 from exporter.workers import Json, doing
 
@@ -56,6 +56,8 @@ def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
         row = _end_epoch(job, state)
         if row["best"]:
             about = {**job.about, "epoch": str(row["epoch"]), "value": repr(row[job.recipe.metric_name])}
+            if state.ranges:
+                about[qat.KEY] = qat.as_text(state.ranges)
             tensors.save(job.folder / BEST, weights(state.layer), about)
         _save(job, state)
         doing("finished epoch", epochs=job.epochs, metric=job.recipe.metric_name, row=row)

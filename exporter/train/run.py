@@ -39,6 +39,7 @@ class TrainRequest:
     """What to train: a recipe (`module:attribute`) into a folder. `epochs`: None for as many as the recipe says.
 
     `start` is a checkpoint to begin from instead of what `build()` gives; a pruned one makes the layer smaller first.
+    With `qat` the layer rounds as int8 will, and the checkpoint holds the trained ranges (:mod:`exporter.train.qat`).
     """
 
     recipe: str
@@ -47,6 +48,7 @@ class TrainRequest:
     epochs: int | None = None
     device: str = "auto"
     start: Path | None = None
+    qat: bool = False
 
     @property
     def partial(self) -> Path:
@@ -131,6 +133,7 @@ def train(
         "resume": resume,
         "began_with": saved,
         "start": {"file": str(request.start), "sha256": sha256_file(request.start)} if request.start else None,
+        "qat": request.qat,
     }
     limits = Limits(seconds=timeout or float("inf"))
     try:
@@ -209,6 +212,8 @@ def _difference(found: Json, request: TrainRequest) -> str:
         return f"the run has {found['epochs']} epochs, not {epochs}"
     if found.get("start") != (sha256_file(request.start) if request.start else None):
         return "the run did not start from this checkpoint"
+    if found.get("qat", False) != request.qat:
+        return f"the run {'does not round' if request.qat else 'rounds'} in training"
     return ""
 
 

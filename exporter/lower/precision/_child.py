@@ -43,6 +43,7 @@ def _lower(request: dict[str, Any], into: Path) -> dict[str, Any]:
         budget=Budget.model_validate(request["budget"]),
         calls=calls,
         rows=request["rows"],
+        ranges={weight: (float(low), float(high)) for weight, (low, high) in request["ranges"].items()},
     )
     doing(f"writing {format}-{name}")
     details = dict(precisions[name].write(order))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from exporter.errors import ModelError
 from exporter.files import write_bytes
 from exporter.lower.precision._noise import snr_db
+from exporter.lower.precision._ranges import Flow, Range, told, trained_ranges
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision.base import Order
 from exporter.tensors import Array, TensorMap
@@ -28,6 +30,8 @@ BETWEEN = (
     *("Add", "AveragePool", "Clip", "Concat", "Flatten", "GlobalAveragePool", "MaxPool", "Mul", "Relu", "Reshape"),
     *("Squeeze", "Transpose", "Unsqueeze"),
 )
+#: What only moves values about: the same range goes in and comes out.
+MOVES = ("Flatten", "MaxPool", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 _METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
 
 
@@ -43,10 +47,12 @@ def quantise(order: Order) -> dict[str, Any]:
     kept, tried = choose(order, maker.layers, maker)
     content = maker.bytes_of(kept)
     write_bytes(order.into / order.model, content)
+    layers = maker.describe(content)
     return {
         "writer": f"onnxruntime {version('onnxruntime')}",
-        "layers": maker.describe(content),
+        "layers": layers,
         "kept": list(kept),
+        **({"ranges": told(layers, maker.trained, order.model)} if order.ranges else {}),
         "calibration": {"method": order.settings.method, "rows": order.rows},
         "activations": order.settings.activations,
         **tried.to_json(),
@@ -73,6 +79,8 @@ class _Maker:
             )
         doing("calibrating")
         self._ranges = _calibrate(self._model, order.calls, order.settings.method)
+        self.trained = trained_ranges(flow_of(self._model), order.ranges)
+        _take_over(self._ranges, self.trained)
         self._truth = run(self._model.SerializeToString(), order.calls)
 
     def __call__(self, kept: tuple[str, ...]) -> Candidate:
@@ -157,6 +165,25 @@ def layers_of(model: Any) -> dict[str, Any]:
             name = node.input[1].removesuffix(".folded").removesuffix(".w_0")  # folded: with its batch norm
             found[name if name not in found else f"{name}@{node.name}"] = node
     return found
+
+
+def flow_of(model: Any) -> Flow:
+    """Layers by the names that training knew their weights by, what moves values, and who reads them."""
+    layers = [(node.input[1].removesuffix(".folded"), node.input[0]) for node in layers_of(model).values()]
+    moves = [(node.input[0], node.output[0]) for node in model.graph.node if node.op_type in MOVES]
+    read = [name for node in model.graph.node for name in node.input] + [one.name for one in model.graph.output]
+    return Flow(layers, moves, Counter(read))
+
+
+def _take_over(ranges: Any, trained: Mapping[str, Range]) -> None:
+    """Put trained ranges in the place of calibrated ones."""
+    import numpy as np
+    from onnxruntime.quantization.calibrate import TensorData
+
+    for name, pair in trained.items():
+        if name in ranges:
+            low, high = (np.asarray(end, "float32") for end in pair)
+            ranges[name] = TensorData(lowest=low, highest=high)
 
 
 def run(content: bytes, inputs: Sequence[TensorMap]) -> list[dict[str, Array]]:

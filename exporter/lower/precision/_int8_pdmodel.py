@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from exporter.errors import ModelError
 from exporter.lower.precision._mend_pdmodel import mend
 from exporter.lower.precision._noise import snr_db
+from exporter.lower.precision._ranges import Flow, told, trained_ranges
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision.base import Order
 from exporter.tensors import Array, TensorMap
@@ -20,6 +22,8 @@ from exporter.workers import doing
 
 #: Operators with weights that the quantizer knows and oneDNN has int8 kernels for, and where the weight goes in.
 LAYERS = {"conv2d": "Filter", "depthwise_conv2d": "Filter", "mul": "Y", "matmul_v2": "Y"}
+#: What only moves values about (a pool only where it takes the largest): the same range goes in and comes out.
+MOVES = ("flatten_contiguous_range", "pool2d", "reshape2", "squeeze2", "transpose2", "unsqueeze2")
 _METHODS = {"minmax": "abs_max", "entropy": "KL", "percentile": "hist"}
 _PARAMETERS = "model.pdiparams"
 
@@ -35,10 +39,12 @@ def quantise(order: Order) -> dict[str, Any]:
         maker = _Maker(order)
         kept, tried = choose(order, maker.layers, maker)
         maker.write(kept, order.into)
+        layers = maker.describe(order.into)
         return {
             "writer": f"paddlepaddle {version('paddlepaddle')}",
-            "layers": maker.describe(order.into),
+            "layers": layers,
             "kept": list(kept),
+            **({"ranges": told(layers, maker.trained, order.model)} if order.ranges else {}),
             "calibration": {"method": order.settings.method, "rows": order.rows},
             **tried.to_json(),
         }
@@ -53,6 +59,7 @@ class _Maker:
         self.layers, self._folded = layers_of(order.source / order.model)
         self._scales: dict[str, Any] | None = None
         self._truth: list[dict[str, Array]] = []
+        self.trained = trained_ranges(flow_of(order.source / order.model), order.ranges)
         if not self.layers:
             raise ModelError(
                 "the program has no convolution and no matrix product with weights, so int8 would change nothing",
@@ -71,6 +78,16 @@ class _Maker:
 
     def write(self, kept: tuple[str, ...], into: Path) -> None:
         """Write the variant with these layers left in float32."""
+        if self._scales is None and self.trained:
+            with tempfile.TemporaryDirectory(prefix="exporter-") as folder:  # for the other scales
+                self._scales = self._quantised(kept, Path(folder))
+            self._scales |= {value: max(-low, high) for value, (low, high) in self.trained.items()}
+        self._scales = self._quantised(kept, into)
+        (into / "model.pdiparams.info").unlink(missing_ok=True)
+        mend(into / self._model, into / _PARAMETERS)
+
+    def _quantised(self, kept: tuple[str, ...], into: Path) -> dict[str, Any]:
+        """What the quantizer writes by itself; the scales that it took."""
         import paddle
         from paddle.static.quantization import PostTrainingQuantization
 
@@ -94,11 +111,8 @@ class _Maker:
                 scale_dict=dict(self._scales) if self._scales is not None else None,
             )
             quantizer.quantize()
-            if self._scales is None:
-                self._scales = dict(quantizer._scale_dict)
             quantizer.save_quantized_model(str(into), model_filename=self._model, params_filename=_PARAMETERS)
-        (into / "model.pdiparams.info").unlink(missing_ok=True)
-        mend(into / self._model, into / _PARAMETERS)
+            return dict(quantizer._scale_dict)
 
     def describe(self, folder: Path) -> dict[str, Any]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
@@ -166,6 +180,23 @@ def layers_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
             names = {key: norm.input(slot)[0] for key, slot in (("gain", "Scale"), ("variance", "Variance"))}
             folded[layer] = {"norm": {**names, "epsilon": float(norm.attr("epsilon"))}}
     return found, folded
+
+
+def flow_of(path: Path) -> Flow:
+    """Layers by their weights, what moves values, and who reads them."""
+    from paddle.base import core
+
+    program = core.ProgramDesc(path.read_bytes())  # kept: its blocks die with it
+    block = program.block(0)
+    operators = [block.op(index) for index in range(block.op_size())]
+    taken = {"Filter": "Input", "Y": "X"}  # the slot of what a layer takes, by that of its weight
+    layers = [(one.input(slot)[0], one.input(taken[slot])[0]) for one in operators if (slot := LAYERS.get(one.type()))]
+    moves = [
+        (one.input("X")[0], one.output("Out")[0])
+        for one in operators
+        if one.type() in MOVES and (one.type() != "pool2d" or one.attr("pooling_type") == "max")
+    ]
+    return Flow(layers, moves, Counter(name for one in operators for name in one.input_arg_names()))
 
 
 def serve(folder: Path, model: str, calls: Sequence[TensorMap], *, int8: bool) -> list[dict[str, Array]]:

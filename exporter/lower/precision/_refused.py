@@ -11,8 +11,9 @@ REFUSED = {
     "others",
     "bf16": "bfloat16 is how an engine computes, not how a file is stored: the engine openvino_default computes the "
     "fp32 file in it on a CPU that can, and an ONNX file that holds bfloat16 finds no kernels in ONNX Runtime on a CPU",
-    "qat": "paddle.quantization.QAT.convert() raises on every Paddle 3.x, and paddle2onnx 2.1.0 aborts on the fake "
-    "quantisers it leaves ('Only support e4m3 or e5m2 now.'); use int8 with calibration and `search: true`",
+    "qat": "it is a way to train, and what comes of it is int8: give int8 `ranges: trained`. What Paddle's own leaves "
+    "cannot be exported: paddle.quantization.QAT.convert() raises on every Paddle 3.x, and paddle2onnx 2.1.0 aborts on "
+    "its fake quantisers ('Only support e4m3 or e5m2 now.')",
     "fp8": "no engine here computes in it on a CPU, and paddle2onnx 2.1.0 aborts on other quantised programs",
     "prune": "pruning changes the layer, not its numbers: prune the layer first, then export it as any other",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ class Order:
 
     `source` is the folder of the fp32 files, `model` the name of its main file, `into` an empty folder. `calls` are
     the inputs of each call to calibrate with, typical in size, where the precision asked for them; `rows` says how many
-    samples they hold.
+    samples they hold. `ranges` are the trained ones: by a layer's weight, the lowest and highest of what it takes.
     """
 
     format: str
@@ -31,6 +31,7 @@ class Order:
     budget: Budget
     calls: Sequence[TensorMap] = ()
     rows: int = 0
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class Precision(ABC):
