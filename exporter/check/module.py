@@ -73,6 +73,11 @@ class ClassInfo:
         return unread and self.method("forward") is not None and "__init__" in self.methods
 
     @cached_property
+    def is_py_layer(self) -> bool:
+        """Whether it is an operator of the user's, with a gradient of its own."""
+        return any(isinstance(one, str) and one.endswith("PyLayer") for one in self.family())
+
+    @cached_property
     def is_dataclass(self) -> bool:
         """Whether it is decorated as one."""
         return any(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exporter.check.codes import PROBE_CODES
@@ -30,7 +30,8 @@ _EXPLAINS: dict[str, frozenset[str]] = {
     "ends": frozenset("EX113 EX115 EX119 EX120 EX124 EX132".split()),
     "structure": frozenset("EX104 EX109 EX110 EX111 EX112 EX118".split()),
     "values": frozenset(
-        "EX101 EX103 EX109 EX110 EX112 EX113 EX116 EX118 EX121 EX122 EX125 EX126 EX128 EX129 EX130 EX132 EX133".split()
+        "EX101 EX103 EX109 EX110 EX112 EX113 EX116 EX118 EX121 EX122 EX125 EX126 EX128 EX129 EX130 EX132 EX133 "
+        "EX136".split()
     ),
     "unusable": _UNUSABLE,
 }
@@ -52,7 +53,7 @@ _PATIENCE = 15  # times its limit that a child may take by the clock, as long as
 class Outcome:
     """What the probe of one model showed: `kind` is agrees, not probed, or one of the faults.
 
-    `depends` names what else than the model its program depends on.
+    `depends` names what else than the model its program depends on, `request` is what the children were told.
     """
 
     model: Model
@@ -60,6 +61,7 @@ class Outcome:
     what: str
     line: int
     depends: tuple[str, ...] = ()
+    request: Json = field(default_factory=dict)
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
@@ -85,7 +87,7 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
         outcome = _export(model, request, seconds)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
-        return replace(outcome, depends=_dependencies(request, limits))
+        return replace(outcome, depends=_dependencies(request, limits), request=request)
 
 
 def _export(model: Model, request: Json, seconds: float) -> Outcome:
@@ -148,12 +150,42 @@ def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
         path = outcome.model.forward.path
         near = [at for at in causes if kept[at].location.path == path and _near(kept[at], outcome.line)]
         causes = near or [at for at in causes if kept[at].severity is Severity.ERROR]
-    for at in causes:
-        if outcome.line or kept[at].severity is Severity.ERROR:
-            kept[at] = replace(kept[at], proved=True, severity=Severity.ERROR)
+    certain = [at for at in causes if outcome.line or kept[at].severity is Severity.ERROR]
+    if not certain and len({kept[at].code for at in causes}) == 1:
+        certain = causes  # nothing else is suspected
+    for at in certain:
+        kept[at] = replace(kept[at], proved=True, severity=Severity.ERROR)
     if not any(kept[at].proved for at in causes):
+        outcome = replace(outcome, line=outcome.line or _locate(outcome))
         message = f"{PROBE_CODES[_CODES[outcome.kind]].removeprefix('the probe: ')}: {outcome.what}"
         kept.append(_new(_CODES[outcome.kind], Severity.ERROR, outcome, message, _CURES[outcome.kind]))
+
+
+def _locate(outcome: Outcome) -> int:
+    """The line at which eager and program part, where nothing that the code looks like told it; 0 if it is not found.
+
+    Other outputs begin at the `return`. Other values begin at a condition that the trace decided otherwise, at the line
+    that leaves the first wrong one, or, where only later calls are wrong, at the line that keeps something for them.
+    """
+    if outcome.kind not in ("values", "structure", "unusable"):
+        return 0
+    request = outcome.request | {"kind": outcome.kind}
+    told = _told("exporter.check.probe_lines:blamed", request)
+    if outcome.kind != "values":
+        return int(told.get("returned", 0))
+    if told.get("skipped"):
+        return int(told["skipped"])
+    parted = _told("exporter.check.probe_values:parting", request)
+    kept, line = told.get("kept", ()), int(parted.get("line", 0))
+    return int(kept[0]) if kept and (parted.get("case") or not line) else line
+
+
+def _told(target: str, request: Json) -> Json:
+    """What a child that looks for lines says; nothing where it could not find out."""
+    try:
+        return call(target, request, Limits(seconds=request["seconds"]))
+    except ExporterError:
+        return {}
 
 
 def _explain_dependency(kept: list[Diagnostic], outcome: Outcome, what: str) -> None:

@@ -63,7 +63,7 @@ def exported(request: Json) -> Json:
         paddle.jit.save(static, prefix)
         doing("loading the program")
         try:
-            outputs = _predict(prefix, request)
+            outputs = predict(prefix, request)
         except (RuntimeError, ValueError, OSError) as error:  # all that a predictor raises
             return {"outcome": "unusable", "what": str(error)}
     return _compare(outputs, request)
@@ -165,7 +165,8 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def _predict(prefix: str, request: Json) -> list[list[Array]]:
+def predict(prefix: str, request: Json) -> list[list[Array]]:
+    """What the saved program gives for each case; whatever a predictor raises is the caller's."""
     from paddle import inference
 
     config = inference.Config(prefix + ".json", prefix + ".pdiparams")
@@ -197,14 +198,15 @@ def _compare(got: list[list[Array]], request: Json) -> Json:
             what = f"eager gives {len(leaves)} outputs, the program {len(outputs)}"
             return {"outcome": "structure", "what": what}
         for at, (leaf, output) in enumerate(zip(leaves, outputs, strict=True)):
-            what = "is no tensor" if leaf != "tensor" else _difference(wanted[f"{number}/{at}"], output)
+            what = "is no tensor" if leaf != "tensor" else difference(wanted[f"{number}/{at}"], output)
             if what:
                 kind = "values" if "values" in what else "structure"
                 return {"outcome": kind, "what": f"case {number}, output {at}: {what}"}
     return {"outcome": "agrees", "what": ""}
 
 
-def _difference(wanted: Array, got: Array) -> str:
+def difference(wanted: Array, got: Array) -> str:
+    """How an output of the program differs from the eager one; empty if it does not."""
     if wanted.shape != got.shape:
         return f"shape {list(wanted.shape)} became {list(got.shape)}"
     if wanted.dtype.kind != got.dtype.kind:

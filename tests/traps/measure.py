@@ -50,7 +50,7 @@ def measure(path: Path, say: Callable[..., None]) -> None:
     import numpy as np
     import paddle
 
-    from exporter.check.probe_child import _difference, _leaves
+    from exporter.check.probe_child import _leaves, difference
 
     say(phase="eager")
     module = load(path, "case_eager")
@@ -86,7 +86,7 @@ def measure(path: Path, say: Callable[..., None]) -> None:
             array = np.asarray(one) if isinstance(one, (np.ndarray, int, float)) else None
             if array is not None and not isinstance(one, np.ndarray) and array.size == other.size:
                 array = array.reshape(other.shape).astype(other.dtype)
-            if what := "no tensor" if array is None else _difference(array, other):
+            if what := "no tensor" if array is None else difference(array, other):
                 return say(truth="silently_wrong", why=what)
     return say(truth="clean", why="all outputs agree")
 

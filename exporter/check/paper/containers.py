@@ -19,6 +19,7 @@ from exporter.check.paper.values import (
     Either,
     Extent,
     External,
+    Function,
     Instance,
     Layer,
     Mapping,
@@ -66,6 +67,8 @@ class Containers(Operators):
         if isinstance(owner, Either):
             possible = [each for each in owner.options if not isinstance(each, Const)]
             return join_all([self.attribute(each, name, node) for each in possible])
+        if isinstance(owner, Function):
+            self.note_read((id(owner.node), name))
         if isinstance(owner, Const) and owner.value is None and self.forward and self.now.guard is not None:
             self.facts.append(Indexed(self.site(node), owner, Const(name)))
         known = isinstance(owner, (Sequence, Mapping, Const, Scalar, Shape, Array, Dim))

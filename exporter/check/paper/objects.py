@@ -212,6 +212,9 @@ class Objects(Expressions):
 
     def class_attribute(self, owner: Class, name: str, node: ast.AST) -> Value:
         found = owner.info.method(name)
+        if name == "apply" and found is None and owner.info.is_py_layer:
+            forward = owner.info.method("forward")
+            return Function(forward[1], forward[0].module, (), UNKNOWN, forward[0]) if forward else UNKNOWN
         if found is not None:
             marks = [found[0].module.resolve(each) for each in found[1].decorator_list]
             made = Function(found[1], found[0].module, cls=found[0])
@@ -239,14 +242,17 @@ class Objects(Expressions):
         self._assigned[id(value)] = (value, node)
         if isinstance(owner, Class):
             self.note_change((id(owner.info), name), node, f"{owner.info.name}.{name}", "global")
-            return
-        if isinstance(owner, Record):
+        elif isinstance(owner, Function):
+            self.note_change((id(owner.node), name), node, f"{getattr(owner.node, 'name', 'lambda')}.{name}", "global")
+        elif isinstance(owner, Record):
             self.store.write(owner.attributes, name, value)
-        if not isinstance(owner, Instance):
-            return
-        if (setter := owner.cls.setter(name)) is not None:
-            self.call_unseen(Function(setter[1], setter[0].module, (), owner, setter[0]), (value,), node)
-            return
+        elif isinstance(owner, Instance):
+            if (setter := owner.cls.setter(name)) is not None:
+                self.call_unseen(Function(setter[1], setter[0].module, (), owner, setter[0]), (value,), node)
+            else:
+                self._set_own(owner, name, value, node)
+
+    def _set_own(self, owner: Instance, name: str, value: Value, node: ast.AST) -> None:
         place = (id(owner.attributes), name)
         if owner.lasting:
             before = owner.attributes.get(name)

@@ -53,6 +53,20 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+_DUNDERS: dict[type, str] = {
+    ast.Add: "__add__",
+    ast.Sub: "__sub__",
+    ast.Mult: "__mul__",
+    ast.Div: "__truediv__",
+    ast.FloorDiv: "__floordiv__",
+    ast.Mod: "__mod__",
+    ast.Pow: "__pow__",
+    ast.MatMult: "__matmul__",
+    ast.BitAnd: "__and__",
+    ast.BitOr: "__or__",
+    ast.RShift: "__rshift__",
+    ast.LShift: "__lshift__",
+}
 _BIG = 1 << 40
 
 
@@ -76,6 +90,8 @@ class Operators(Machine):
         """What an arithmetic operator gives."""
         if isinstance(left, Const) and isinstance(right, Const):
             return _compute(kind, left, right)
+        if isinstance(left, Instance) and (own := _DUNDERS.get(kind, "")) and left.cls.method(own) is not None:
+            return self.call_unseen(self.instance_attribute(left, own, node), (right,), node)
         if self.forward:
             self.facts.append(Operated(self.site(node), kind.__name__, left, right))
         if kind is ast.Mod and (isinstance(left, Const) and isinstance(left.value, str)):

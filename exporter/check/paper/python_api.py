@@ -44,8 +44,10 @@ def call_builtin(
     if name in ("int", "float", "bool", "abs", "round"):
         return _number(run, name, first)
     if name in ("max", "min"):
+        _keyed(run, name, arguments, keywords, node)
         return _extreme(run, name, arguments, node)
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
+        _keyed(run, name, arguments, keywords, node)
         return _collected(run, name, first, node, bool(arguments))
     if name in ("sum", "any", "all"):
         inner = run.iterate(first, node, name) if isinstance(first, (Sequence, Tensor)) else UNKNOWN
@@ -56,6 +58,14 @@ def call_builtin(
         return _judged(name, arguments)
     run.consumed(arguments, keywords)
     return UNKNOWN
+
+
+def _keyed(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> None:
+    """What a `key` function gives is what is compared."""
+    if "key" in keywords and arguments and name in ("sorted", "max", "min"):
+        item = run.iterate(arguments[0], node, name) if len(arguments) == 1 else join(arguments[0], arguments[1])
+        compared = run.call_unseen(keywords["key"], (item,), node)
+        run.emit_call(node, f"builtins.{name}", None, (Sequence("list", (compared, compared)),), {})
 
 
 def _judged(name: str, arguments: tuple[Value, ...]) -> Value:

@@ -63,8 +63,8 @@ class StateInForward(Rule):
         for fact in module.facts:
             if isinstance(fact, Changed):
                 yield from self._changed(fact, cure)
-            elif isinstance(fact, Called) and fact.name == "builtins.next" and fact.site.forward:
-                kept = fact.arguments[0] if fact.arguments else None
+            elif isinstance(fact, Called) and fact.name in ("builtins.next", "generator.send") and fact.site.forward:
+                kept = fact.owner if fact.owner is not None else fact.arguments[0] if fact.arguments else None
                 if isinstance(kept, Sequence) and kept.home:
                     message = f"`{kept.home}` is an iterator that outlives the call; the program keeps what it gave"
                     yield self.at(fact.site, message, cure)

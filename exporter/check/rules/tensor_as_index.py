@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Indexed, Operated
-from exporter.check.paper.values import Mapping, Sequence, only_tensor
+from exporter.check.paper.values import Const, Mapping, Sequence, Value, only_tensor
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
@@ -57,11 +57,7 @@ class TensorAsIndex(Rule):
         for fact in module.facts:
             if not fact.site.forward:
                 continue
-            if (
-                isinstance(fact, Indexed)
-                and isinstance(fact.container, (Sequence, Mapping))
-                and only_tensor(fact.index)
-            ):
+            if isinstance(fact, Indexed) and _is_pythons(fact.container) and only_tensor(fact.index):
                 grown = isinstance(fact.container, Sequence) and fact.container.grown_in_branch
                 unread = (
                     isinstance(fact.container, Mapping) and fact.container.rest is not None
@@ -75,6 +71,12 @@ class TensorAsIndex(Rule):
                     yield self.at(fact.site, message, "use paddle.full([n], value) or tile")
             elif isinstance(fact, Called) and fact.name == "dict.get" and any(map(only_tensor, fact.arguments[:1])):
                 yield self.at(fact.site, "a dict is asked for a tensor: the program always takes the default", cure)
+
+
+def _is_pythons(container: Value) -> bool:
+    """Whether it is a container of Python's: a list, a dict, a text."""
+    text = isinstance(container, Const) and isinstance(container.value, str)
+    return text or isinstance(container, (Sequence, Mapping))
 
 
 plugin: Rule = TensorAsIndex()
