@@ -1,9 +1,9 @@
 """In a child: a layer that computes, while it is fine-tuned, with the roundings that int8 will bring.
 
-What each convolution and linear layer takes is rounded to 8 bits per tensor, its weight per output channel, both
-symmetrically; the gradient passes straight through the rounding, and stops where a value was cut off. Batch norms keep
-their statistics, as they will be folded into the weights. To fold one multiplies a channel's weights and its step
-alike, so rounding before it or after it is the same.
+What each convolution and linear layer takes is rounded to 256 codes over its range, its weight symmetrically to 255 in
+each output channel, as ONNX Runtime and oneDNN do behind a relu; the gradient passes straight through the rounding, and
+stops where a value was cut off. Batch norms keep their statistics, as they will be folded into the weights. To fold one
+multiplies a channel's weights and its step alike, so rounding before it or after it is the same.
 
 `paddle.quantization.QAT` (3.3.1) knows one step for a whole weight only, and its `ImperativeQuantAware` puts layers of
 its own in the place of ours, which renames the tensors of the checkpoint; neither can write what it has trained.
@@ -18,8 +18,8 @@ from exporter.errors import UsageError
 if TYPE_CHECKING:
     import paddle
 
-#: Steps from 0 to the largest value of 8 bits with a sign: the coarser of the two grids that our formats use.
-CODES = 127
+#: Steps from the lowest to the highest of an input, and from 0 to the largest of a weight.
+INPUT_STEPS, WEIGHT_STEPS = 255, 127
 #: How much of a range is remembered where a batch does not reach its ends.
 MEMORY = 0.99
 
@@ -75,12 +75,16 @@ class _Rounding:
                 min(low, MEMORY * before[0] + (1 - MEMORY) * low),
                 max(high, MEMORY * before[1] + (1 - MEMORY) * high),
             ]
-        largest = max(-self._ranges[self._path][0], self._ranges[self._path][1])
-        return (_rounded(value.clip(-largest, largest), largest / CODES) if largest else value, *inputs[1:])
+        low, high = self._ranges[self._path]
+        step = (high - low) / INPUT_STEPS
+        if not step:
+            return None  # zeros, which are codes of any grid
+        zero = round(-low / step)
+        return (_rounded(value.clip(-zero * step, (INPUT_STEPS - zero) * step), step), *inputs[1:])
 
     def _weight(self, weight: Any) -> Any:
         axes = [axis for axis in range(weight.ndim) if axis != self._axis]
-        step = weight.detach().abs().amax(axes, keepdim=True) / CODES
+        step = weight.detach().abs().amax(axes, keepdim=True) / WEIGHT_STEPS
         return _rounded(weight, step.clip(min=1e-30))  # a channel of zeros stays one
 
 

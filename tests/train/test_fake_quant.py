@@ -30,6 +30,14 @@ def rounded(value: Array, step: Array | float) -> Array:
     return np.asarray(np.round(value / step) * step, "float32")
 
 
+def taken(value: Array) -> Array:
+    """An input, rounded to 256 codes over its own range and 0."""
+    low, high = min(0.0, value.min()), max(0.0, value.max())
+    step = (high - low) / 255
+    zero = np.round(-low / step)
+    return np.asarray((np.clip(np.round(value / step) + zero, 0, 255) - zero) * step, "float32")
+
+
 def linear() -> tuple[nn.Linear, dict[str, list[float]]]:
     layer, ranges = nn.Linear(6, 4), dict[str, list[float]]()
     round_in_training(layer, ranges, "here")
@@ -41,7 +49,7 @@ def test_a_linear_layer_computes_with_its_input_rounded_as_a_whole_and_its_weigh
     x = DICE.normal(size=(5, 6)).astype("float32")
     got = layer(paddle.to_tensor(x)).numpy()
     weight = layer.weight.numpy()
-    expected = rounded(x, np.abs(x).max() / 127) @ rounded(weight, np.abs(weight).max(0) / 127) + layer.bias.numpy()
+    expected = taken(x) @ rounded(weight, np.abs(weight).max(0) / 127) + layer.bias.numpy()
     np.testing.assert_allclose(got, expected, atol=1e-5)
     assert np.abs(got - (x @ weight + layer.bias.numpy())).max() > 1e-4, "nothing was rounded"
     assert ranges == {"": [float(x.min()), float(x.max())]}
@@ -52,25 +60,24 @@ def test_a_convolution_is_rounded_by_its_output_channels() -> None:
     round_in_training(layer, {}, "here")
     x, weight = DICE.normal(size=(2, 3, 5, 5)).astype("float32"), layer.weight.numpy()
     steps = np.abs(weight).max((1, 2, 3), keepdims=True) / 127
-    expected = np.einsum("bihw,oi->bohw", rounded(x, np.abs(x).max() / 127), rounded(weight, steps)[:, :, 0, 0])
+    expected = np.einsum("bihw,oi->bohw", taken(x), rounded(weight, steps)[:, :, 0, 0])
     np.testing.assert_allclose(layer(paddle.to_tensor(x)).numpy(), expected, atol=1e-5)
 
 
 def test_the_gradient_passes_straight_through_the_rounding_and_stops_where_a_value_was_cut_off() -> None:
     layer, _ = linear()
-    x = DICE.uniform(-1, 1, size=(5, 6)).astype("float32")
+    x = DICE.uniform(0, 1, size=(5, 6)).astype("float32")
     layer(paddle.to_tensor(x))
     layer.eval()  # the range stays
     beyond = x.copy()
     beyond[0, 0] = 9.0
-    taken = paddle.to_tensor(beyond, stop_gradient=False)
-    layer(taken).sum().backward()
+    given = paddle.to_tensor(beyond, stop_gradient=False)
+    layer(given).sum().backward()
     weight = layer.weight.numpy()
     through = np.broadcast_to(rounded(weight, np.abs(weight).max(0) / 127).sum(1), x.shape).copy()
     through[0, 0] = 0.0
-    np.testing.assert_allclose(taken.grad.numpy(), through, atol=1e-5)
-    step = np.abs(x).max() / 127
-    cut = rounded(np.clip(beyond, -127 * step, 127 * step), step)
+    np.testing.assert_allclose(given.grad.numpy(), through, atol=1e-5)
+    cut = rounded(np.minimum(beyond, x.max()), x.max() / 255)
     np.testing.assert_allclose(layer.weight.grad.numpy(), np.repeat(cut.sum(0)[:, None], 4, 1), atol=1e-4)
 
 
