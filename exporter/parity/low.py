@@ -45,6 +45,7 @@ class LowPrecision:
         notes = []
         suffers = {}
         for one in self.variants:
+            notes += _searched(one)
             found[size_claim(one)] = prove_size(one, self.bench.artifacts[one.format], self.bench.folder)
             noise = self._noise(one, setting)
             if noise:
@@ -74,6 +75,16 @@ class LowPrecision:
             setting.say(f"measuring the noise of each layer of {artifact.variant}")
             return layer_noise(self.bench, artifact, setting, name)
         return {}
+
+
+def _searched(artifact: Artifact) -> list[str]:
+    """The Pareto front of a search, as the writer left it."""
+    told = []
+    for one in artifact.details.get("front", []):
+        speed = f", x{one['speedup']:g} of fp32's speed" if "speedup" in one else ""
+        kept = f"{len(one['kept'])} layers kept" if one["kept"] else "no layer kept"
+        told.append(f"{kept}: {one['bytes']:,} bytes, {one['snr_db']:g} dB{speed}")
+    return [f"{artifact.variant}: the search's front: {'; '.join(told)}"] if told else []
 
 
 def low_precision(

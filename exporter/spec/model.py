@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import (
@@ -91,6 +91,16 @@ class Prune(_Frozen):
     multiple_of: Annotated[int, Field(ge=1)] = 16
     epochs: Annotated[int, Field(ge=0)] | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_masks(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "sparsity" in value:
+            raise ValueError(
+                "sparsity makes single weights zero, and no engine here is faster or any file smaller for that: each "
+                "zero is stored and multiplied; use `flops`, which removes whole channels"
+            )
+        return value
+
 
 class Speedup(_Frozen):
     """A promise of speed: in `engine` a variant takes at most 1/`ratio` of the time that fp32 takes in `over`.
@@ -130,6 +140,9 @@ class PrecisionSettings(_Frozen):
 
     With `ranges: trained` the checkpoint is fine-tuned first, by the recipe, with the roundings in place (QAT), for
     `epochs` or as many as the recipe says; what each layer takes has the range that it had in training.
+
+    With `timed` the search tells how fast its candidates are. It does not choose by it, but the bundle is not the same
+    byte for byte when it is made again.
     """
 
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = None
@@ -140,12 +153,15 @@ class PrecisionSettings(_Frozen):
     activations: Literal["uint8", "int8"] = "uint8"
     keep: tuple[str, ...] = ()
     search: bool = False
+    timed: bool = False
     ranges: Literal["calibrated", "trained"] = "calibrated"
     epochs: Annotated[int, Field(ge=1)] | None = None
     budget: Budget = Budget()
 
     @model_validator(mode="after")
-    def _epochs_of_something(self) -> PrecisionSettings:
+    def _of_something(self) -> PrecisionSettings:
+        if self.timed and not self.search:
+            raise ValueError("timed are the candidates of the search: it needs `search: true`")
         if self.epochs is not None and self.ranges != "trained":
             raise ValueError("epochs are those of fine-tuning: they need `ranges: trained`")
         return self

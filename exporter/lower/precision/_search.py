@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from exporter import machine
 from exporter.errors import UsageError
 from exporter.lower.precision.base import Order
 from exporter.workers import doing
@@ -21,15 +22,29 @@ _OVERHEAD = 1024
 
 @dataclass(frozen=True)
 class Candidate:
-    """One variant that was tried: the layers kept in float32, its bytes, its signal-to-noise ratio in dB."""
+    """One variant that was tried: the layers kept in float32, its bytes, its signal-to-noise ratio in dB.
+
+    `speedup` over fp32 in the engine that serves it, where it was measured.
+    """
 
     kept: tuple[str, ...]
     size: int
     snr_db: float
+    speedup: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in the manifest's details."""
-        return {"kept": list(self.kept), "bytes": self.size, "snr_db": round(self.snr_db, 2)}
+        told: dict[str, Any] = {"kept": list(self.kept), "bytes": self.size, "snr_db": round(self.snr_db, 2)}
+        return told if self.speedup is None else {**told, "speedup": round(self.speedup, 2)}
+
+    def beats(self, other: Candidate) -> bool:
+        """Nowhere worse (larger, noisier, slower) and not the same."""
+        return (
+            self != other
+            and self.size <= other.size
+            and self.snr_db >= other.snr_db
+            and (self.speedup or 0.0) >= (other.speedup or 0.0)
+        )
 
 
 @dataclass(frozen=True)
@@ -44,13 +59,22 @@ class Tried:
         if not self.candidates:
             return {}
         alone = {name: round(value, 2) for name, value in sorted(self.alone.items(), key=lambda one: one[1])}
-        return {"alone_snr_db": alone, "front": [one.to_json() for one in front(self.candidates)]}
+        told: dict[str, Any] = {"alone_snr_db": alone, "front": [one.to_json() for one in front(self.candidates)]}
+        if any(one.speedup is not None for one in self.candidates):
+            told["timed_on"] = {**machine.cpu(), "threads": 1}
+        return told
 
 
 def choose(
-    order: Order, layers: Collection[str], make: Callable[[tuple[str, ...]], Candidate]
+    order: Order,
+    layers: Collection[str],
+    make: Callable[[tuple[str, ...]], Candidate],
+    speed: Callable[[tuple[str, ...]], float] | None = None,
 ) -> tuple[tuple[str, ...], Tried]:
     """The layers to keep, and what was tried to find them.
+
+    `speed` measures what is told of the candidates where the settings ask for it. It never chooses: the same input has
+    to give the same bytes.
 
     Raises:
         UsageError: `keep` names a layer that is not there.
@@ -58,6 +82,17 @@ def choose(
     kept = resolve(order.settings.keep, layers)
     if not order.settings.search:
         return kept, Tried()
+    kept, tried = _search(order, layers, make, kept)
+    if order.settings.timed and speed is not None:
+        doing("timing the candidates")
+        timed = tuple(replace(one, speedup=speed(one.kept)) for one in tried.candidates)
+        tried = replace(tried, candidates=timed)
+    return kept, tried
+
+
+def _search(
+    order: Order, layers: Collection[str], make: Callable[[tuple[str, ...]], Candidate], kept: tuple[str, ...]
+) -> tuple[tuple[str, ...], Tried]:
     wanted = (order.budget.min_snr_db or 0.0) + HEADROOM
     first = make(kept)
     if first.snr_db >= wanted:
@@ -84,14 +119,9 @@ def choose(
 
 
 def front(candidates: Collection[Candidate]) -> list[Candidate]:
-    """Those that no other beats in both size and error, the smallest first."""
+    """Those that no other beats, the smallest first."""
     return sorted(
-        (
-            one
-            for one in candidates
-            if not any(other.size <= one.size and other.snr_db >= one.snr_db and other != one for other in candidates)
-        ),
-        key=lambda one: one.size,
+        (one for one in candidates if not any(other.beats(one) for other in candidates)), key=lambda one: one.size
     )
 
 

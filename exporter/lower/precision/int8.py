@@ -19,7 +19,9 @@ class Int8(Precision):
         "(jit.load: -86 dB; Paddle Inference: 'Tensor holds no memory'), or raises where the batch may vary",
     }
     calibrated = True
-    knows = frozenset({"samples", "data", "noise", "method", "activations", "keep", "search", "ranges", "epochs"})
+    knows = frozenset(
+        {"samples", "data", "noise", "method", "activations", "keep", "search", "timed", "ranges", "epochs"}
+    )
     budget = Budget(min_snr_db=25.0, max_metric_loss=0.01, max_size=0.5)
     needs: ClassVar = {"onnx": ("onnxruntime", "onnx", "ml_dtypes"), "pdmodel": ("paddle",)}
 

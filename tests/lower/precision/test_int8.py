@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from exporter.lower.base import Artifact
 from exporter.lower.precision._int8_onnx import run
 from exporter.lower.precision._noise import snr_db
 from exporter.lower.precision._search import Candidate, front
+from exporter.lower.precision._speed import speedup
 from exporter.lower.precision.base import Order
 from exporter.lower.precision.int8 import plugin
 from exporter.parity.quantised import prove_rounded
@@ -158,3 +161,34 @@ def test_a_file_that_holds_no_layer_of_the_manifest_proves_nothing(tmp_path: Pat
     details, _ = written(tmp_path)
     low = replace(artifact(tmp_path, "onnx-int8", details), details={})
     assert prove_rounded(low, artifact(tmp_path, "onnx", {}), tmp_path).outcome is not Outcome.MATCH
+
+
+def test_the_front_keeps_what_is_faster_where_speeds_were_measured() -> None:
+    small, slow = Candidate((), 10, 30.0, 1.5), Candidate(("a",), 20, 35.0, 1.1)
+    beaten = Candidate(("b",), 20, 29.0, 1.4)
+    assert front([slow, beaten, small]) == [small, slow]
+    assert front([slow, replace(beaten, speedup=2.0), small]) == [small, slow, replace(beaten, speedup=2.0)]
+
+
+def test_speeds_are_told_where_they_are_asked_for_and_choose_nothing(tmp_path: Path) -> None:
+    budget = Budget(min_snr_db=noise(written(tmp_path / "plain")[1]) + 0.2)
+    found = {}
+    for timed in (False, True):
+        place = tmp_path / str(timed)
+        found[timed] = dict(plugin.write(order(place, network(), budget, search=True, timed=timed)))
+    files = [(tmp_path / str(timed) / "onnx-int8/model.onnx").read_bytes() for timed in (False, True)]
+    assert files[0] == files[1]
+    assert "timed_on" not in found[False] and not any("speedup" in one for one in found[False]["front"])
+    assert found[True]["timed_on"]["threads"] == 1 and "abilities" in found[True]["timed_on"]
+    assert all(one["speedup"] > 0 for one in found[True]["front"])
+
+
+def test_speed_is_the_ratio_of_what_calls_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+
+    def takes(seconds: float) -> Callable[[], None]:
+        return lambda: clock.__setitem__(0, clock[0] + seconds)
+
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    assert speedup(takes(0.004), takes(0.001)) == pytest.approx(4)
+    assert speedup(takes(0.5), takes(2.0)) == pytest.approx(0.25)
