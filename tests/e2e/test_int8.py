@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from exporter.bundle.manifest import sealed
 from tests.command import exporter
 
 SPEC = "specs/digits-int8.yaml"
@@ -55,6 +56,40 @@ def fails(workplace: Path, override: str) -> None:
     wrong = [one for one in found.values() if one["outcome"] == "mismatch" and one["output"] == "snr_db:logits"]
     assert {one["format"] for one in wrong} == {"onnx", "pdmodel"}
     assert all("the layer that suffers most is " in one["reason"] for one in wrong)
+
+
+@pytest.fixture(scope="module")
+def promising(workplace: Path) -> Path:
+    """A bundle whose int8 promises to be a hundred times as fast as float32, which it is nowhere."""
+    promise = "precisions.int8.budget.min_speedup={engine: onnxruntime, ratio: 100, batch: 8}"
+    only = ("--set", "formats=[onnx]", "--set", "engines=[onnxruntime]")
+    done = exporter("convert", SPEC, "--out", "promising", *only, "--set", promise, cwd=workplace)
+    assert done.code == 0, done.err
+    return workplace / "promising"
+
+
+def speed(bundle: Path) -> tuple[str, dict[str, Any]]:
+    """The verdict, and the check of the promised speed."""
+    done = exporter("verify", bundle.name, "--json", cwd=bundle.parent)
+    assert done.code == 1, done.out + done.err
+    (found,) = (one for one in done.json()["checks"] if one["output"] == "speedup")
+    return done.json()["verdict"], found
+
+
+def test_a_speed_that_was_promised_and_is_not_reached_fails(promising: Path) -> None:
+    verdict, found = speed(promising)
+    assert (verdict, found["outcome"]) == ("failed", "mismatch")
+    assert "times as fast as fp32 by onnxruntime" in found["reason"] and "at least 100 promised" in found["reason"]
+
+
+def test_a_cpu_that_can_less_than_the_one_that_released_it_breaks_no_promise(promising: Path) -> None:
+    elsewhere = shutil.copytree(promising, promising.with_name("elsewhere"))
+    content = json.loads((elsewhere / "manifest.json").read_text())
+    content["provenance"]["machine"]["abilities"].append("avx_of_tomorrow")
+    (elsewhere / "manifest.json").write_bytes(sealed(content))
+    verdict, found = speed(elsewhere)
+    assert (verdict, found["outcome"]) == ("inconclusive", "inconclusive")
+    assert "but this CPU has no avx_of_tomorrow" in found["reason"]
 
 
 def images() -> Any:
