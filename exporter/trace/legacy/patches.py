@@ -40,6 +40,8 @@ class Patches:
         )
         stock.__kwdefaults__ = plain.__kwdefaults__
         name = f"_exporter_{plain.__name__}"
+        while name in plain.__globals__:  # an earlier patch, which is now the stock of this one
+            name += "_"
         scope: dict[str, Any] = {}
         exec(f"def {plain.__name__}(*args, **kwargs): return {name}(*args, **kwargs)", scope)  # noqa: S102 - our text
         self._item(plain.__globals__, name, functools.partial(new, stock))

@@ -630,7 +630,32 @@ parameterless | f32[b2,3] | paddle.tanh(x)
 nested outputs | f32[b2,3] | x * 2, [x + 1, (x - 1,)]
 """
 
-GROUPS = (LAYERS, LOSSES, FUNCTIONAL, MANIPULATION, INDEXING, MATHS, LINALG, VISION, FLOW)
+COMPUTED = """
+computed | f32[b2,2,3] | F.affine_grid(x, [x.shape[0], 3, 8, 8])
+computed | f32[b4,6] | paddle.crop(x, shape=[x.shape[0], 3], offsets=[0, 1])
+computed | f32[b4,6] | paddle.crop(x, shape=[2, -1], offsets=[x.shape[0] - 2, 1])
+computed | f32[b2,6] | F.pad(x, [0, x.shape[0], 0, 1], value=0.5)
+computed | f32[b2,6] | F.pad(x, [x.shape[0], 1])
+computed | f32[b2,3,6,6] | F.pad(x, [0, x.shape[0], 0, 1], mode='reflect')
+computed | f32[b2,3,6] | F.pad(x, [0, x.shape[0], 0, 1, 2, 0], pad_from_left_axis=False)
+computed | f32[b3,2] | x + paddle.linspace(0, 1, x.shape[0]).unsqueeze(1)
+computed | f32[b3,2] | x + paddle.arange(0, x.shape[0] * 2, 2).astype('float32').unsqueeze(1)
+computed | f32[b4,4] | paddle.gather(x, paddle.arange(x.shape[0] - 1, -1, -1))
+computed | f32[b4,4] | paddle.arange(x.shape[0] * 3, 1, -2) + x[0, 0].astype('int64')
+computed | f32[b3,4] | paddle.roll(x, x.shape[0], 1)
+computed | f32[b3,4] | paddle.roll(x, [x.shape[0], 1], [1, 0])
+computed | i64[b3]@i(1,4) | F.sequence_mask(x, maxlen=x.shape[0] + 2)
+computed | i64[b3]@i(1,4) | F.sequence_mask(x, maxlen=x.max(), dtype='float32')
+computed | f32[b4,6] | paddle.strided_slice(x, [0], [0], [x.shape[0]], [2])
+computed | f32[b4,4] | x + paddle.eye(x.shape[0], 4)
+computed | f32[b4,4] | x.repeat_interleave(2, 0)
+computed | f32[b4,4] | x.repeat_interleave(x.shape[0], 1)
+computed | f32[b4,4]; f32[b4,4] | z = x * 1\\nz[y > 0.5] = y[y > 0.5]\\nreturn z
+computed | f32[b4,4]; f32[b4,4] | z = x * 1\\nm = y[:, 0] > 0.2\\nz[m] = y[m] * 2\\nreturn z
+computed | f32[b2,3] | paddle.isin(x, paddle.to_tensor([0.1, 0.5, 1.0])), paddle.isin(x > 0.5, paddle.to_tensor([True]), invert=True)
+"""
+
+GROUPS = (LAYERS, LOSSES, FUNCTIONAL, MANIPULATION, INDEXING, MATHS, LINALG, VISION, FLOW, COMPUTED)
 
 
 def cases() -> list[Case]:

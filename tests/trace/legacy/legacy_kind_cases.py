@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import legacy_further_cases
 from legacy_cases import Case, case
 
 _DYNAMIC = "x = x[:, :, : y.shape[0]]\n"  # the third dim is as long as y, whose length varies
@@ -13,7 +14,8 @@ _DYNAMIC = "x = x[:, :, : y.shape[0]]\n"  # the third dim is as long as y, whose
 def cases() -> list[Case]:
     """All of them, in the order of the table."""
     makers = (_recurrent, _pools, _interpolations, _grids, _indices, _scalars, _shapes, _layouts, _numbers, _control)
-    return [one for maker in makers for one in maker()]
+    computed = [one for one in legacy_further_cases.cases() if one.api == "computed"]
+    return [*(one for maker in makers for one in maker()), *computed]
 
 
 def _recurrent() -> Iterator[Case]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from exporter.trace.legacy.onnx.arrange import ARRANGE
+from exporter.trace.legacy.onnx.computed import COMPUTED
 from exporter.trace.legacy.onnx.dispatch import Rewrite, install
 from exporter.trace.legacy.onnx.pointwise import POINTWISE
 from exporter.trace.legacy.onnx.pooling import POOLING
@@ -22,7 +23,16 @@ from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower, in_full
 from exporter.trace.legacy.table import TABLE
 
-REWRITES: Mapping[str, Rewrite] = {**REDUCTIONS, **POINTWISE, **ARRANGE, **POOLING, **PRODUCTS, **RECURRENT, **RARE}
+REWRITES: Mapping[str, Rewrite] = {
+    **REDUCTIONS,
+    **POINTWISE,
+    **ARRANGE,
+    **COMPUTED,
+    **POOLING,
+    **PRODUCTS,
+    **RECURRENT,
+    **RARE,
+}
 
 #: Computed in int32 or float32 where their dtype is smaller.
 WIDENED = frozenset(TABLE) - {"index_put_"}

@@ -101,9 +101,11 @@ def _flip(entry: Entry, call: Arguments) -> Any:
 def _repeat(entry: Entry, call: Arguments) -> Any:
     import paddle
 
-    x, axis = call["x"], int(call["axis"] or 0) % max(len(call["x"].shape), 1)
-    places = np.repeat(np.arange(sizes(x, "repeat_interleave", axis)[0]), int(call["repeats"]))
-    return paddle.index_select(x, constant(places), axis)
+    x, axis, times = call["x"], int(call["axis"] or 0) % max(len(call["x"].shape), 1), int(call["repeats"])
+    if x.shape[axis] >= 0:
+        return paddle.index_select(x, constant(np.repeat(np.arange(x.shape[axis]), times)), axis)
+    places = paddle.arange(0, paddle.shape(x)[axis].astype("int64") * times, 1, "int64")
+    return paddle.index_select(x, paddle.floor_divide(places, paddle.full([], times, "int64")), axis)
 
 
 def _pixel_unshuffle(entry: Entry, call: Arguments) -> Any:
@@ -185,7 +187,10 @@ def _affine_grid(entry: Entry, call: Arguments) -> Any:
     import paddle
 
     theta = call["input"]
-    shape = [int(size) for size in known(call["output_shape"], "nn.functional.affine_grid", "out_shape")][2:]
+    wanted = call["output_shape"]
+    if isinstance(wanted, (list, tuple)):  # the matrices say how many grids there are
+        wanted = [1, 1, *wanted[2:]]
+    shape = [int(size) for size in known(wanted, "nn.functional.affine_grid", "out_shape")[2:]]
     ticks = []
     for size in shape:
         edge = 1.0 if call["align_corners"] else 1.0 - 1.0 / size
@@ -256,13 +261,26 @@ def _assign_value(entry: Entry, call: Arguments) -> Any:
 
 
 def _index_put(entry: Entry, call: Arguments) -> Any:
-    """Booleans are moved as numbers."""
+    """Booleans are moved as numbers; a mask with a value for each place that it holds is written as those places."""
     import paddle
 
-    if call["x"].dtype != paddle.bool:
+    x, indices, value = call["x"], list(call["indices"]), call["value"]
+    masked = any(one.dtype == paddle.bool for one in indices) and list(value.shape) not in ([], [1])
+    if x.dtype != paddle.bool and not masked:
         return None
-    moved = entry(call["x"].astype("int32"), call["indices"], call["value"].astype("int32"), call["accumulate"])
-    return moved.astype("bool")
+    if masked:
+        indices = [place for one in indices for place in (_places(one) if one.dtype == paddle.bool else [one])]
+    if x.dtype != paddle.bool:
+        return entry(x, indices, value, call["accumulate"])
+    return entry(x.astype("int32"), indices, value.astype("int32"), call["accumulate"]).astype("bool")
+
+
+def _places(mask: Any) -> list[Any]:
+    """The indices of what a mask holds, axis by axis."""
+    import paddle
+
+    found = paddle.nonzero(mask)
+    return [found[:, axis] for axis in range(len(mask.shape))]
 
 
 def _one_image(entry: Entry, call: Arguments) -> Any:
@@ -279,11 +297,6 @@ def _unique(entry: Entry, call: Arguments) -> Any:
     """paddle2onnx declares the result as float32 whatever it is."""
     if dtype_name(call["x"]) != "float32":
         raise cannot_lower("paddle.unique", "paddle2onnx knows float32 only", "cast the tensor to float32")
-
-
-def _roll(entry: Entry, call: Arguments) -> Any:
-    axis = known(call["axis"], "roll", "axis")
-    return None if axis is call["axis"] else entry(call["x"], call["shifts"], [axis] if isinstance(axis, int) else axis)
 
 
 def _triangle(entry: Entry, call: Arguments) -> Any:
@@ -312,7 +325,6 @@ ARRANGE: Mapping[str, Rewrite] = {
     "diag_embed": Rewrite(_diag_embed, "input, offset=0, dim1=-2, dim2=-1"),
     "assign_value_": Rewrite(_assign_value, "output, shape, dtype, values, place=None"),
     "index_put": Rewrite(_index_put),
-    "roll": Rewrite(_roll),
     "multiclass_nms3": Rewrite(_one_image, "bboxes, *rest"),
     "unique": Rewrite(_unique, "x, *rest"),
     **dict.fromkeys(("tril", "triu"), Rewrite(_triangle)),

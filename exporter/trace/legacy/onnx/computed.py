@@ -1,0 +1,90 @@
+"""Sizes, shifts and steps that the program computes from its inputs' shapes, where paddle2onnx knows numbers only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from exporter.trace.legacy import composed
+from exporter.trace.legacy.onnx.common import known
+from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite
+from exporter.trace.legacy.refusal import CannotLower
+
+
+def _arange(entry: Entry, call: Arguments) -> Any:
+    """Of a negative step to an end that is computed paddle2onnx makes nothing: the same numbers, counted upwards."""
+    import paddle
+
+    name = str(call["dtype"]).rpartition(".")[2].lower()
+    step = _number(call["step"])
+    if step is None or step >= 0 or "int" not in name:
+        return None
+    start, end = (_whole(call[one]) for one in ("start", "end"))
+    count = paddle.floor_divide(start - end + (-step - 1), paddle.full([], -step, "int64"))
+    return (start + paddle.arange(0, count, 1, "int64") * step).astype(name)
+
+
+def _roll(entry: Entry, call: Arguments) -> Any:
+    """By a gather, where it is computed how far."""
+    import paddle
+
+    x, shifts, axis = call["x"], call["shifts"], known(call["axis"], "roll", "axis")
+    axes = [axis] if isinstance(axis, int) else list(axis or ())
+    if not isinstance(shifts, paddle.pir.Value) or not axes:
+        return None if axis is call["axis"] else entry(x, shifts, axes)
+    far = paddle.expand(paddle.reshape(shifts, [-1]).astype("int64"), [len(axes)])
+    for at, one in enumerate(axes):
+        size = paddle.shape(x)[one].astype("int64")
+        places = paddle.mod(paddle.arange(0, size, 1, "int64") - far[at], size)
+        x = paddle.index_select(x, places, one)
+    return x
+
+
+def _eye(entry: Entry, call: Arguments) -> Any:
+    """Where row and column have one number. paddle2onnx takes its process down at a computed one."""
+    import paddle
+
+    sizes = [call["num_rows"], call["num_columns"]]
+    if all(_number(size) is not None for size in sizes):
+        return None
+    rows, columns = (paddle.arange(0, _whole(size), 1, "int64") for size in sizes)
+    return paddle.equal(paddle.unsqueeze(rows, 1), columns).astype(call["dtype"])
+
+
+def _sequence_mask(entry: Entry, call: Arguments) -> Any:
+    """Places compared with lengths; without a longest, up to the largest of them."""
+    import paddle
+
+    lengths, longest = call["x"], _number(call["maxlen"])
+    if longest is None:
+        longest = call["maxlen"]
+    elif longest < 0:
+        longest = paddle.max(lengths)
+    return composed.sequence_mask(lengths, longest, call["dtype"])
+
+
+def _number(value: Any) -> int | None:
+    """A whole number that is known while tracing."""
+    try:
+        return int(np.reshape(known(value, "", ""), -1)[0])
+    except CannotLower:
+        return None
+
+
+def _whole(value: Any) -> Any:
+    """A 0-D int64 of the program."""
+    import paddle
+
+    if isinstance(value, paddle.pir.Value):
+        return paddle.reshape(value, []).astype("int64")
+    return paddle.full([], int(value), "int64")
+
+
+COMPUTED: Mapping[str, Rewrite] = {
+    "arange": Rewrite(_arange, "start, end, step, dtype, place=None"),
+    "roll": Rewrite(_roll),
+    "eye": Rewrite(_eye, "num_rows, num_columns, dtype, place=None"),
+    "sequence_mask": Rewrite(_sequence_mask, "x, maxlen, dtype"),
+}
