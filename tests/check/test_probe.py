@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from exporter.check.paper.run_model import Model
-from exporter.check.probe import Outcome, prove
+from exporter.check.paper.run_model import Input, Model
+from exporter.check.paper.values import Extent
+from exporter.check.probe import Outcome, probe, prove
 from exporter.check.run import examine
 from exporter.diagnostics import Diagnostic, Location, Severity
 from tests.traps.score import HERE, cases
 
-HEAD = "import random, time, operator\n\nimport paddle\nfrom paddle.static import InputSpec\n\n"
+HEAD = "import random, time\n\nimport paddle\nfrom paddle.static import InputSpec\n\n"
 TAIL = "\n\ndef build():\n    return Net()\n\n\nSPECS = [InputSpec([None, 4], 'float32', 'x')]\n"
 CLASS = "class Net(paddle.nn.Layer):\n    def forward(self, x):\n"
 
@@ -37,12 +38,33 @@ def test_a_sound_model_stays_without_a_finding(tmp_path: Path) -> None:
 
 def test_what_the_code_does_not_show_is_found_by_running(tmp_path: Path) -> None:
     hidden = CLASS + "        vars(self)['n'] = vars(self).get('n', 0) + 1\n        return (x + 2) * vars(self)['n']\n"
-    assert probed(tmp_path, hidden) == [("EX205", 7, True)]
+    assert probed(tmp_path, hidden) == [("EX205", 8, True)]
 
 
 def test_a_failed_export_is_told_at_the_line_that_failed(tmp_path: Path) -> None:
-    body = CLASS + "        y = x * 2\n        y = y * operator.truth(y.sum())\n        return y\n"
+    body = CLASS + "        y = x * 2\n        y = y * y.sum().__bool__()\n        return y\n"
     assert probed(tmp_path, body) == [("EX201", 9, True)]
+
+
+PARTINGS = {
+    "a value that is written in place": (
+        "y = x * 2\n        z = y.scale_(3.0)\n        w = z + 1\n        return w + y",
+        9,
+    ),
+    "a condition": ("y = x * 2\n        if isinstance(y, paddle.Tensor):\n            y = y + 1\n        return y", 9),
+    "the order of outputs": ("y = x * 2\n        return {'b': y, 'a': y.sum()}", 9),
+}
+
+
+@pytest.mark.parametrize(
+    "what", [pytest.param(each, marks=[pytest.mark.slow] if at else []) for at, each in enumerate(PARTINGS)]
+)
+def test_the_line_where_eager_and_program_part_is_found(what: str, tmp_path: Path) -> None:
+    body, line = PARTINGS[what]
+    file = tmp_path / "net.py"
+    file.write_text(HEAD + CLASS + f"        {body}\n" + TAIL)
+    outcome = probe(file, Model("build", Location(str(file), 7, 5), (Input("x", (Extent.DYNAMIC, 4), "float32"),)), 60)
+    assert [each.location.line for each in prove([], [outcome])] == [line]
 
 
 @pytest.mark.parametrize("statement", ["raise SystemExit(3)", "time.sleep(600)"])

@@ -22,6 +22,7 @@ from exporter.check.paper.values import (
     Const,
     Either,
     External,
+    Fields,
     Function,
     Instance,
     Layer,
@@ -51,6 +52,7 @@ class Calls(Objects):
             Class: self._call_class,
             Either: self._call_either,
             External: self._call_external,
+            Fields: self._call_fields,
             Function: self.call_function,
             Instance: self._call_instance,
             Layer: self._call_layer,
@@ -104,6 +106,15 @@ class Calls(Objects):
     ) -> Value:
         self.emit_call(node, function.name, None, arguments, keywords)
         return libraries.call_external(self, function.name, arguments, keywords, node)
+
+    def _call_fields(
+        self, fields: Fields, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        defaults = dict(zip(fields.names[len(fields.names) - len(fields.defaults) :], fields.defaults, strict=False))
+        given = defaults | dict(zip(fields.names, arguments, strict=False)) | keywords
+        if set(given) != set(fields.names):
+            return Sequence("tuple", (*arguments, *keywords.values()))
+        return Sequence("tuple", tuple(given[name] for name in fields.names))
 
     def _call_class(
         self, function: Class, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST

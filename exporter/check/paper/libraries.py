@@ -19,6 +19,7 @@ from exporter.check.paper.values import (
     Dim,
     Extent,
     External,
+    Fields,
     Function,
     Instance,
     Layer,
@@ -96,6 +97,8 @@ def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[st
         return Record(dict(keywords))
     if name == "functools.reduce" and len(arguments) > 1:
         return _reduced(run, arguments, node)
+    if name == "collections.namedtuple" and len(arguments) > 1:
+        return _fields(arguments[1], keywords.get("defaults"))
     if name in _STAND_INS:
         return External(_STAND_INS[name])
     if name.startswith("collections."):
@@ -121,6 +124,17 @@ def _collection(
     return UNKNOWN
 
 
+def _fields(names: Value, defaults: Value | None) -> Value:
+    """A class of named tuples, if its fields are known."""
+    if isinstance(names, Const) and isinstance(names.value, str):
+        known = tuple(names.value.replace(",", " ").split())
+    elif isinstance(names, Sequence) and names.rest is None:
+        known = tuple(str(each.value) for each in names.items if isinstance(each, Const))
+    else:
+        return External(_STAND_INS["collections.namedtuple"])
+    return Fields(known, defaults.items if isinstance(defaults, Sequence) and defaults.rest is None else ())
+
+
 def _reduced(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     """`functools.reduce`, item by item where few are known."""
     item, source = run.iterate(arguments[1], node, "reduce"), arguments[1]
@@ -134,7 +148,7 @@ def _reduced(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
 
 #: What a call of these gives is something to be called.
 _STAND_INS = {
-    "collections.namedtuple": "collections.namedtuple.made",
+    "collections.namedtuple": "collections.namedtuple.made",  # of fields that are not known
     "functools.wraps": "functools.update_wrapper",
     "numpy.random.default_rng": "numpy.random.generator",
     "numpy.random.RandomState": "numpy.random.generator",

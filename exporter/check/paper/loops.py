@@ -116,7 +116,8 @@ class Loops(Calls):
                     if where is self.frame.names:
                         self._carried(key, old, new, node)
                     self._attribute_carried(where, key, new, node)
-                if not certain or number < turns - 1:
+                turned = certain and number == 0 and isinstance(old, Const) and only_tensor(new)
+                if not turned and (not certain or number < turns - 1):
                     self.store.write(where, key, self._after_turn(old, new, tensor))
 
     @staticmethod

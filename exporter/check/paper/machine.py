@@ -233,6 +233,11 @@ class Machine:
             once = {place: change for place, change in self._written.items() if place not in before}
             self._written = {place: each for place, each in before.items() if place not in self._written} | once
 
+    def note_made_once(self, place: tuple[int, str], value: Value) -> None:
+        """An object that is made only where there is none yet outlives the call as what keeps it does."""
+        if self.forward and isinstance(value, Instance) and self._read.get(place) is False:
+            value.lasting = True
+
     def take_back(self, before: dict[tuple[int, str], Change], body: ast.AST) -> None:
         """A context manager has run: what it sets behind its `yield` too is as it was when the block is left."""
         pauses = [each.lineno for each in inside(body) if isinstance(each, (ast.Yield, ast.YieldFrom))]

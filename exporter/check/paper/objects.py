@@ -228,20 +228,26 @@ class Objects(Expressions):
             return self._at_home(self.evaluate(assigned[1]), f"{owner.info.name}.{name}", place)
 
     def super_attribute(self, owner: Super, name: str, node: ast.AST) -> Value:
-        del node
         cls = owner.instance.cls if isinstance(owner.instance, Instance) else owner.cls
         found = cls.method(name, after=owner.cls)
         if found is None:
             if name == "forward":
+                self._inherited_mode(owner, node)
                 return Scalar("layer")
             return Method(owner.instance, name) if name in methods.LAYER_METHODS else UNKNOWN
         return Function(found[1], found[0].module, (), owner.instance, found[0])
+
+    def _inherited_mode(self, owner: Super, node: ast.AST) -> None:
+        """A layer that derives from one of Paddle's calls its forward: `training` may have been set for it."""
+        if isinstance(owner.instance, Instance) and owner.instance.attributes.get("training") == Const(True):
+            self.emit_call(node, "paddle.nn.Layer.train", owner.instance, (), {})
 
     def set_attribute(self, owner: Value, name: str, value: Value, node: ast.AST) -> None:
         """Assign to an attribute of an object."""
         self._assigned[id(value)] = (value, node)
         if isinstance(owner, Class):
             self.note_change((id(owner.info), name), node, f"{owner.info.name}.{name}", "global")
+            self.note_made_once((id(owner.info), name), value)
         elif isinstance(owner, Function):
             self.note_change((id(owner.node), name), node, f"{getattr(owner.node, 'name', 'lambda')}.{name}", "global")
         elif isinstance(owner, Record):
@@ -261,6 +267,7 @@ class Objects(Expressions):
             self.note_restored(place, before, value)
             if not known or place in self._written:
                 self.note_change(place, node, f"self.{name}", "buffer" if buffer else "attribute", value)
+            self.note_made_once(place, value)
         if owner.cls.is_layer:
             register(value)
         if not self.forward:
@@ -275,6 +282,9 @@ class Objects(Expressions):
         if isinstance(value, (Sequence, Mapping)) and not value.home:
             value.home, value.place = home, place
             value.fixed = place[1] not in self.frame.module.changed
+            for each in value.items.values() if isinstance(value, Mapping) else value.items:
+                if isinstance(each, (Sequence, Mapping)) and each.kind != "tuple":
+                    self._at_home(each, home, (id(each), place[1]))
         return value
 
     def note_container(self, container: Sequence | Mapping, node: ast.AST, value: Value = UNKNOWN) -> None:
@@ -305,9 +315,8 @@ class Objects(Expressions):
         if key == "items" and isinstance(left, dict) and isinstance(right, dict):
             if tensor and set(left) != set(right) and self.forward:
                 at = self.frame.node or ast.Pass()
-                node = next(
-                    (each for each in (self.assigned_at(v) for v in (*left.values(), *right.values())) if each), at
-                )
+                alone = [each[key] for each in (left, right) for key in set(left) ^ set(right) if key in each]
+                node = next((each for each in map(self.assigned_at, alone) if each), at)
                 self.facts.append(
                     Clashed(self.site(node), Broken("dict", "a dict", self.frame.module, node, UNKNOWN), "branch")
                 )

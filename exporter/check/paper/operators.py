@@ -38,6 +38,7 @@ from exporter.check.paper.values import (
     only_tensor,
     options,
 )
+from exporter.check.paper.views import read_later
 
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -82,6 +83,8 @@ class Operators(Machine):
         self.walked: ast.AST | None = None
         self.own_keys: set[object] = set()
         self.dropped_values: set[ast.AST] = set()
+        #: The value of the present assignment, and the name that is given it.
+        self.bound_to: tuple[ast.AST | None, str] = (None, "")
 
     def on_binop(self, node: ast.BinOp) -> Value:
         return self.binary(self.evaluate(node.left), type(node.op), self.evaluate(node.right), node)
@@ -282,8 +285,11 @@ class Operators(Machine):
             dropped = node in self.dropped_values
             if name.endswith("_") and self.forward:
                 target = owner if owner is not None else (arguments[0] if arguments else None)
-                names = [each for each in self.frame.names.values() if each is target]
-                self.facts.append(Called(self.site(node), name, owner, arguments, keywords, dropped, len(names) > 1))
+                names = [each for each, value in self.frame.names.items() if value is target]
+                bound = self.bound_to[1] if self.bound_to[0] is node else ""
+                kept = any(each != bound and read_later(self.frame.node, each, node) for each in names)
+                aliased = len(names) > 1 or kept
+                self.facts.append(Called(self.site(node), name, owner, arguments, keywords, dropped, aliased))
                 return
             self.facts.append(Called(self.site(node), name, owner, arguments, keywords, dropped))
 

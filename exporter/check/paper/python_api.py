@@ -55,7 +55,7 @@ def call_builtin(
             return Tensor(inner.sizes, inner.closed, inputs_of((first,)))
         return Scalar("number") if name != "sum" or isinstance(inner, (Const, Scalar)) else UNKNOWN
     if name in ("print", "str", "repr", "format", "isinstance", "hasattr", "callable", "issubclass"):
-        return _judged(name, arguments)
+        return _judged(run, name, arguments)
     run.consumed(arguments, keywords)
     return UNKNOWN
 
@@ -68,7 +68,10 @@ def _keyed(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[s
         run.emit_call(node, f"builtins.{name}", None, (Sequence("list", (compared, compared)),), {})
 
 
-def _judged(name: str, arguments: tuple[Value, ...]) -> Value:
+def _judged(run: Calls, name: str, arguments: tuple[Value, ...]) -> Value:
+    if name == "hasattr" and len(arguments) == 2 and isinstance(arguments[0], Instance):
+        with run.weakly():
+            run.note_read((id(arguments[0].attributes), str(getattr(arguments[1], "value", ""))))
     if name == "isinstance" and len(arguments) == 2:
         return _isinstance(arguments[0], arguments[1])
     if name == "str" and len(arguments) == 1 and isinstance(arguments[0], Const):

@@ -66,7 +66,9 @@ class Interpreter(Loops):
         self.evaluate(node.value)
 
     def do_assign(self, node: ast.Assign) -> None:
-        with self.updating(node.targets[0]):
+        first = node.targets[0]
+        self.bound_to = (node.value, first.id if isinstance(first, ast.Name) else "")
+        with self.updating(first):
             value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)
@@ -196,6 +198,7 @@ class Interpreter(Loops):
                 if container.place is not None:
                     self.own_keys.add((*container.place, index))
                 items[index.value] = value
+                self._assigned[id(value)] = (value, node)
                 self.store.write(vars(container), "items", items)
             else:
                 rest = value if container.rest is None else join(container.rest, value)

@@ -145,6 +145,7 @@ class Mapping(Value):
     `home` and `fixed` as for a sequence.
     """
 
+    kind = "dict"
     items: dict[object, Value] = field(default_factory=dict)
     rest: Value | None = None
     home: str = ""
@@ -167,6 +168,14 @@ class Instance(Value):
     registered: bool = False
     hooks: tuple[Value, ...] = ()
     before: tuple[Value, ...] = ()
+
+
+@dataclass(eq=False, repr=False)
+class Fields(Value):
+    """What `collections.namedtuple` makes: the names of the fields, and defaults for the last of them."""
+
+    names: tuple[str, ...]
+    defaults: tuple[Value, ...]
 
 
 @dataclass(eq=False, repr=False)

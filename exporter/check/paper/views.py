@@ -36,7 +36,7 @@ def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | N
         if name == written or not isinstance(other, Tensor) or other is tensor:
             continue
         shared = any(other is each for each in mine) or any(tensor is each for each in _bases(other))
-        if shared and function is not None and _read_later(function, name, node):
+        if shared and read_later(function, name, node):
             return name
     return ""
 
@@ -68,12 +68,24 @@ def _plain_index(index: object) -> bool:
     return whole or isinstance(index, Dim) or (isinstance(index, Scalar) and index.kind == "int")
 
 
-def _read_later(function: ast.AST, name: str, node: ast.AST) -> bool:
+def read_later(function: ast.AST | None, name: str, node: ast.AST) -> bool:
     """Whether a name is read behind a node before it is given another value."""
+    if function is None:
+        return False
     end = getattr(node, "end_lineno", 0)
+    elsewhere = _other_sides(function, getattr(node, "lineno", 0))
     later = [
         (each.lineno, isinstance(each.ctx, ast.Store))
         for each in inside(function)
-        if isinstance(each, ast.Name) and each.id == name and each.lineno > end
+        if isinstance(each, ast.Name) and each.id == name and each.lineno > end and each.lineno not in elsewhere
     ]
     return bool(later) and not min(later)[1]
+
+
+def _other_sides(function: ast.AST, line: int) -> set[int]:
+    """The lines that do not run where this one does: the `else` of each `if` that it stands under."""
+    found: set[int] = set()
+    for each in inside(function):
+        if isinstance(each, ast.If) and each.orelse and each.body[0].lineno <= line < each.orelse[0].lineno:
+            found.update(range(each.orelse[0].lineno, (each.end_lineno or line) + 1))
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Operated
 from exporter.check.paper.libraries import handed_on
-from exporter.check.paper.values import Array, Dim, Extent, Shape, Tensor, Value, holds, only_tensor
+from exporter.check.paper.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, holds, only_tensor
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -60,7 +60,7 @@ class NumpyOnTensor(Rule):
                 if any(holds(each, _traced) for each in given):
                     message = f"`{fact.name}` is given a value of the trace, which NumPy cannot read"
                     cure = f"use paddle's own operator in place of `{fact.name}`"
-                    mild = handed_on(fact.name)
+                    mild = handed_on(fact.name) or _of_dimensions(fact)
                     yield self.at(fact.site, message, cure, Severity.WARNING if mild else None)
             elif isinstance(fact, Called) and fact.name in _MISSING:
                 message = "`.numpy()` gives a tensor while the model is traced, and that has no such method"
@@ -71,6 +71,13 @@ class NumpyOnTensor(Rule):
                     message = "a tensor of the trace meets a NumPy array: the export crashes or fails"
                     cure = "make the array a buffer in __init__: self.register_buffer(name, paddle.to_tensor(array))"
                     yield self.at(fact.site, message, cure)
+
+
+def _of_dimensions(fact: Called) -> bool:
+    """Whether an array is made of dimensions: one of objects, which can be computed with and taken apart again."""
+    given = fact.arguments[0] if fact.arguments else None
+    listed = isinstance(given, (Shape, Sequence)) and not holds(given, lambda one: isinstance(one, Tensor))
+    return listed and fact.name in ("numpy.array", "numpy.asarray")
 
 
 def _traced(value: Value) -> bool:

@@ -1,0 +1,31 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+        self.register_buffer("temps", paddle.to_tensor([0.5, 1.0, 2.0, 4.0]))
+
+    def forward(self, x, k):
+        return self.fc(x) * self.temps[k]
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+    {"name": "k", "shape": [], "dtype": "int64"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"), np.array(k, dtype="int64"))
+        for n, s, k in ((2, 2.0, 1), (1, -2.0, 3), (3, 0.5, 2), (5, -0.5, 0))
+    ]

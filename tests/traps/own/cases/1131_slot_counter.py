@@ -1,0 +1,43 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Meter:
+    __slots__ = ("total", "n")
+
+    def __init__(self):
+        self.total, self.n = 0.0, 0
+
+    def update(self, value):
+        self.total += value
+        self.n += 1
+        return self.total / self.n
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+        self.meter = Meter()
+
+    def forward(self, x):
+        y = self.fc(x)
+        return y - self.meter.update(y.mean())
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,31 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 5)
+
+    def forward(self, x):
+        best = self.fc(x).argmax(axis=-1)
+        prev = paddle.concat([paddle.full([x.shape[0], 1], -1, dtype="int64"), best[:, :-1]], axis=1)
+        return paddle.where(best == prev, paddle.zeros_like(best), best)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 6, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 6, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,45 @@
+import functools
+
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+def counted(f):
+    @functools.wraps(f)
+    def wrapper(self, x):
+        wrapper.calls += 1
+        return f(self, x) * wrapper.calls
+
+    wrapper.calls = 0
+    return wrapper
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    @counted
+    def head(self, x):
+        return self.fc(x)
+
+    def forward(self, x):
+        return self.head(x)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

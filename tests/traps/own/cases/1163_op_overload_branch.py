@@ -1,0 +1,40 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Bounded:
+    def __init__(self, value):
+        self.value = value
+
+    def __add__(self, other):
+        total = self.value + other
+        if total.max() > 1.0:
+            total = total / 2.0
+        return Bounded(total)
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return (Bounded(self.fc(x)) + 0.25).value
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,44 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Stages:
+    def __init__(self, layers):
+        self.layers = layers
+
+    def __iter__(self):
+        return iter(self.layers)
+
+    def __len__(self):
+        return len(self.layers)
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.LayerList([nn.Linear(8, 8) for _ in range(3)])
+        self.stages = Stages(self.body)
+
+    def forward(self, x):
+        for layer in self.stages:
+            x = F.relu(layer(x))
+        return x / len(self.stages)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,39 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+def smoother(rate):
+    value = None
+    while True:
+        new = yield value
+        value = new if value is None else rate * value + (1 - rate) * new
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+        self.ema = smoother(0.5)
+        next(self.ema)
+
+    def forward(self, x):
+        y = self.fc(x).mean(axis=0)
+        return self.ema.send(y)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

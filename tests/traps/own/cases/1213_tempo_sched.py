@@ -1,0 +1,35 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self, start=5.0, floor=0.5):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+        self.tau, self.floor = start, floor
+
+    def anneal(self):
+        self.tau = max(self.floor, self.tau * 0.9)
+        return self.tau
+
+    def forward(self, x):
+        return F.softmax(self.fc(x) / self.anneal(), axis=-1)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

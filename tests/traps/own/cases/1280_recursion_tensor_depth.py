@@ -1,0 +1,36 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+
+    def apply_n(self, x, n):
+        if n <= 0:
+            return x
+        return self.apply_n(F.tanh(self.fc(x)), n - 1)
+
+    def forward(self, x, k):
+        return self.apply_n(x, k)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+    {"name": "k", "shape": [], "dtype": "int64"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"), np.array(k, dtype="int64"))
+        for n, s, k in ((2, 2.0, 1), (1, -2.0, 3), (3, 0.5, 2), (5, -0.5, 0))
+    ]

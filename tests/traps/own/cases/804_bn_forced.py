@@ -1,0 +1,42 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Block(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2D(3, 4, 3, padding=1)
+        self.norm = nn.BatchNorm2D(4)
+
+    def forward(self, x):
+        y = self.conv(x)
+        y = F.batch_norm(y, self.norm._mean, self.norm._variance, self.norm.weight, self.norm.bias, training=True)
+        return F.relu(y)
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.block = Block()
+
+    def forward(self, x):
+        return self.block(x).mean(axis=[2, 3])
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 3, 16, 16], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 3, 16, 16)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,41 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Env:
+    def __init__(self):
+        self.pos = 0.0
+
+    def step(self, move):
+        self.pos += move
+        return self.pos
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.pi = nn.Linear(8, 4)
+        self.env = Env()
+
+    def forward(self, x):
+        y = self.pi(x)
+        reward = self.env.step(0.5)
+        return y + reward
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

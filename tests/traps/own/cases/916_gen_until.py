@@ -1,0 +1,36 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.LayerList([nn.Linear(8, 8) for _ in range(3)])
+
+    def stages(self, x):
+        for layer in self.layers:
+            x = layer(x)
+            if x.mean() < -5.0:
+                return
+            yield x
+
+    def forward(self, x):
+        return paddle.add_n(list(self.stages(x)))
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,38 @@
+from functools import reduce
+
+import numpy as np
+import paddle
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+def chain(*fs):
+    return lambda x: reduce(lambda acc, f: f(acc), fs, x)
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 8)
+        self.b = nn.Linear(8, 4)
+        self.pipe = chain(self.a, F.relu, self.b)
+
+    def forward(self, x):
+        return self.pipe(x)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,34 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x, mask):
+        weights = None
+        if mask.any():
+            weights = mask.astype("float32").unsqueeze(-1)
+        y = self.fc(x)
+        return (y if weights is None else y * weights).sum(axis=1)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 6, 8], "dtype": "float32"},
+    {"name": "mask", "shape": [None, 6], "dtype": "bool"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 6, 8)) + s).astype("float32"), rng.uniform(size=(n, 6)) > 0.3)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]
