@@ -47,6 +47,7 @@ def test_json_is_one_object_and_quiet_is_quiet(tmp_path: Path) -> None:
         (["digit"], 2, "recipes.digit:recipe: no module named 'recipes.digit'\n  hint: recipes here: digits"),
         (["digits", "--resume", "--out", "{tmp}/none"], 2, "no unfinished run to resume"),
         (["digits", "--epochs", "0"], 2, "--epochs"),
+        (["digits", "--qat", "{tmp}/none.safetensors", "--out", "{tmp}/run"], 2, "no such checkpoint"),
         (["digits", "--seed", "-1"], 2, "--seed"),
         (["digits", "--out", "/proc/nowhere"], 2, "/proc/nowhere: cannot write here"),
         (["tests.train.tiny:optimizer", "--out", "{tmp}/run"], 2, "this is a function, not a Recipe"),
