@@ -81,13 +81,24 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
             "file": str(Path(folder) / "eager.safetensors"),
         }
         try:
-            request |= call("exporter.check.probe_child:eager", request, limits)
+            request |= _eagerly(request, limits)
         except ExporterError as error:
             return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
         outcome = _export(model, request, seconds)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
         return replace(outcome, depends=_dependencies(request, limits), request=request)
+
+
+def _eagerly(request: Json, limits: Limits) -> Json:
+    """What the eager run says; integers that the model cannot take, as lengths or places, are once tried as ones."""
+    target = "exporter.check.probe_child:eager"
+    try:
+        return call(target, request, limits)
+    except ChildFailed:
+        if not any("int" in one["dtype"] for one in request["inputs"]):
+            raise
+        return call(target, request | {"tame": True}, limits) | {"tame": True}
 
 
 def _export(model: Model, request: Json, seconds: float) -> Outcome:

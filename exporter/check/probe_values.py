@@ -46,7 +46,7 @@ def parting(request: Json) -> Json:
             layer(*[paddle.to_tensor(each.copy()) for each in case])
         for moment, value in eager.moments.items():
             at = traced.places.get(moment)
-            if at is not None and difference(value, outputs[at]):
+            if at is not None and difference(value, _shaped(outputs[at], value)):
                 return {"case": number, "line": moment[0]}
     return {"case": 0, "line": 0}
 
@@ -60,7 +60,7 @@ class Recorder:
         #: Which output of the second program a moment is.
         self.places: dict[Moment, int] = {}
         self._lines: dict[int, int] = {}
-        self._copies: dict[tuple[int, int], Array] = {}
+        self._copies: dict[tuple[int, int], Any] = {}
         self._alive: list[Any] = []  # so that no identity is given twice
 
     @contextmanager
@@ -73,36 +73,40 @@ class Recorder:
             sys.settrace(None)
 
     def outputs(self) -> list[Any]:
-        """Copies of what was kept of the traced values, each once; those inside of branches and loops are left out."""
-        import paddle
-
+        """The copies of traced values, each once."""
         found: dict[int, int] = {}
         copies: list[Any] = []
-        sys.settrace(None)
-        self.places.clear()
-        for moment, value in self.moments.items():
-            made_by = value.get_defining_op()
-            if made_by is None or made_by.get_parent_block().parent_op.name() != "builtin.module":
-                continue
-            if hash(value) not in found:
-                found[hash(value)] = len(copies)
-                copies.append(paddle.assign(value))
-            self.places[moment] = found[hash(value)]
-        self.moments.clear()  # it may be traced once more, into another program
-        sys.settrace(self._enter)
+        for moment, copy in self.moments.items():
+            if id(copy) not in found:
+                found[id(copy)] = len(copies)
+                copies.append(copy)
+            self.places[moment] = found[id(copy)]
+        self.moments, self._copies = {}, {}  # it may be traced once more, into another program
         return copies
 
     def _keep(self, value: Any) -> Any:
-        """A traced value, or a copy of an eager one; None for anything else."""
+        """A copy of a tensor as it is now; None for anything else, and for values inside of traced branches and loops.
+
+        The copy of a traced value is an operator of the second program. One is made again only where an operator has
+        since written into the value, and by another kind of operator: of like ones the optimiser would keep one.
+        """
         import paddle
 
         if isinstance(value, paddle.Tensor):
             key = (id(value), value.inplace_version)
-            if key not in self._copies:
+        elif isinstance(value, paddle.pir.Value) and _is_whole(value):
+            key = (hash(value), any(each.name().endswith("_") for each in value.all_used_ops()))
+        else:
+            return None
+        if key not in self._copies:
+            sys.settrace(None)
+            if isinstance(value, paddle.Tensor):
                 self._copies[key] = np.array(value.numpy())
-                self._alive.append(value)
-            return self._copies[key]
-        return value if isinstance(value, paddle.pir.Value) and value.is_dense_tensor_type() else None
+            else:
+                self._copies[key] = paddle.stack([value]) if key[1] else paddle.assign(value)
+            self._alive.append(value)
+            sys.settrace(self._enter)
+        return self._copies[key]
 
     def _enter(self, frame: types.FrameType, event: str, arg: Any) -> Any:
         return None if is_librarys(frame) else self._step(frame, event, arg)
@@ -118,3 +122,14 @@ class Recorder:
                     self.moments[before, name] = kept
         self._lines[id(frame)] = line if event == "line" else 0
         return self._step
+
+
+def _shaped(output: Array, wanted: Array) -> Array:
+    """An output without the dimension that a second copy has in front."""
+    return output[0] if output.ndim == wanted.ndim + 1 and len(output) == 1 else output
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a traced value is a tensor of the program's main block."""
+    made_by = value.get_defining_op() if value.is_dense_tensor_type() else None
+    return made_by is not None and made_by.get_parent_block().parent_op.name() == "builtin.module"
