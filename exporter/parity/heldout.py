@@ -16,6 +16,7 @@ from exporter.parity.cases import batch_dim
 from exporter.parity.run import Bench, run_request
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.spec.model import Spec
+from exporter.train import qat
 from exporter.workers import SINGLE_THREAD, Json, Setting, call, doing
 
 
@@ -59,7 +60,8 @@ def prove_metric(
                 raise UsageError(refused)
             rated = {"recipe": task.spec.recipe, "samples": str(samples), "cases": made["cases"], "into": str(into)}
             rated |= {"outputs": list(bench.outputs), "names": _names(bench, one)}
-            found[one.claim] = _judge(one, _in_child("rate", rated, setting))
+            before = qat.before(task.checkpoint) if task.checkpoint else None
+            found[one.claim] = _judge(one, _in_child("rate", rated, setting), before)
         except ExporterError as error:
             found[one.claim] = Evidence(Outcome.CRASHED, str(error), stage="run")
     return found
@@ -74,14 +76,19 @@ def _in_child(function: str, request: Mapping[str, Any], setting: Setting) -> Js
     return call(where, request, setting.limits, environment=SINGLE_THREAD, on_event=setting.on_event)
 
 
-def _judge(promise: Promise, rated: Mapping[str, Any]) -> Evidence:
+def _judge(promise: Promise, rated: Mapping[str, Any], before: float | None) -> Evidence:
+    """`before` is the metric of float32 before it was trained with roundings: what that lost is lost as well."""
     loss, low, high = (float(rated[key]) for key in ("loss", "low", "high"))
     said = (
         f"{rated['metric']} {rated['value']:.4f}, eager's is {rated['eager']:.4f}, on {rated['rows']} held-out "
         f"samples: a loss of {loss:.4f} (95 % interval {low:.4f} to {high:.4f}), at most {promise.wanted:g} promised"
     )
     metrics = {"loss": loss, "low": low, "high": high, "value": float(rated["value"]), "eager": float(rated["eager"])}
-    outcome = Outcome.MATCH if loss <= promise.wanted else Outcome.MISMATCH
+    if before is not None:
+        metrics |= {"before": before, "loss_in_all": float(rated["sign"]) * (before - float(rated["value"]))}
+        said += f"; it was {before:.4f} before training with roundings, a loss of {metrics['loss_in_all']:.4f} in all"
+    kept = loss <= promise.wanted and metrics.get("loss_in_all", loss) <= promise.wanted
+    outcome = Outcome.MATCH if kept else Outcome.MISMATCH
     return Evidence(outcome, said, elements=int(rated["rows"]), metrics=metrics)
 
 
@@ -180,6 +187,7 @@ def rate(request: dict[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "value": value,
         "eager": before,
+        "sign": sign,
         "loss": sign * (before - value),
         "low": low,
         "high": high,

@@ -19,7 +19,7 @@ from exporter.recipe.base import Recipe
 from exporter.recipe.load import load_data, load_recipe
 from exporter.references import user_code
 from exporter.tensors import load_with_metadata
-from exporter.train import loop, randomness
+from exporter.train import evaluate, loop, qat, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
 from exporter.train.fake_quant import round_in_training
 from exporter.workers import Json, doing, quiet_interrupts
@@ -54,7 +54,11 @@ def train(request: Json) -> Json:
         if request["start"]:
             plan = _start_from(layer, Path(request["start"]["file"]))
         state = State(layer, _optimizer(recipe, reference, layer))
+        before = {}
         if request["qat"]:
+            doing("evaluating in float32")
+            where = f"{reference}, held-out data before training"
+            before[qat.BEFORE] = repr(evaluate.held_out(layer, recipe, data.held_out, where)[1])
             round_in_training(layer, state.ranges, reference)
         if request["resume"]:
             _check_same(folder, request["began_with"], description)
@@ -64,7 +68,7 @@ def train(request: Json) -> Json:
                 remove(folder / name)
             write_json(folder / RUN, description)
         about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
-        about |= {"metric": recipe.metric_name, **plan}
+        about |= {"metric": recipe.metric_name, **plan, **before}
         job = loop.Job(reference, recipe, data, folder, request["seed"], description["epochs"], about)
         loop.fit(job, state, _stop(asked))
         return _finish(job, state, description)

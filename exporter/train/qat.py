@@ -18,8 +18,8 @@ from exporter.tensors import metadata
 from exporter.train import run as training
 from exporter.workers import Setting
 
-#: The key in a checkpoint's metadata.
-KEY = "ranges"
+#: The keys in a checkpoint's metadata: the ranges, and the metric of the float32 checkpoint that training began with.
+KEY, BEFORE = "ranges", "before"
 SCHEMA = 1
 _HINT = "fine-tune the float32 checkpoint: exporter train RECIPE --qat CHECKPOINT"
 
@@ -91,12 +91,27 @@ def ranges_in(checkpoint: Path | None) -> dict[str, tuple[float, float]]:
 
 def told(checkpoint: Path) -> dict[str, Any]:
     """What a manifest says of a checkpoint's ranges; empty where it holds none."""
-    return {"layers": sorted(ranges_in(checkpoint))} if _text(checkpoint) is not None else {}
+    return (
+        {"layers": sorted(ranges_in(checkpoint)), "before": before(checkpoint)} if _text(checkpoint) is not None else {}
+    )
 
 
-def _text(checkpoint: Path) -> str | None:
+def before(checkpoint: Path) -> float | None:
+    """The recipe's metric on the held-out data of what the training began with; None where there was none.
+
+    Raises:
+        UsageError: it is no number.
+    """
+    text = _text(checkpoint, BEFORE)
     try:
-        return metadata(checkpoint).get(KEY)
+        return None if text is None else float(text)
+    except ValueError as error:
+        raise UsageError(f"'{BEFORE}' in it is no number: {text}", where=str(checkpoint), hint=_HINT) from error
+
+
+def _text(checkpoint: Path, key: str = KEY) -> str | None:
+    try:
+        return metadata(checkpoint).get(key)
     except BundleError as error:  # no bundle here: the file is the user's
         raise UsageError(error.what, where=error.where, hint=error.hint) from error
 

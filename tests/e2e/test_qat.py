@@ -19,7 +19,8 @@ from tests.command import Done, exporter
 
 LOUD = [3, 17]
 #: Noise is judged against the float layer, which is another after training with roundings; accuracy is what counts.
-BUDGETS = ("precisions.int8.budget.min_snr_db=8", "precisions.int8.budget.min_top1=0.9")
+_BUDGET = "precisions.int8.budget"
+BUDGETS = (f"{_BUDGET}.min_snr_db=8", f"{_BUDGET}.min_top1=0.9", f"{_BUDGET}.max_metric_loss=0.03")
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +62,14 @@ def test_training_with_roundings_brings_back_what_calibration_loses(workplace: P
     after = accuracies(workplace / "artifacts/trained/1.0.0")
     assert (before.keys(), after.keys()) == ({"onnx"}, {"onnx", "pdmodel"})
     assert before["onnx"] < 0.93 and min(after.values()) > 0.95, (before, after)
+    assert "before training with roundings" in (workplace / "artifacts/trained/1.0.0/parity.json").read_text()
 
 
 def test_the_bundle_says_what_was_trained_and_with_which_ranges(workplace: Path) -> None:
     told = manifest(workplace / "artifacts/trained/1.0.0")
     assert told["provenance"]["weights"]["checkpoint"] == "runs/trained.qat/best.safetensors"
-    assert told["provenance"]["weights"]["rounded_in_training"] == {"layers": ["conv1", "conv2", "linear"]}
+    rounded = told["provenance"]["weights"]["rounded_in_training"]
+    assert rounded["layers"] == ["conv1", "conv2", "linear"] and rounded["before"] > 0.98
     for variant in ("onnx-int8", "pdmodel-int8"):
         ranges = told["variants"][variant]["details"]["ranges"]
         assert ranges == {"trained": ["conv2d_0", "conv2d_1", "linear_0"], "calibrated": []}

@@ -37,7 +37,17 @@ def test_ranges_come_back_bit_for_bit(tmp_path: Path) -> None:
     ranges = {"conv": [-0.1, 1 / 3], "": [0.0, 5e-324]}
     found = qat.ranges_in(checkpoint(tmp_path, qat.as_text(ranges)))
     assert found == {name: tuple(pair) for name, pair in ranges.items()}
-    assert qat.told(tmp_path / "weights.safetensors") == {"layers": ["", "conv"]}
+    assert qat.told(tmp_path / "weights.safetensors") == {"layers": ["", "conv"], "before": None}
+
+
+def test_the_metric_before_is_a_number_or_none(tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    for text, expected in (("0.9875", 0.9875), (None, None)):
+        save(path, {"w": np.ones(2, "float32")}, {"seed": "0", **({qat.BEFORE: text} if text else {})})
+        assert qat.before(path) == expected
+    save(path, {"w": np.ones(2, "float32")}, {qat.BEFORE: "good"})
+    with pytest.raises(UsageError, match="is no number: good"):
+        qat.before(path)
 
 
 @pytest.mark.parametrize(

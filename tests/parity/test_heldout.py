@@ -1,0 +1,47 @@
+"""What the metric may lose: beside eager, and beside what it was before the checkpoint was trained with roundings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exporter.parity.budgets import Promise
+from exporter.parity.heldout import _judge
+from exporter.parity.plan import Run
+from exporter.parity.verdict import Outcome
+
+PROMISE = Promise(Run("onnx", "int8", "onnxruntime"), "metric", "", 0.005)
+
+
+def rated(value: float, eager: float, sign: float = 1.0) -> dict[str, Any]:
+    loss = sign * (eager - value)
+    return {
+        **{"metric": "accuracy", "rows": 360, "value": value, "eager": eager},
+        **{"sign": sign, "loss": loss, "low": loss - 0.01, "high": loss + 0.01},
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "eager", "before", "outcome"),
+    [
+        (0.99, 0.99, None, Outcome.MATCH),
+        (0.98, 0.99, None, Outcome.MISMATCH),
+        (0.99, 0.99, 0.992, Outcome.MATCH),
+        (0.95, 0.95, 0.99, Outcome.MISMATCH),  # both lost what training threw away
+        (0.97, 0.99, 0.95, Outcome.MISMATCH),  # better than before, and still not what eager computes
+        (float("nan"), 0.99, 0.99, Outcome.MISMATCH),
+    ],
+)
+def test_a_loss_counts_beside_eager_and_beside_what_was_before(
+    value: float, eager: float, before: float | None, outcome: Outcome
+) -> None:
+    found = _judge(PROMISE, rated(value, eager), before)
+    assert found.outcome is outcome
+    assert ("before training with roundings" in found.reason) == (before is not None)
+
+
+def test_where_less_is_better_more_is_a_loss() -> None:
+    assert _judge(PROMISE, rated(0.11, 0.10, -1.0), 0.1).outcome is Outcome.MISMATCH
+    assert _judge(PROMISE, rated(0.101, 0.10, -1.0), 0.09).outcome is Outcome.MISMATCH
+    assert _judge(PROMISE, rated(0.09, 0.10, -1.0), 0.1).outcome is Outcome.MATCH
