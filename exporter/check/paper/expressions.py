@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from exporter.check.module import ClassInfo
 from exporter.check.paper.containers import Containers
@@ -25,6 +26,8 @@ _OVERWRITERS = frozenset("set_value copy_ fill_ zero_ uniform_ normal_ exponenti
 class Expressions(Containers):
     """Evaluation of an expression; calls themselves are in :mod:`exporter.check.paper.calls`."""
 
+    _at_home: Callable[..., Value]  # of :class:`exporter.check.paper.objects.Objects`
+
     def evaluate(self, node: ast.expr) -> Value:
         self.tick()
         kind = type(node)
@@ -46,6 +49,7 @@ class Expressions(Containers):
             if name in scope:
                 if getattr(scope, "lasting", False):
                     self.note_read((id(scope), name))
+                    self._at_home(scope[name], f"closure {name}", (id(scope), name))
                     if scope[name] is not self.root:
                         self.note_stray(scope[name], node, "of a closure")
                 return self.capture(self.settle(scope[name], node), node, "closure")

@@ -20,6 +20,7 @@ from exporter.check.paper.values import (
     Sequence,
     Tensor,
     Value,
+    inputs_of,
     register,
 )
 
@@ -166,23 +167,31 @@ def _dict_method(
         rest = Sequence("tuple", (Scalar("str"), owner.rest), home=owner.home) if owner.rest else None
         return Sequence("list", pairs, rest, owner.home, fixed=owner.fixed)
     if name in ("get", "pop", "setdefault"):
-        if name != "get":
-            run.note_container(owner, node)
-        default = arguments[1] if len(arguments) > 1 else Const(None)
-        if isinstance(first, Const) and owner.rest is None:
-            found = owner.items.get(first.value, default)
-            if name == "pop":
-                left = {key: value for key, value in owner.items.items() if key != first.value}
-                run.store.write(vars(owner), "items", left)
-            elif name == "setdefault":
-                run.store.write(vars(owner), "items", {**owner.items, first.value: found})
-            return found
-        return join(element(owner), default)
+        return _taken(run, owner, name, arguments, node)
     if name in ("update", "clear", "popitem"):
         run.note_container(owner, node)
         given = first.items if isinstance(first, Mapping) else {}
         run.store.write(vars(owner), "items", {**owner.items, **given, **keywords} if name == "update" else {})
     return UNKNOWN
+
+
+def _taken(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    """What `get`, `pop` and `setdefault` of a dict give."""
+    first = arguments[0] if arguments else UNKNOWN
+    default = arguments[1] if len(arguments) > 1 else Const(None)
+    if name != "get":
+        if owner.place is not None and not run.is_own_key(owner, first) and (name == "pop" or inputs_of((default,))):
+            run.note_looked_into(owner.place)  # what an earlier call left there is what it gives
+        run.note_container(owner, node, default)
+    if isinstance(first, Const) and owner.rest is None:
+        found = owner.items.get(first.value, default)
+        if name == "pop":
+            left = {key: value for key, value in owner.items.items() if key != first.value}
+            run.store.write(vars(owner), "items", left)
+        elif name == "setdefault":
+            run.store.write(vars(owner), "items", {**owner.items, first.value: found})
+        return found
+    return join(element(owner), default)
 
 
 def _hook(run: Calls, owner: Instance | Layer, name: str, arguments: tuple[Value, ...]) -> None:

@@ -43,6 +43,8 @@ class Objects(Expressions):
         super().__init__()
         self._assigned: dict[int, tuple[Value, ast.AST]] = {}
         self._made: dict[Any, Instance] = {}
+        #: What class attributes were given since.
+        self._of_classes: dict[str, Value] = {}
         self._runs: dict[Any, tuple[int, Value]] = {}
 
     consumed: Callable[..., None]
@@ -224,6 +226,8 @@ class Objects(Expressions):
             return UNKNOWN
         place = (id(assigned[0]), name)
         self.note_read(place)
+        if (given := self._of_classes.get(f"{id(owner.info)}.{name}")) is not None:
+            return given
         with self._at_import(assigned[0].module):
             return self._at_home(self.evaluate(assigned[1]), f"{owner.info.name}.{name}", place)
 
@@ -247,6 +251,7 @@ class Objects(Expressions):
         self._assigned[id(value)] = (value, node)
         if isinstance(owner, Class):
             self.note_change((id(owner.info), name), node, f"{owner.info.name}.{name}", "global")
+            self.store.write(self._of_classes, f"{id(owner.info)}.{name}", value)
             self.note_made_once((id(owner.info), name), value)
         elif isinstance(owner, Function):
             self.note_change((id(owner.node), name), node, f"{getattr(owner.node, 'name', 'lambda')}.{name}", "global")

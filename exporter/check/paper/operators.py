@@ -353,6 +353,8 @@ def _decided(kinds: list[type], values: list[Value]) -> Value | None:
             return parts[0]
         known = [each.value for each in parts if isinstance(each, Const)]
         return Const(all(known)) if len(known) == len(parts) else Scalar("bool")
+    if kinds in ([ast.Eq], [ast.NotEq]) and Const(None) in values and any(map(only_tensor, values)):
+        return Const(kinds[0] is ast.NotEq)  # a tensor of the trace is no equal of None: Python decides
     if kinds[0] in (ast.Eq, ast.NotEq) and all(isinstance(each, External) and named(each) for each in values):
         return Const((values[0] == values[1]) is (kinds[0] is ast.Eq))
     return None

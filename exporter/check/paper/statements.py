@@ -121,6 +121,9 @@ class Interpreter(Loops):
         for target in node.targets:
             if isinstance(target, (ast.Attribute, ast.Subscript)):
                 container = self.evaluate(target.value)
+                if isinstance(target, ast.Attribute) and isinstance(container, Instance) and container.lasting:
+                    place = (id(container.attributes), target.attr)
+                    self.note_change(place, target, f"self.{target.attr}", "attribute")
                 at = self.evaluate(target.slice) if isinstance(target, ast.Subscript) else UNKNOWN
                 if isinstance(container, Mapping) and isinstance(at, Const):
                     self.note_container(container, target)
@@ -287,6 +290,8 @@ class Interpreter(Loops):
             if reason and node is not None and not isinstance(value, Broken):
                 other = None if before in (left, right) else self.assigned_at(right)
                 return Broken(reason, key, module, node, value, other)
+            if isinstance(value, Broken) and value.other is None and node is not value.node:
+                return replace(value, other=node)
             return value
 
         self.store.merge(one, other, how)

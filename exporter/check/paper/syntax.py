@@ -31,12 +31,21 @@ def none_test(test: ast.expr) -> tuple[str, bool]:
 
 
 def flag_set_for_good(node: ast.If) -> str:
-    """The attribute that a test asks for and its body sets to a constant: `if not self.ready: self.ready = True`."""
-    asked = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    """The attribute that a test asks for and its body sets to a constant: `if not self.ready: self.ready = True`.
+
+    Or to what the test compares it with: `if self.size != size: self.size = size`.
+    """
+    asked: ast.expr = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
+    wanted = ""
+    if isinstance(asked, ast.Compare) and isinstance(asked.ops[0], ast.NotEq):
+        wanted = ast.unparse(asked.comparators[0])
+        asked = asked.left
     if not isinstance(asked, ast.Attribute):
         return ""
     for each in node.body:
-        targets = each.targets if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant) else []
+        value = each.value if isinstance(each, ast.Assign) else None
+        known = isinstance(value, ast.Constant) if not wanted else value is not None and ast.unparse(value) == wanted
+        targets = each.targets if isinstance(each, ast.Assign) and known else []
         if any(isinstance(one, ast.Attribute) and one.attr == asked.attr for one in targets):
             return asked.attr
     return ""

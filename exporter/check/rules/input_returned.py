@@ -47,6 +47,8 @@ class InputReturned(Rule):
         returned = [fact for fact in module.facts if isinstance(fact, Returned)]
         for fact in returned:
             alone = sum(each.site.root is fact.site.root for each in returned) == 1  # else a branch gives it
+            if fact.site.branches:
+                continue  # what a branch gives is a tensor of its own
             for name in sorted({e.name for e in leaves(fact.value) if isinstance(e, Tensor) and e.origin == "input"}):
                 message = f"the input `{name}` is returned untouched; the predictor cannot run such a program"
                 yield self.at(

@@ -1,0 +1,35 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class ModelOutput(dict):
+    def __getattr__(self, name):
+        return self[name]
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+        self.box = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return ModelOutput(logits=self.fc(x), boxes=self.box(x))
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

@@ -1,0 +1,50 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+LAYERS = {}
+
+
+def register(name):
+    def deco(cls):
+        LAYERS[name] = cls
+        return cls
+
+    return deco
+
+
+@register("scaled")
+class Scaled(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.fc(x) * 0.5
+
+
+class Net(nn.Layer):
+    def __init__(self, kind="scaled"):
+        super().__init__()
+        self.body = LAYERS[kind]()
+
+    def forward(self, x):
+        return self.body(x)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

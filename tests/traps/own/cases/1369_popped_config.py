@@ -1,0 +1,31 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self, cfg=None):
+        super().__init__()
+        self.cfg = cfg or {"act": "relu", "gain": 2.0}
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        gain = self.cfg.pop("gain", 1.0)
+        return self.fc(x) * gain
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]

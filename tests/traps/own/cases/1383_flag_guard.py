@@ -1,0 +1,46 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Flags:
+    scale = 1.0
+
+
+class scaled:
+    def __init__(self, by):
+        self.by = by
+
+    def __enter__(self):
+        self.before, Flags.scale = Flags.scale, self.by
+
+    def __exit__(self, *args):
+        Flags.scale = self.before
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        with scaled(0.5):
+            y = self.fc(x) * Flags.scale
+        return y * Flags.scale
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(11)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),)
+        for n, s in ((2, 2.0), (1, -2.0), (3, 0.5), (5, -0.5))
+    ]
