@@ -60,6 +60,9 @@ def train(request: Json) -> Json:
             where = f"{reference}, held-out data before training"
             before[qat.BEFORE] = repr(evaluate.held_out(layer, recipe, data.held_out, where)[1])
             round_in_training(layer, state.ranges, reference)
+        about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
+        about |= {"metric": recipe.metric_name, **plan, **before}
+        job = loop.Job(reference, recipe, data, folder, request["seed"], description["epochs"], about)
         if request["resume"]:
             _check_same(folder, request["began_with"], description)
             load_state(folder / loop.LAST, state)
@@ -67,9 +70,8 @@ def train(request: Json) -> Json:
             for name in (loop.BEST, loop.LAST, loop.METRICS, PLOT):
                 remove(folder / name)
             write_json(folder / RUN, description)
-        about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
-        about |= {"metric": recipe.metric_name, **plan, **before}
-        job = loop.Job(reference, recipe, data, folder, request["seed"], description["epochs"], about)
+            if request["qat"]:
+                loop.begin_late(job, state)
         loop.fit(job, state, _stop(asked))
         return _finish(job, state, description)
 

@@ -63,6 +63,21 @@ def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
         doing("finished epoch", epochs=job.epochs, metric=job.recipe.metric_name, row=row)
 
 
+def begin_late(job: Job, state: State) -> None:
+    """Move the learning-rate schedule on, so that a shorter run ends where the recipe's own ends.
+
+    A fine-tuning is like the last epochs of a training: the rate of the first ones would undo it. A schedule that goes
+    by the loss finds its own way, and stays.
+    """
+    from paddle.optimizer.lr import ReduceOnPlateau
+
+    skipped = max(0, job.recipe.epochs - job.epochs)
+    times = skipped * (len(_order(job, 0)) if job.recipe.schedule_by == "batch" else 1)
+    if not isinstance(state.optimizer._learning_rate, ReduceOnPlateau):
+        for _ in range(times):
+            _advance_schedule(state, 0.0, job.reference)
+
+
 def best_row(history: list[Json], recipe: Recipe) -> Json:
     """The epoch whose metric is best; the earlier of two that are equal."""
     sign = 1 if recipe.goal == "max" else -1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import paddle
@@ -12,6 +14,7 @@ from paddle import nn
 
 from exporter.errors import UsageError
 from exporter.tensors import Array
+from exporter.train import loop
 from exporter.train.checkpoint import State, load_state, save_state, weights
 from exporter.train.fake_quant import MEMORY, round_in_training
 from tests.train import tiny
@@ -143,3 +146,22 @@ def test_a_run_that_rounds_goes_on_from_its_state_as_if_nothing_had_happened(tmp
 def test_a_model_with_nothing_to_round_is_refused() -> None:
     with pytest.raises(UsageError, match="no convolution and no linear layer"):
         round_in_training(nn.ReLU(), {}, "here")
+
+
+@pytest.mark.parametrize(("by", "steps"), [("epoch", 2), ("batch", 2 * tiny.BATCHES)])
+def test_a_short_run_takes_the_rates_of_the_recipe_s_last_epochs(by: Literal["epoch", "batch"], steps: int) -> None:
+    recipe = replace(tiny.recipe, schedule_by=by)
+    state = State(tiny.Tiny(), tiny.optimizer(tiny.Tiny()))
+    loop.begin_late(loop.Job("here", recipe, tiny.data(), Path(), 0, 1, {}), state)
+    expected = tiny.optimizer(tiny.Tiny())
+    for _ in range(steps):
+        expected._learning_rate.step()
+    assert state.optimizer.get_lr() == expected.get_lr()
+
+
+def test_a_rate_that_goes_by_the_loss_stays() -> None:
+    layer = tiny.Tiny()
+    rate = paddle.optimizer.lr.ReduceOnPlateau(0.5, patience=0)
+    state = State(layer, paddle.optimizer.SGD(rate, parameters=layer.parameters()))
+    loop.begin_late(loop.Job("here", tiny.recipe, tiny.data(), Path(), 0, 1, {}), state)
+    assert state.optimizer.get_lr() == 0.5

@@ -108,6 +108,7 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
             "resume": False,
             "began_with": None,
             "start": None,
+            "qat": False,
         }
         return child.train({**request, **changes})
 
