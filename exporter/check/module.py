@@ -197,7 +197,7 @@ class ParsedModule:
     @cached_property
     def changed(self) -> frozenset[str]:
         """Names of containers that a function other than a constructor changes; see :func:`changed_names`."""
-        return changed_names(self.tree)
+        return changed_names(self.tree, self.lines)
 
     def imported(self, statement: ast.Import | ast.ImportFrom, name: str) -> str:
         """The qualified name that an import binds to `name`."""
