@@ -78,7 +78,7 @@ class Watch:
         """The lines behind which something had another value that the next call found so, plain values first."""
         found: dict[int, int] = {}
         for place, line in self._changes.items():
-            values = [state.get(place) for state in self._ends]
+            values = [state.get(place, "nothing") for state in self._ends]
             if len(set(map(repr, values))) > 1:
                 found[line] = min(found.get(line, 9), 0 if isinstance(values[-1], _PLAIN) else 1)
         return [line for line, _ in sorted(found.items(), key=lambda one: (one[1], one[0]))]
@@ -113,8 +113,8 @@ class Watch:
             state = self._state()
         finally:
             sys.settrace(self._enter)
-        for place, value in state.items():
-            if self._before.get(place) != value:
+        for place in {**state, **self._before}:  # what is gone has changed too
+            if self._before.get(place, self) != state.get(place, self):
                 self._changes.setdefault(place, self._at)
         self._before = state
 
