@@ -55,6 +55,31 @@ class Signs(paddle.nn.Layer):
         return paddle.signbit(x * 0.0), paddle.isneginf(far), paddle.signbit(x.astype("int32"))
 
 
+class Steps(paddle.nn.Layer):
+    """A cell of the user's between Paddle's, forwards and backwards, over as many steps as there are."""
+
+    def __init__(self):
+        super().__init__()
+        self.one = paddle.nn.BiRNN(paddle.nn.LSTMCell(4, 6), paddle.nn.LSTMCell(4, 6))
+        self.two = paddle.nn.RNN(paddle.nn.SimpleRNNCell(12, 3), is_reverse=True)
+        self.three = paddle.nn.LSTM(3, 5, proj_size=2)
+
+    def forward(self, x):
+        hidden, states = self.one(x)
+        hidden, last = self.two(hidden)
+        hidden, ended = self.three(hidden)
+        return hidden, ended[0], ended[1], last, states[1][1]
+
+
+class Lengths(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.one = paddle.nn.RNN(paddle.nn.GRUCell(4, 6), is_reverse=True)
+
+    def forward(self, x):
+        return self.one(x, sequence_length=(x[:, 0, 0] > 0).astype("int64") + 2)
+
+
 class Appended(paddle.nn.Layer):
     """As PaddleDetection's operators are wrapped, which know eager mode and legacy programs."""
 
@@ -91,11 +116,15 @@ CASES = {
     "unpool2, any size": (Unpool2, [("n", 3, "h", "w")]),
     "unpool3, any size": (Unpool3, [("n", 3, "d", "h", "w")]),
     "signs": (Signs, [("n", 3)]),
+    "steps": (Steps, [("n", 5, 4)]),
+    "steps, any number": (Steps, [("n", "w", 4)]),
+    "lengths": (Lengths, [("n", 5, 4)]),
     "appended": (Appended, [("n", 4, 12), ("n", 12, 4)]),
 }
 
 
 def written(make, shapes, name: str, folder: Path):
+    paddle.seed(3)
     layer = make()
     layer.eval()
     names = list(inspect.signature(layer.forward).parameters)
@@ -104,6 +133,7 @@ def written(make, shapes, name: str, folder: Path):
     with plugin.session(None):
         traced = trace(layer, specs, None, {})
         plugin.write(traced, None, folder, Wish())
+    paddle.seed(3)
     return make(), specs, traced  # to_static has changed the first one
 
 

@@ -53,14 +53,14 @@ def _repeat_interleave(stock: Any, x: Any, repeats: Any, axis: Any = None, *args
     return paddle.flatten(repeated, axis, axis + 1)
 
 
-def _roll(stock: Any, x: Any, shifts: Any, axis: Any = None, name: str | None = None) -> Any:
+def _roll(stock: Any, x: Any, shifts: Any, *args: Any, **kwargs: Any) -> Any:
     """A legacy program takes one tensor of numbers, and no list with tensors in it."""
     import paddle
 
     if _computed(shifts):
         parts = [paddle.reshape(one, [1]) if in_program(one) else paddle.full([1], one, "int64") for one in shifts]
         shifts = paddle.concat([one.astype("int64") for one in parts])
-    return stock(x, shifts, axis)
+    return stock(x, shifts, *args, **kwargs)
 
 
 def _isin(
