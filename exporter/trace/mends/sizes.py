@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from exporter.trace.legacy.patches import Patches
-from exporter.trace.mends.program import Refuse, in_program, mend
+from exporter.trace.mends.program import Refuse, in_program, known, mend
 
 #: Behind the last element of any axis.
 _END = 2**31 - 1
@@ -20,6 +21,8 @@ def install(patches: Patches, refuse: Refuse) -> None:
     mend(patches, paddle.isin, _isin, refuse)
     mend(patches, paddle.nn.functional.pad, _pad, refuse)
     mend(patches, paddle.roll, _roll, refuse)
+    mend(patches, paddle.unflatten, _unflatten, refuse)
+    mend(patches, paddle.inner, _inner, refuse)
 
 
 def _crop(stock: Any, x: Any, shape: Any = None, offsets: Any = None, name: str | None = None) -> Any:
@@ -102,10 +105,40 @@ def _beside(x: Any, axis: int, before: Any, after: Any, value: Any) -> Any:
     for place, count in ((0, before), (2, after)):
         if isinstance(count, int) and count == 0:
             continue
-        sizes = [size if size >= 0 else paddle.shape(x)[at] for at, size in enumerate(x.shape)]
+        sizes = _sizes(x)
         sizes[axis] = count
         parts.insert(place, paddle.full(sizes, value, x.dtype))
     return paddle.concat(parts, axis) if len(parts) > 1 else x
+
+
+def _unflatten(stock: Any, x: Any, axis: Any, shape: Any, name: str | None = None) -> Any:
+    """A size that is dynamic and one that is left to be found are both -1 in stock."""
+    import paddle
+
+    if not isinstance(shape, (list, tuple)) or not isinstance(axis, int):
+        return stock(x, axis, shape)
+    axis, wanted = axis % len(x.shape), list(shape)
+    if x.shape[axis] >= 0 and known([size for size in wanted if size != -1]):
+        whole = math.prod(size for size in wanted if size != -1)
+        wanted = [x.shape[axis] // whole if size == -1 else size for size in wanted]
+    return paddle.reshape(x, [*_sizes(x)[:axis], *wanted, *_sizes(x)[axis + 1 :]])
+
+
+def _inner(stock: Any, x: Any, y: Any, name: str | None = None) -> Any:
+    """As above, of both tensors."""
+    import paddle
+
+    if not x.shape or not y.shape:
+        return stock(x, y)
+    flat = [paddle.reshape(one, [-1, one.shape[-1]]) for one in (x, y)]
+    return paddle.reshape(paddle.matmul(*flat, transpose_y=True), [*_sizes(x)[:-1], *_sizes(y)[:-1]])
+
+
+def _sizes(x: Any) -> list[Any]:
+    """Numbers where they are known, else what the program finds."""
+    import paddle
+
+    return [size if size >= 0 else paddle.shape(x)[at] for at, size in enumerate(x.shape)]
 
 
 def _computed(sizes: Any) -> bool:

@@ -652,6 +652,10 @@ computed | f32[b4,4] | x.repeat_interleave(2, 0)
 computed | f32[b4,4] | x.repeat_interleave(x.shape[0], 1)
 computed | f32[b4,4]; f32[b4,4] | z = x * 1\\nz[y > 0.5] = y[y > 0.5]\\nreturn z
 computed | f32[b4,4]; f32[b4,4] | z = x * 1\\nm = y[:, 0] > 0.2\\nz[m] = y[m] * 2\\nreturn z
+computed | f32[b2,12]@n | self.m(x) | self.m = nn.Unflatten(1, [3, -1])
+computed | f32[b12,3]@n | paddle.unflatten(x, 0, [-1, 4]), paddle.unflatten(x.reshape([-1, 2, 3]), 2, (-1, 3))
+computed | f32[b2,6]@n; f32[b2,6]@n | paddle.inner(x, y), paddle.inner(x, y[0])
+computed | f32[b2,7,7,3]@n | F.adaptive_avg_pool2d(x, 1, data_format='NHWC')
 computed | f32[b2,3] | paddle.isin(x, paddle.to_tensor([0.1, 0.5, 1.0])), paddle.isin(x > 0.5, paddle.to_tensor([True]), invert=True)
 """
 

@@ -19,7 +19,8 @@ from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite
 
 
 def _adaptive_average(entry: Entry, call: Arguments) -> Any:
-    return _adaptive(call, list(range(2, len(call["x"].shape)))) if call["adaptive"] else _ordinary(entry, call)
+    made = _adaptive(call, list(range(2, len(call["x"].shape)))) if call["adaptive"] else None
+    return _ordinary(entry, call) if made is None else made
 
 
 def _ordinary(entry: Entry, call: Arguments) -> Any:
