@@ -22,12 +22,16 @@ def cpu() -> dict[str, Any]:
     """
     fields = _cpuinfo()
     flags = set(fields.get("flags", "").split())
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return {
         "model": fields.get("model name") or platform.processor() or platform.machine(),
-        "cores": cores,
+        "cores": cores(),
         "abilities": [name for name in ABILITIES if name in flags],
     }
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def memory() -> dict[str, int]:

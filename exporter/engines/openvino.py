@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+from exporter import machine
 from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings, missing
 from exporter.tensors import Array, TensorMap
 
@@ -62,7 +63,8 @@ class OpenVino(Engine):
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         import openvino
 
-        asked: dict[str, str | int | bool] = {"threads": artifact.threads, "streams": 1, **self.hints}
+        threads = min(artifact.threads, machine.cores())  # it makes no more threads than there are cores
+        asked: dict[str, str | int | bool] = {"threads": threads, "streams": 1, **self.hints}
         wanted = {_PROPERTIES[name]: value for name, value in asked.items()}
         with _border():
             core = openvino.Core()

@@ -10,7 +10,7 @@ import pytest
 
 from exporter.readers import read
 from exporter.workers import SINGLE_THREAD, Limits, call
-from tests.command import ROOT
+from tests.command import ROOT, exporter
 from tests.exported import exported_artifacts
 
 LIMITS = Limits(seconds=300)
@@ -66,3 +66,15 @@ def test_openvino_computes_in_float32_where_it_would_not(
         pytest.skip("this CPU has no bfloat16, so OpenVINO's default is float32 too; the rest was checked")
     assert {found[format]["default"] for format in ("onnx", "pdmodel")} == {"bf16"}
     assert found["onnx"]["default_error"] > 100 * found["onnx"]["ours_error"]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux gives a process one core")
+def test_on_one_core_no_engine_is_asked_for_more_threads_than_there_are(released: Path, digits: Path) -> None:
+    core = min(os.sched_getaffinity(0))
+    one_core = {"preexec_fn": lambda: os.sched_setaffinity(0, {core})}
+    done = exporter("verify", digits, "--engines", "openvino,onnxruntime", "--json", cwd=released, **one_core)
+    told = done.json()
+    assert (done.code, told["verdict"]) == (0, "passed"), done.err
+    assert any(one["engine"] == "openvino" and ":threads=" in one["case"] for one in told["checks"])
+    asked = [one["asked"]["threads"] for one in told["runs"] if one["engine"] == "openvino"]
+    assert asked and set(asked) == {1}
