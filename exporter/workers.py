@@ -151,6 +151,7 @@ class _Child:
 def _start(function: str, place: Path, log: IO[bytes], environment: Mapping[str, str]) -> _Child:
     reader, writer = os.pipe()
     base = {"PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
+    base["TMPDIR"] = str(place)  # what a child that was killed leaves goes with the request
     process = subprocess.Popen(
         [sys.executable, "-m", "exporter.workers", function, str(place)],
         stdin=subprocess.DEVNULL,

@@ -41,7 +41,7 @@ def test_an_error_is_shown_with_its_line_and_exits_1(tmp_path: Path) -> None:
         "  |\n"
         "6 |         return x * random.random()\n"
         "  |                    ^\n"
-        "  = draw it with paddle (paddle.uniform), make it an input, or guard it with self.training\n"
+        "  = make it an input, guard it with self.training, or draw it with paddle (paddle.uniform)\n"
         "\n"
         "1 error (1 layer in 1 file checked).\n"
     )
