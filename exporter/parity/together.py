@@ -158,18 +158,23 @@ def draws(cases: Sequence[GoldenCase]) -> dict[str, Draws]:
 
 def _fresh(outputs: dict[str, GoldenOutput], by_row: bool) -> dict[str, Array]:
     """Of each case, which rows no case had before."""
-    seen: set[tuple[tuple[int, ...], bytes]] = set()
+    seen: list[Array] = []
     found = {}
     for case, one in outputs.items():
         whole = one.index is not None or not by_row
-        scaled = np.round(np.asarray(one.truth, dtype="float64") / (one.scale[0] * _ALIKE)) + 0.0  # no negative zeros
-        keys = [(row.shape, row.tobytes()) for row in ([scaled] if whole else scaled)]
+        scaled = np.asarray(one.truth, dtype="float64") / (one.scale[0] * _ALIKE)
         fresh = []
-        for key in keys:
-            fresh.append(key not in seen)
-            seen.add(key)
+        for row in [scaled] if whole else scaled:
+            fresh.append(not any(_near(row, other) for other in seen))
+            if fresh[-1]:
+                seen.append(row)
         found[case] = np.array(fresh)
     return found
+
+
+def _near(one: Array, other: Array) -> bool:
+    """Whether no element differs by a whole unit."""
+    return one.shape == other.shape and bool(np.max(np.abs(one - other), initial=0.0) < 1)
 
 
 def _varying(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
