@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -93,3 +94,14 @@ def _numpy_dtype(variable: Any) -> str:
     from paddle.base.data_feeder import convert_dtype
 
     return str(convert_dtype(variable.dtype))
+
+
+def joined(sizes: Sequence[Any], dtype: str) -> Any:
+    """One tensor of numbers and of tensors that hold one each."""
+    import paddle
+
+    parts = [
+        paddle.full([1], one, dtype) if isinstance(one, (int, np.integer)) else paddle.reshape(one, [1])
+        for one in sizes
+    ]
+    return paddle.concat([one.astype(dtype) for one in parts])

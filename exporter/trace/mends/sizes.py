@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from exporter.trace.legacy.patches import Patches
+from exporter.trace.legacy.values import joined
 from exporter.trace.mends.program import Refuse, in_program, known, mend
 
 #: Behind the last element of any axis.
@@ -58,12 +59,7 @@ def _repeat_interleave(stock: Any, x: Any, repeats: Any, axis: Any = None, *args
 
 def _roll(stock: Any, x: Any, shifts: Any, *args: Any, **kwargs: Any) -> Any:
     """A legacy program takes one tensor of numbers, and no list with tensors in it."""
-    import paddle
-
-    if _computed(shifts):
-        parts = [paddle.reshape(one, [1]) if in_program(one) else paddle.full([1], one, "int64") for one in shifts]
-        shifts = paddle.concat([one.astype("int64") for one in parts])
-    return stock(x, shifts, *args, **kwargs)
+    return stock(x, joined(shifts, "int64") if _computed(shifts) else shifts, *args, **kwargs)
 
 
 def _isin(

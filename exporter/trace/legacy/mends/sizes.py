@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from exporter.trace.legacy import composed
 from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.values import is_variable
+from exporter.trace.legacy.values import is_variable, joined
 
 
 def install(patches: Patches) -> None:
@@ -23,11 +22,11 @@ def install(patches: Patches) -> None:
 
 
 def _affine_grid(stock: Any, theta: Any, out_shape: Any, align_corners: bool = True, name: str | None = None) -> Any:
-    return stock(theta, _joined(out_shape) if _computed(out_shape) else out_shape, align_corners)
+    return stock(theta, joined(out_shape, "int32") if _computed(out_shape) else out_shape, align_corners)
 
 
 def _pad(stock: Any, x: Any, pad: Any, *args: Any, **kwargs: Any) -> Any:
-    return stock(x, _joined(pad) if _computed(pad) else pad, *args, **kwargs)
+    return stock(x, joined(pad, "int32") if _computed(pad) else pad, *args, **kwargs)
 
 
 def _sequence_mask(stock: Any, x: Any, maxlen: Any = None, dtype: Any = "int64", name: str | None = None) -> Any:
@@ -56,11 +55,3 @@ def _computed(sizes: Any) -> bool:
 
 def _as_int32(size: Any) -> Any:
     return size.astype("int32") if is_variable(size) else size
-
-
-def _joined(sizes: Sequence[Any]) -> Any:
-    """One int32 tensor of all."""
-    import paddle
-
-    parts = [paddle.reshape(one, [1]) if is_variable(one) else paddle.full([1], one, "int32") for one in sizes]
-    return paddle.concat([one.astype("int32") for one in parts])
