@@ -17,6 +17,7 @@ from exporter.readers.onnx import read_onnx
 from exporter.trace.in_place import remembering_writes
 from exporter.trace.legacy.onnx import convertible
 from exporter.trace.legacy.onnx.supported import refuse_unsupported
+from exporter.trace.legacy.onnx.untouched import untouched
 from exporter.trace.traced import Traced
 
 #: The newest opset that paddle2onnx 2.1.0 knows well, and that every onnxruntime since 1.12 runs.
@@ -39,9 +40,8 @@ class Onnx(Format):
             yield
 
     def takes(self, source: Path) -> bool:
-        """Never: what paddle2onnx refuses, aborts on or gets wrong is traced anew, as something else."""
-        del source
-        return False
+        """Where tracing with the rewrites would give the same: the parts of paddle2onnx that need none of them."""
+        return untouched((source / "model.json").read_bytes())
 
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
