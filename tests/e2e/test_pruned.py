@@ -1,4 +1,4 @@
-"""Real networks cut to a share of their FLOPs, and released in every format; the digits stand in tests/cli/test_prune.py."""
+"""Real networks cut to a share of their FLOPs, and released in every format (the digits: tests/cli/test_prune.py)."""
 
 from __future__ import annotations
 

@@ -206,6 +206,7 @@ def _layouts() -> Iterator[Case]:
         "Conv2D(3, 4, 3, padding=1, data_format='NHWC')",
         "Conv2D(3, 3, 3, groups=3, data_format='NHWC')",
         "BatchNorm2D(3, data_format='NHWC')",
+        "BatchNorm2D(3, data_format='NHWC', use_global_stats=False)",
         "MaxPool2D(2, 2, data_format='NHWC')",
         "Conv2DTranspose(3, 4, 3, 2, data_format='NHWC')",
         "GroupNorm(3, 3, data_format='NHWC')",

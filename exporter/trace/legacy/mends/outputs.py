@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from exporter.trace.legacy.lowering import append
+from exporter.trace.legacy.mends.batch_norm import batch_norm
 from exporter.trace.legacy.mends.median import nanmedian
 from exporter.trace.legacy.values import is_variable
 
@@ -18,6 +19,7 @@ def replacements() -> list[tuple[Any, Any]]:
 
     mended: dict[Any, Callable[..., Any]] = {
         paddle.shape: _shape,
+        paddle.nn.functional.batch_norm: batch_norm,
         paddle.nn.functional.rrelu: _rrelu,
         paddle.nanmedian: nanmedian,
         paddle.vision.ops.psroi_pool: _psroi_pool,

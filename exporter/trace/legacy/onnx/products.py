@@ -11,6 +11,7 @@ import numpy as np
 from exporter.trace.legacy.onnx.common import constant, number, reshaped_like, sizes
 from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite, dtype_name
 from exporter.trace.legacy.onnx.pooling import first, last
+from exporter.trace.legacy.statistics import normalised, of_batch
 
 
 def _dot(entry: Entry, call: Arguments) -> Any:
@@ -98,6 +99,15 @@ def _channels_first(entry: Entry, call: Arguments) -> Any:
     return (last(found[0]), *found[1:]) if isinstance(found, (list, tuple)) else last(found)
 
 
+def _batch_norm(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx takes the running statistics, whatever the call says; the five other outputs are for training."""
+    if not of_batch(call["is_test"], call["use_global_stats"], call["trainable_statistics"]):
+        return _channels_first(entry, {"x": call["x"], "rest": tuple(call.values())[1:]})
+    channels_last = call["data_format"][1] != "C"
+    made = normalised(call["x"], call["weight"], call["bias"], call["epsilon"], channels_last)
+    return made, None, None, None, None, None
+
+
 def _scale(entry: Entry, call: Arguments) -> Any:
     """paddle2onnx computes x * scale + bias of integers, and its numbers for float64, in float32; 0-D becomes [1]."""
     import paddle
@@ -180,11 +190,14 @@ def _deformable(entry: Entry, call: Arguments) -> Any:
 
 _CHANNELS_FIRST = {"NHWC": "NCHW", "NDHWC": "NCDHW", "NLC": "NCL", "NWC": "NCW"}
 _WITH_LAYOUT = (
-    "conv2d conv3d depthwise_conv2d conv3d_transpose batch_norm_ "
+    "conv2d conv3d depthwise_conv2d conv3d_transpose "
     "linear_interp nearest_interp bilinear_interp bicubic_interp trilinear_interp"
 ).split()
 _TRANSPOSED = (
     "x, filter, strides, paddings, output_padding, output_size, padding_algorithm, groups, dilations, data_format"
+)
+_BATCH_NORM = (
+    "x, mean, variance, weight, bias, is_test, momentum, epsilon, data_format, use_global_stats, trainable_statistics"
 )
 PRODUCTS: Mapping[str, Rewrite] = {
     "dot": Rewrite(_dot),
@@ -197,6 +210,7 @@ PRODUCTS: Mapping[str, Rewrite] = {
     "group_norm": Rewrite(_group_norm, "x, scale, bias, epsilon, groups, data_format"),
     **dict.fromkeys(_WITH_LAYOUT, Rewrite(_channels_first, "x, *rest")),
     **dict.fromkeys(("conv2d_transpose", "depthwise_conv2d_transpose"), Rewrite(_transposed, _TRANSPOSED)),
+    "batch_norm_": Rewrite(_batch_norm, _BATCH_NORM),
     "deformable_conv": Rewrite(_deformable, "x, offset, filter, mask, *rest"),
     "full_like": Rewrite(_full_like, "x, value, dtype=None, place=None"),
     "scale": Rewrite(_scale, "x, scale, bias, bias_after_scale"),

@@ -64,6 +64,13 @@ def _channels_first(operator: Operator) -> bool:
     return str(_attribute(operator, "data_format")) in ("NCHW", "NCDHW", "NCL")
 
 
+def _running(operator: Operator) -> bool:
+    """A batch norm by its running statistics."""
+    return _channels_first(operator) and bool(
+        _attribute(operator, "is_test") and _attribute(operator, "use_global_stats")
+    )
+
+
 def _ordinary_pool(operator: Operator) -> bool:
     sizes = operator["O"][0]["TT"]["D"][1][2:]
     return _channels_first(operator) and (not _attribute(operator, "adaptive") or sizes == [1, 1])
@@ -78,7 +85,7 @@ def _small_number(operator: Operator) -> bool:
 _IDLE: Mapping[str, Callable[[Operator], bool]] = {
     "conv2d": _channels_first,
     "depthwise_conv2d": _channels_first,
-    "batch_norm_": _channels_first,
+    "batch_norm_": _running,
     "pool2d": _ordinary_pool,
     "full": _small_number,
 }
