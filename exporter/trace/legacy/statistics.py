@@ -1,7 +1,7 @@
 """Batch norm by the statistics of the batch itself, which neither a `.pdmodel` nor paddle2onnx has in inference.
 
-`use_global_stats=False` asks for it. The legacy operator then writes outputs that are not in the saved program, and ends
-with a null pointer when it runs; paddle2onnx takes the running statistics without a word (3.3.1 and 2.1.0).
+`use_global_stats=False` asks for it. The legacy operator then writes outputs that are not in the saved program, and
+ends with a null pointer when it runs; paddle2onnx takes the running statistics without a word (3.3.1 and 2.1.0).
 """
 
 from __future__ import annotations
