@@ -28,17 +28,35 @@ def install(patches: Patches) -> None:
     def append_op(self: Any, *args: Any, **kwargs: Any) -> Any:
         operator, attributes = kwargs.get("type"), kwargs.get("attrs") or {}
         if operator in _FILL:
+            if (result := _filled(operator, kwargs, attributes)) is not None:
+                return _assigned(stock, self, result, kwargs["outputs"])
             kwargs["attrs"] = _spelled(attributes)
         elif operator == "index_put":
             kwargs["inputs"] = _copied(stock, self, kwargs["inputs"], kwargs["outputs"])
         elif operator == "clip":
             kwargs["inputs"] = _clipped(kwargs["inputs"], attributes)
         elif operator == "scale" and (result := _scaled(kwargs["inputs"], attributes)) is not None:
-            out = _only(kwargs["outputs"]["Out"])
-            return stock(self, type="assign", inputs={"X": [result]}, outputs={"Out": [out]})
+            return _assigned(stock, self, result, kwargs["outputs"])
         return stock(self, *args, **kwargs)
 
     patches.attribute(Block, "append_op", append_op)
+
+
+def _assigned(stock: Any, block: Any, result: Any, outputs: dict[str, Any]) -> Any:
+    return stock(block, type="assign", inputs={"X": [result]}, outputs={"Out": [_only(outputs["Out"])]})
+
+
+def _filled(operator: str, call: dict[str, Any], attributes: dict[str, Any]) -> Any:
+    """`1.1 ** x` of float64 fills by an operator that reads no text: with zeros, to which the number is added."""
+    import paddle
+
+    from exporter.trace.legacy.lowering import append
+
+    out, value = _only(call["outputs"]["Out"]), attributes.get("value", 0.0)
+    if operator == _FILL[0] or out.dtype.name != "FP64" or _fits(value):
+        return None
+    zeros = append(operator, call["inputs"], {**attributes, "value": 0.0, "dtype": out.dtype}, out.dtype)
+    return paddle.add(zeros, _constant(value, out, [1]))
 
 
 def _spelled(attributes: dict[str, Any]) -> dict[str, Any]:
