@@ -48,7 +48,7 @@ def main() -> int:
     with warm_children():
         for family in options.families.split(","):
             for network, weights in itertools.product(networks(family).values(), options.weights.split(",")):
-                weights = "calibrated" if network.unbounded else weights
+                weights = "calibrated" if network.calibrated else weights
                 key = {"family": family, "name": network.name, "weights": weights}
                 if tuple(key.values()) in rows or (options.only and network.name not in options.only.split(",")):
                     continue
