@@ -231,7 +231,7 @@ class Containers(Operators):
             with self.circumstances(python_loops=self.now.python_loops + 1):
                 for generator in generators:
                     source = self.evaluate(generator.iter)
-                    if isinstance(source, Sequence) and source.kind == "range" and not source.items and source.settled:
+                    if isinstance(source, Sequence) and not source.items and source.settled:
                         return Sequence(kind)
                     if length is not None:
                         known = isinstance(source, Sequence) and source.rest is None and not generator.ifs

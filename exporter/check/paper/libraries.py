@@ -220,7 +220,7 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
     if name in CONTAINERS:
         return _registered(_container(run, name, arguments, node))
     if is_layer_class(name):
-        return Layer(name, arguments, keywords)
+        return Layer(name, arguments, keywords, training=run.forward)  # a model is put into evaluation once it is built
     first = arguments[0] if arguments else UNKNOWN
     if last in ("spectral_norm", "weight_norm", "remove_weight_norm"):
         return first

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from exporter.check.paper.dtypes import unchanged
 from exporter.check.paper.meeting import element, join
 from exporter.check.paper.paddle_api import apply_operator
+from exporter.check.paper.python_api import compared_by_key
 from exporter.check.paper.recipes import recorded
 from exporter.check.paper.values import (
     UNKNOWN,
     Array,
     Const,
+    External,
     Instance,
     Layer,
     Mapping,
@@ -57,6 +59,8 @@ def call_method(
     if isinstance(owner, Tensor):
         return _tensor_method(run, owner, name, arguments, keywords, node)
     if isinstance(owner, Sequence):
+        if name == "sort":
+            compared_by_key(run, "sorted", (owner,), keywords, node)
         return _list_method(run, owner, name, arguments, node)
     if isinstance(owner, Mapping):
         return _dict_method(run, owner, name, arguments, keywords, node)
@@ -170,7 +174,12 @@ def _dict_method(
         return _taken(run, owner, name, arguments, node)
     if name in ("update", "clear", "popitem"):
         run.note_container(owner, node)
+        if name == "update" and arguments and not isinstance(first, Mapping):
+            first = run.call(External("builtins.dict"), (first,), {}, node)
         given = first.items if isinstance(first, Mapping) else {}
+        if name == "update" and isinstance(first, Mapping) and first.rest is not None:
+            rest = first.rest if owner.rest is None else join(owner.rest, first.rest)
+            run.store.write(vars(owner), "rest", rest)
         run.store.write(vars(owner), "items", {**owner.items, **given, **keywords} if name == "update" else {})
     return UNKNOWN
 

@@ -338,7 +338,7 @@ class Operators(Machine):
 def _is_nobodys(value: Value) -> bool:
     """Whether this is a parameter, or a layer that may have some, which no layer has for its own."""
     if isinstance(value, Layer):
-        return not value.registered and not has_no_weights(value.name)
+        return not value.registered and not has_no_weights(value.name, value.keywords)
     if isinstance(value, Instance):
         return value.cls.is_layer and value.lasting and not value.registered
     return isinstance(value, Tensor) and value.origin == "parameter" and value.place is None

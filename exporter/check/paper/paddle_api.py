@@ -55,6 +55,8 @@ _STATELESS = frozenset(
     "Unfold LayerList Sequential LayerDict ParameterList LogSigmoid Tanhshrink Hardshrink Softshrink "
     "ThresholdedReLU".split()
 )
+#: Layers that normalise by the statistics of what they are given alone.
+_NORMS = ("LayerNorm", "GroupNorm", "InstanceNorm")
 #: Functions of Paddle that give Python values, or nothing.
 _PLAIN = frozenset(
     "in_dynamic_mode in_dynamic_or_pir_mode is_tensor rank get_device get_default_dtype seed set_device no_grad "
@@ -65,10 +67,11 @@ _PLAIN = frozenset(
 )
 
 
-def has_no_weights(name: str) -> bool:
-    """Whether layers of a class of Paddle's have no parameters, or it is a container."""
+def has_no_weights(name: str, keywords: dict[str, Value]) -> bool:
+    """Whether a layer of Paddle's, made with these keywords, has no parameters, or is a container."""
     last = name.rpartition(".")[2]
-    return last in _STATELESS or "Loss" in last
+    bare = all(keywords.get(each) == Const(False) for each in ("weight_attr", "bias_attr"))
+    return last in _STATELESS or "Loss" in last or (bare and last.startswith(_NORMS))
 
 
 def is_layer_class(name: str) -> bool:

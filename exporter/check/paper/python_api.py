@@ -44,10 +44,10 @@ def call_builtin(
     if name in ("int", "float", "bool", "abs", "round"):
         return _number(run, name, first)
     if name in ("max", "min"):
-        _keyed(run, name, arguments, keywords, node)
+        compared_by_key(run, name, arguments, keywords, node)
         return _extreme(run, name, arguments, node)
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
-        _keyed(run, name, arguments, keywords, node)
+        compared_by_key(run, name, arguments, keywords, node)
         return _collected(run, name, first, node, bool(arguments))
     if name in ("sum", "any", "all"):
         inner = run.iterate(first, node, name) if isinstance(first, (Sequence, Tensor)) else UNKNOWN
@@ -60,7 +60,7 @@ def call_builtin(
     return UNKNOWN
 
 
-def _keyed(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> None:
+def compared_by_key(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> None:
     """What a `key` function gives is what is compared."""
     if "key" in keywords and arguments and name in ("sorted", "max", "min"):
         item = run.iterate(arguments[0], node, name) if len(arguments) == 1 else join(arguments[0], arguments[1])
@@ -126,7 +126,18 @@ def _collected(run: Calls, name: str, first: Value, node: ast.AST, given: bool) 
         return first
     if isinstance(first, Sequence) and first.rest is None and name in ("list", "tuple"):
         return Sequence(kind, first.items)
+    if name == "sorted" and isinstance(first, Sequence) and (known := _in_order(first)):
+        return Sequence(kind, known)
     return Sequence(kind, (), run.iterate(first, node, name))
+
+
+def _in_order(given: Sequence) -> tuple[Value, ...]:
+    """The items of a sequence of texts, or of pairs that begin with one, sorted; empty if they are anything else."""
+    texts = [each.items[0] if isinstance(each, Sequence) and is_pair(each) else each for each in given.items]
+    known = [each.value for each in texts if isinstance(each, Const) and isinstance(each.value, str)]
+    if given.rest is not None or len(known) != len(texts):
+        return ()
+    return tuple(item for _, item in sorted(zip(known, given.items, strict=True), key=lambda pair: pair[0]))
 
 
 def _len(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -239,6 +250,7 @@ def _dict(run: Calls, arguments: tuple[Value, ...], keywords: dict[str, Value], 
             named = [each.items for each in pairs.items if isinstance(each, Sequence)]
             made.items = {key.value: value for key, value in named if isinstance(key, Const)} | made.items
         else:
+            run.consumed(arguments, {})
             made.rest = UNKNOWN
     return made
 

@@ -227,8 +227,9 @@ def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> boo
 
 
 def _unknown(value: Value) -> bool:
-    if isinstance(value, Sequence):
-        return any(_unknown(each) for each in (*value.items, *((value.rest,) if value.rest is not None else ())))
+    if isinstance(value, (Sequence, Mapping)):
+        every = value.items.values() if isinstance(value, Mapping) else value.items
+        return any(_unknown(each) for each in (*every, *((value.rest,) if value.rest is not None else ())))
     return type(value) is Value or isinstance(value, (Scalar, Either, Instance))
 
 

@@ -10,8 +10,6 @@ from exporter.check.paper.paddle_api import has_no_weights, is_layer_class
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
-#: Layers without parameters or state may be made anywhere.
-
 
 class LayerInForward(Rule):
     """A layer with parameters is created in `forward`.
@@ -53,7 +51,7 @@ class LayerInForward(Rule):
             if not isinstance(fact, Called) or not fact.site.forward:
                 continue
             name = fact.name.rpartition(".")[2]
-            made = is_layer_class(fact.name) and not has_no_weights(fact.name)
+            made = is_layer_class(fact.name) and not has_no_weights(fact.name, fact.keywords)
             if made or fact.name == "new layer" or name == "create_parameter":
                 what = f"`{name}`" if made else "a parameter" if name == "create_parameter" else "a layer"
                 cure = "create it in __init__ and keep it on self"
