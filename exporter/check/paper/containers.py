@@ -50,7 +50,7 @@ class Containers(Operators):
             Class: self.class_attribute,
             External: self.external_attribute,
             Instance: self.instance_attribute,
-            Record: lambda owner, name, node: owner.attributes.get(name, UNKNOWN),
+            Record: self._record_attribute,
             Layer: self._layer_attribute,
             Super: self.super_attribute,
             Tensor: self._tensor_attribute,
@@ -73,6 +73,12 @@ class Containers(Operators):
             self.facts.append(Indexed(self.site(node), owner, Const(name)))
         known = isinstance(owner, (Sequence, Mapping, Const, Scalar, Shape, Array, Dim))
         return Method(owner, name) if known else UNKNOWN
+
+    def _record_attribute(self, owner: Record, name: str, node: ast.AST) -> Value:
+        del node
+        if owner.lasting:
+            self.note_read((id(owner.attributes), name))
+        return owner.attributes.get(name, UNKNOWN)
 
     def _layer_attribute(self, owner: Layer, name: str, node: ast.AST) -> Value:
         if name == "training":
@@ -120,6 +126,8 @@ class Containers(Operators):
             return self._sequence_item(container, index, node)
         if isinstance(container, Mapping):
             known = isinstance(index, Const) and index.value in container.items
+            if container.factory is not None and isinstance(index, Const) and not known:
+                return self._made_on_demand(container, container.factory, index, node)
             found = container.items[index.value] if isinstance(index, Const) and known else element(container)
             return self.from_container(container, found, node)
         if isinstance(container, Attributes):
@@ -131,6 +139,11 @@ class Containers(Operators):
             possible = [each for each in container.options if not isinstance(each, Const)]
             return join_all([self.item(each, index, node) for each in possible])
         return Array() if isinstance(container, Array) else UNKNOWN
+
+    def _made_on_demand(self, container: Mapping, factory: Value, index: Const, node: ast.AST) -> Value:
+        made = self.call(factory, (), {}, node)
+        self.store.write(vars(container), "items", {**container.items, index.value: made})
+        return made
 
     def _tensor_item(self, container: Tensor, index: Value) -> Value:
         if whole_slice(index):

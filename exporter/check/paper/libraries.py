@@ -93,8 +93,8 @@ def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[st
         return Partial(arguments[0], arguments[1:], keywords)
     if name == "types.MethodType" and len(arguments) == 2 and isinstance(arguments[0], Function):
         return replace(arguments[0], owner=arguments[1])
-    if name in ("types.SimpleNamespace", "argparse.Namespace"):
-        return Record(dict(keywords))
+    if name in ("types.SimpleNamespace", "argparse.Namespace", "threading.local"):
+        return Record(dict(keywords), not run.forward)
     if name == "functools.reduce" and len(arguments) > 1:
         return _reduced(run, arguments, node)
     if name == "collections.namedtuple" and len(arguments) > 1:
@@ -118,6 +118,8 @@ def _collection(
         return call_builtin(run, "dict", arguments, keywords, node)
     if name == "collections.deque":
         return call_builtin(run, "list", arguments[:1], {}, node)
+    if name == "collections.defaultdict" and arguments and run.forward:
+        return Mapping(factory=arguments[0])
     if name in ("collections.defaultdict", "collections.Counter"):
         return Mapping({}, UNKNOWN)
     run.consumed(arguments, keywords)

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from exporter.check.paper.dtypes import unchanged
 from exporter.check.paper.meeting import element, join
 from exporter.check.paper.paddle_api import apply_operator
-from exporter.check.paper.python_api import compared_by_key
+from exporter.check.paper.python_api import call_builtin, compared_by_key
 from exporter.check.paper.recipes import recorded
 from exporter.check.paper.values import (
     UNKNOWN,
     Array,
     Const,
-    External,
     Instance,
     Layer,
     Mapping,
@@ -161,7 +160,6 @@ def keys_of(owner: Mapping) -> Sequence:
 def _dict_method(
     run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
-    first = arguments[0] if arguments else UNKNOWN
     if name == "values":
         return Sequence("list", tuple(owner.items.values()), owner.rest, owner.home, fixed=owner.fixed)
     if name == "keys":
@@ -172,16 +170,24 @@ def _dict_method(
         return Sequence("list", pairs, rest, owner.home, fixed=owner.fixed)
     if name in ("get", "pop", "setdefault"):
         return _taken(run, owner, name, arguments, node)
-    if name in ("update", "clear", "popitem"):
+    if name == "update":
+        _updated(run, owner, arguments, keywords, node)
+    elif name in ("clear", "popitem"):
         run.note_container(owner, node)
-        if name == "update" and arguments and not isinstance(first, Mapping):
-            first = run.call(External("builtins.dict"), (first,), {}, node)
-        given = first.items if isinstance(first, Mapping) else {}
-        if name == "update" and isinstance(first, Mapping) and first.rest is not None:
-            rest = first.rest if owner.rest is None else join(owner.rest, first.rest)
-            run.store.write(vars(owner), "rest", rest)
-        run.store.write(vars(owner), "items", {**owner.items, **given, **keywords} if name == "update" else {})
+        run.store.write(vars(owner), "items", {})
     return UNKNOWN
+
+
+def _updated(
+    run: Calls, owner: Mapping, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> None:
+    run.note_container(owner, node)
+    given = call_builtin(run, "dict", arguments, keywords, node)
+    if isinstance(given, Mapping):
+        run.store.write(vars(owner), "items", {**owner.items, **given.items})
+        if given.rest is not None:
+            rest = given.rest if owner.rest is None else join(owner.rest, given.rest)
+            run.store.write(vars(owner), "rest", rest)
 
 
 def _taken(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:

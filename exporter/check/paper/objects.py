@@ -176,7 +176,7 @@ class Objects(Expressions):
             if owner.lasting:
                 self.note_read((id(owner.attributes), name))
             value = self.settle(owner.attributes[name], node)
-            return value if owner.cls.is_layer else self.capture(value, node, "object")
+            return value if owner.cls.is_layer else self._of_object(owner, name, value, node)
         found = owner.cls.method(name)
         if found is not None:
             return self._bound(owner, *found, node)
@@ -196,6 +196,12 @@ class Objects(Expressions):
         if owner.lasting:
             self.note_read((id(owner.attributes), name))
         return UNKNOWN
+
+    def _of_object(self, owner: Instance, name: str, value: Value, node: ast.AST) -> Value:
+        """What an object that is no layer keeps: a layer or tensor in it may be nobody's."""
+        if owner.lasting:
+            self.note_stray(value, node, f"{owner.cls.name}.{name}")
+        return self.capture(value, node, "object")
 
     def _bound(self, owner: Value, cls: ClassInfo, method: ast.FunctionDef, node: ast.AST) -> Value:
         marks = [cls.module.resolve(each) for each in method.decorator_list]
@@ -256,6 +262,8 @@ class Objects(Expressions):
         elif isinstance(owner, Function):
             self.note_change((id(owner.node), name), node, f"{getattr(owner.node, 'name', 'lambda')}.{name}", "global")
         elif isinstance(owner, Record):
+            if owner.lasting:
+                self.note_change((id(owner.attributes), name), node, f"namespace.{name}", "attribute", value)
             self.store.write(owner.attributes, name, value)
         elif isinstance(owner, Instance):
             if (setter := owner.cls.setter(name)) is not None:

@@ -18,6 +18,7 @@ from exporter.check.paper.values import (
     UNBOUND,
     UNKNOWN,
     Array,
+    Attributes,
     Broken,
     Class,
     Const,
@@ -192,6 +193,9 @@ class Operators(Machine):
         if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
             self.test(operate(values[0], values[1], True), "chain", node)
         if kind in (ast.In, ast.NotIn):
+            if isinstance(values[1], Attributes) and isinstance(values[0], Const):
+                with self.weakly():
+                    self.note_read((id(values[1].owner.attributes), str(values[0].value)))
             if isinstance(values[1], (Sequence, Mapping)) and values[1].place is not None:
                 self.asked_for_keys.add(values[1].place)
             return Scalar("bool")

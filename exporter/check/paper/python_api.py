@@ -42,12 +42,15 @@ def call_builtin(
         return special(run, arguments, keywords, node)
     first = arguments[0] if arguments else UNKNOWN
     if name in ("int", "float", "bool", "abs", "round"):
-        return _number(run, name, first)
+        return _number(run, name, first, node)
     if name in ("max", "min"):
         compared_by_key(run, name, arguments, keywords, node)
         return _extreme(run, name, arguments, node)
     if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
         compared_by_key(run, name, arguments, keywords, node)
+        if name == "sorted" and not keywords and isinstance(first, Sequence) and (known := _in_order(first)):
+            run.note_content(first)
+            return Sequence("list", known)
         return _collected(run, name, first, node, bool(arguments))
     if name in ("sum", "any", "all"):
         inner = run.iterate(first, node, name) if isinstance(first, (Sequence, Tensor)) else UNKNOWN
@@ -60,7 +63,9 @@ def call_builtin(
     return UNKNOWN
 
 
-def compared_by_key(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> None:
+def compared_by_key(
+    run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> None:
     """What a `key` function gives is what is compared."""
     if "key" in keywords and arguments and name in ("sorted", "max", "min"):
         item = run.iterate(arguments[0], node, name) if len(arguments) == 1 else join(arguments[0], arguments[1])
@@ -95,7 +100,9 @@ def _isinstance(value: Value, kinds: Value) -> Value:
     return Scalar("bool")
 
 
-def _number(run: Calls, name: str, value: Value) -> Value:
+def _number(run: Calls, name: str, value: Value, node: ast.AST) -> Value:
+    if isinstance(value, Instance) and value.cls.method(f"__{name}__") is not None:
+        return run.call_unseen(run.instance_attribute(value, f"__{name}__", node), (), node)
     if isinstance(value, Const) and isinstance(value.value, (int, float, str)) and name in _TYPES:
         try:
             return Const(_TYPES[name](value.value))
@@ -126,8 +133,6 @@ def _collected(run: Calls, name: str, first: Value, node: ast.AST, given: bool) 
         return first
     if isinstance(first, Sequence) and first.rest is None and name in ("list", "tuple"):
         return Sequence(kind, first.items)
-    if name == "sorted" and isinstance(first, Sequence) and (known := _in_order(first)):
-        return Sequence(kind, known)
     return Sequence(kind, (), run.iterate(first, node, name))
 
 

@@ -20,6 +20,7 @@ from exporter.check.paper.values import (
     Extent,
     Function,
     Instance,
+    Mapping,
     Scalar,
     Sequence,
     Size,

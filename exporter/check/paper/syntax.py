@@ -126,3 +126,46 @@ def inside(node: ast.AST, without: tuple[type, ...] = ()) -> Iterator[ast.AST]:
                 if isinstance(each, ast.AST) and not isinstance(each, without):
                     yield each
                     waiting.append(each)
+
+
+def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:
+    """The `if` statement whose condition holds an expression."""
+    found = (each for each in ast.walk(tree) if isinstance(each, ast.If) and node in ast.walk(each.test))
+    return next(found, None)
+
+
+def compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
+    """What an expression is compared with, if it is."""
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Compare) and node in (sides := [each.left, *each.comparators]):
+            return [one for one in sides if one is not node]
+    return []
+
+
+def without_effect(statement: ast.stmt) -> bool:
+    """Whether a statement only checks or tells something, or names dimensions: `n = x.shape[0]`."""
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return statement.value is not None and _of_shape(statement.value)
+    if isinstance(statement, ast.Expr):
+        value = statement.value
+        tells = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _TELLING
+        return tells or isinstance(value, ast.Constant)
+    return isinstance(statement, (ast.Assert, ast.Pass))
+
+
+_TELLING = frozenset("print debug info warning warn error log".split())
+
+
+def _of_shape(node: ast.expr) -> bool:
+    """Whether an expression is a shape or made of its dimensions."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "shape"
+    if isinstance(node, ast.Call):
+        return ast.unparse(node.func).endswith(".shape") or (
+            ast.unparse(node.func) in ("int", "list", "tuple") and all(map(_of_shape, node.args))
+        )
+    if isinstance(node, ast.Subscript):
+        return _of_shape(node.value)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return all(map(_of_shape, node.elts)) and bool(node.elts)
+    return isinstance(node, ast.BinOp) and _of_shape(node.left) and isinstance(node.right, ast.Constant)

@@ -142,7 +142,7 @@ class Sequence(Value):
 class Mapping(Value):
     """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values.
 
-    `home` and `fixed` as for a sequence.
+    `home` and `fixed` as for a sequence. `factory` makes what is asked for and not there, in a `defaultdict`.
     """
 
     kind = "dict"
@@ -151,6 +151,7 @@ class Mapping(Value):
     home: str = ""
     place: tuple[int, str] | None = None
     fixed: bool = False
+    factory: Value | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -180,9 +181,10 @@ class Fields(Value):
 
 @dataclass(eq=False, repr=False)
 class Record(Value):
-    """An object of a library's with attributes of its own: `types.SimpleNamespace`."""
+    """An object of a library's with attributes of its own: `types.SimpleNamespace`; `lasting` as for an instance."""
 
     attributes: dict[str, Value]
+    lasting: bool = False
 
 
 @dataclass(eq=False, repr=False)

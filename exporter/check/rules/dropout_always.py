@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
-from exporter.check.paper.values import Const
+from exporter.check.paper.values import Const, Layer
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
@@ -49,6 +49,10 @@ class DropoutAlways(Rule):
         for fact in module.facts:
             if not isinstance(fact, Called) or not fact.site.forward or not fact.name.startswith("paddle."):
                 continue
+            if isinstance(fact.owner, Layer) and fact.owner.training and _drops(fact.owner):
+                message = f"`{_last(fact.owner.name)}` is made in forward: a new layer is in training mode, and drops"
+                yield self.at(fact.site, message, "make it in __init__ and keep it on self")
+                continue
             at = _FUNCTIONS.get(fact.name.rpartition(".")[2])
             if at is None or ".nn.functional." not in fact.name:
                 continue
@@ -58,6 +62,15 @@ class DropoutAlways(Rule):
             if isinstance(training, Const) and training.value is True and share not in (Const(0), Const(0.0)):
                 message = f"`{fact.name.rpartition('.')[2]}` drops in evaluation too: its `training` is True by default"
                 yield self.at(fact.site, message, "pass training=self.training, or use the layer paddle.nn.Dropout")
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _drops(layer: Layer) -> bool:
+    share = layer.keywords.get("p", layer.arguments[0] if layer.arguments else Const(0.5))
+    return (_last(layer.name).endswith(("Dropout", "Dropout2D", "Dropout3D"))) and share not in (Const(0), Const(0.0))
 
 
 plugin: Rule = DropoutAlways()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Asked, Called
+from exporter.check.paper.syntax import compared_with, if_around, without_effect
 from exporter.check.paper.values import Const, Dim, External, Sequence, Tensor, Value, options
 from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic, Severity
@@ -20,6 +22,22 @@ _ATTRIBUTES = {
     "__class__": "is another one while the model is traced",
     "persistable": "is another one while the model is traced",
 }
+
+
+_PYTHON_TYPES = frozenset("list tuple dict set frozenset int float bool str bytes complex".split())
+#: What only one of `paddle.Tensor` and `pir.Value` has (Paddle 3.3.1), names with an underscore left out.
+_OF_ONE_KIND = frozenset(
+    "apply_ backward clear_grad coalesce cols copy_ crows data data_ptr detach_ fill_ fill_diagonal_ "
+    "fill_diagonal_tensor fill_diagonal_tensor_ get_map_tensor get_selected_rows get_strides get_tensor grad grad_ "
+    "grad_fn gradient inplace_version is_dense is_leaf is_same_shape is_selected_rows is_sparse is_sparse_coo "
+    "is_sparse_csr layout nnz num_shard offset pin_memory reconstruct_from_ retain_grads rows set_string_list "
+    "set_tensor set_value set_vocab strides to_sparse_coo to_sparse_csr value zero_ all_used_ops "
+    "all_used_ops_in_same_block append dist_attr do_model_average first_use get_defining_op has_name has_one_use hash "
+    "id index initialized is_combine is_dense_tensor_array_type is_dense_tensor_type is_dist_dense_tensor_type "
+    "is_distributed is_parameter is_same is_selected_row_type is_sparse_coo_tensor_type is_sparse_csr_tensor_type "
+    "need_clip optimize_attr place_attr pop regularizer replace_all_uses_with replace_grad_users_with set_shape "
+    "set_type trainable update_dist_attr use_empty value_assign".split()
+)
 
 
 class EagerQuestion(Rule):
@@ -79,8 +97,7 @@ class EagerQuestion(Rule):
     def _called(self, fact: Called) -> Iterator[Diagnostic]:
         name = fact.name.rpartition(".")[2]
         if fact.name.startswith("paddle.") and name in _MODES:
-            message = f"`{name}()` gives another answer while the model is traced; that branch is exported"
-            yield self.at(fact.site, message, "write code that is the same in both modes")
+            yield from self._mode(fact, name)
         elif fact.name == "builtins.isinstance" and len(fact.arguments) == 2:
             yield from self._isinstance(fact)
         elif fact.name == "functools.singledispatch":
@@ -90,10 +107,23 @@ class EagerQuestion(Rule):
         elif fact.name in ("builtins.type", "builtins.hasattr", "builtins.getattr") and fact.arguments:
             if not any(isinstance(each, Tensor) for each in options(fact.arguments[0])):
                 return
-            if name == "getattr" and (len(fact.arguments) < 3 or not _probes(fact.arguments[1])):
+            if name == "type" and _told_by_builtins(fact):
+                return
+            if name != "type" and (len(fact.arguments) < (3 if name == "getattr" else 2) or _alike(fact.arguments[1])):
                 return
             message = f"`{name}` of a tensor gives another answer while the model is traced"
             yield self.at(fact.site, message, "use paddle.is_tensor(x), x.dtype or x.shape, or decide it in __init__")
+
+    def _mode(self, fact: Called, name: str) -> Iterator[Diagnostic]:
+        statement = if_around(fact.site.module.tree, fact.site.node)
+        if statement is not None and all(map(without_effect, [*statement.body, *statement.orelse])):
+            return
+        message = f"`{name}()` gives another answer while the model is traced; that branch is exported"
+        both = statement is not None and (bool(statement.orelse) or isinstance(statement.body[-1], ast.Return))
+        # where each mode has code of its own, the two may well compute the same
+        yield self.at(
+            fact.site, message, "write code that is the same in both modes", Severity.WARNING if both else None
+        )
 
     def _isinstance(self, fact: Called) -> Iterator[Diagnostic]:
         value, kinds = fact.arguments
@@ -117,9 +147,16 @@ class EagerQuestion(Rule):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING)
 
 
-def _probes(name: Value) -> bool:
-    """Whether an attribute asked for with a default is one that may be missing."""
-    return isinstance(name, Const) and name.value not in ("shape", "dtype", "ndim")
+def _alike(name: Value) -> bool:
+    """Whether an attribute is one that an eager tensor and a traced one both have, or neither."""
+    return isinstance(name, Const) and not str(name.value).startswith("_") and name.value not in _OF_ONE_KIND
+
+
+def _told_by_builtins(fact: Called) -> bool:
+    """Whether the type is only compared with types of Python's: no tensor is of one, eager or traced."""
+    others = compared_with(fact.site.module.tree, fact.site.node)
+    kinds = [inner for each in others for inner in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
+    return bool(kinds) and all(isinstance(each, ast.Name) and each.id in _PYTHON_TYPES for each in kinds)
 
 
 plugin: Rule = EagerQuestion()

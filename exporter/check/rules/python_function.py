@@ -60,11 +60,9 @@ class PythonFunction(Rule):
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet:
-                continue
+            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet or "key" in fact.keywords:
+                continue  # what a key gives is what is compared: a fact of its own
             space, _, name = fact.name.rpartition(".")
-            if "key" in fact.keywords:
-                continue  # what the key gives is compared, and that is a fact of its own
             if space == "builtins" and name in _COMPARING and _compares(fact.arguments):
                 message = f"`{name}` of Python compares values that do not exist while the model is traced"
                 yield self.at(fact.site, message, f"use {_COMPARING[name]}")
