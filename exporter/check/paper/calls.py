@@ -15,6 +15,7 @@ from exporter.check.paper.machine import DEEPEST, Frame, Result, Scope
 from exporter.check.paper.meeting import join, join_all, select
 from exporter.check.paper.objects import Elsewhere, Objects, kind_of_argument
 from exporter.check.paper.paddle_api import apply_layer
+from exporter.check.paper.syntax import stray_appends
 from exporter.check.paper.values import (
     UNKNOWN,
     Broken,
@@ -243,6 +244,9 @@ class Calls(Objects):
             self._bind_parameters(function, arguments, keywords)
             if isinstance(body, ast.Lambda):
                 return self.evaluate(body.body)
+            if self.forward and inside.converted:
+                for stray in stray_appends(body):
+                    self.emit_call(stray, "append to no name", None, (), {})
             before = dict(self._written)
             ends = self.execute(body.body)
             if function.manager:

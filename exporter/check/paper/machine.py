@@ -209,6 +209,10 @@ class Machine:
             self._read[place] = True
             self._reread.add(place)
 
+    def has_written(self, place: tuple[int, str]) -> bool:
+        """Whether this call has changed a lasting place."""
+        return place in self._written
+
     def _is_own(self, place: tuple[int, str]) -> bool:
         """Whether a lasting value is read only to be given its next one: `self.n = self.n + 1`."""
         return place[1] == self._updated

@@ -144,7 +144,10 @@ def _shuffled(run: Calls, owner: Sequence, name: str, node: ast.AST) -> Value:
     """A list whose items are not known one by one any more."""
     if name == "clear" and owner.place is not None:
         run.note_emptied(owner.place)
+    used = owner.place is not None and node not in run.dropped_values and not run.has_written(owner.place)
     run.note_container(owner, node)
+    if used and owner.place is not None and name.startswith("pop"):
+        run.note_looked_into(owner.place)  # what it gives lay there before the call
     value = element(owner)
     run.store.write(vars(owner), "rest", value if owner.items or owner.rest is not None else None)
     run.store.write(vars(owner), "items", ())

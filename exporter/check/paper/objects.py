@@ -23,6 +23,7 @@ from exporter.check.paper.values import (
     External,
     Function,
     Instance,
+    Layer,
     Mapping,
     Method,
     Record,
@@ -265,11 +266,24 @@ class Objects(Expressions):
             if owner.lasting:
                 self.note_change((id(owner.attributes), name), node, f"namespace.{name}", "attribute", value)
             self.store.write(owner.attributes, name, value)
+        elif isinstance(owner, Layer):
+            self._set_mode(owner, name, value, node)
         elif isinstance(owner, Instance):
+            if owner is not self.root:
+                self._set_mode(owner, name, value, node)
             if (setter := owner.cls.setter(name)) is not None:
                 self.call_unseen(Function(setter[1], setter[0].module, (), owner, setter[0]), (value,), node)
             else:
                 self._set_own(owner, name, value, node)
+
+    def _set_mode(self, owner: Layer | Instance, name: str, value: Value, node: ast.AST) -> None:
+        """Setting `training` is what `train()` and `eval()` do."""
+        if name != "training" or not isinstance(value, Const):
+            return
+        if value.value is True:
+            self.emit_call(node, "paddle.nn.Layer.train", owner, (), {})
+        if isinstance(owner, Layer):
+            self.store.write(vars(owner), "training", value.value is True)
 
     def _set_own(self, owner: Instance, name: str, value: Value, node: ast.AST) -> None:
         place = (id(owner.attributes), name)

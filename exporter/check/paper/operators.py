@@ -193,6 +193,7 @@ class Operators(Machine):
         if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
             self.test(operate(values[0], values[1], True), "chain", node)
         if kind in (ast.In, ast.NotIn):
+            self.sunk |= inputs_of(values[:1])
             if isinstance(values[1], Attributes) and isinstance(values[0], Const):
                 with self.weakly():
                     self.note_read((id(values[1].owner.attributes), str(values[0].value)))
@@ -253,6 +254,8 @@ class Operators(Machine):
             self.sunk |= inputs_of((value,))
         if self.forward and (only_tensor(value) or any(only_tensor(each) for each in options(value))):
             self.facts.append(Tested(self.site(node), value, form))
+        elif isinstance(value, Sequence) and value.grown_in_branch:
+            self.emit_call(node, "list.__bool__", as_it_is(value), (), {})
 
     def truth(self, value: Value) -> bool | None:
         """Whether a value is true, if Python could tell before any call."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import TypeGuard
 
 
 def loaded(target: ast.expr) -> ast.expr:
@@ -126,6 +128,22 @@ def inside(node: ast.AST, without: tuple[type, ...] = ()) -> Iterator[ast.AST]:
                 if isinstance(each, ast.AST) and not isinstance(each, without):
                     yield each
                     waiting.append(each)
+
+
+@lru_cache(maxsize=4096)
+def stray_appends(function: ast.AST) -> tuple[ast.Call, ...]:
+    """Calls of `append` or `pop`, below an `if`, `for` or `while`, of what is no name: `found.get(key).append(x)`."""
+    blocks = [each for each in inside(function) if isinstance(each, (ast.If, ast.For, ast.While))]
+    return tuple({each: None for block in blocks for each in inside(block) if _is_stray_append(each)})
+
+
+def _is_stray_append(node: ast.AST) -> TypeGuard[ast.Call]:
+    method = node.func if isinstance(node, ast.Call) else None
+    changes = isinstance(method, ast.Attribute) and method.attr in ("append", "pop")
+    return changes and not isinstance(method.value, _TARGETS)  # type: ignore[union-attr]
+
+
+_TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
 
 
 def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping as Names
 
 from exporter.check.paper.syntax import inside
-from exporter.check.paper.values import Const, Dim, Scalar, Sequence, Tensor, Value
+from exporter.check.paper.values import Const, Dim, Layer, Scalar, Sequence, Tensor, Value
 
 #: Operators that give a view of their tensor in eager mode; `item` is indexing by numbers and slices.
 #: Each measured on Paddle 3.3.1: what is written into the result shows in the tensor, and the other way round.
@@ -18,6 +18,13 @@ _VIEWS = frozenset(
 _STRIDED = _VIEWS - {"detach", "t", "T", "mT"} | {"index_select", "real", "imag", "as_real"}
 
 
+#: Layers and functions that end in such an operator (each measured on Paddle 3.3.1).
+_ENDS_STRIDED = frozenset(
+    "Conv1D Conv1DTranspose MaxPool1D AvgPool1D AdaptiveAvgPool1D AdaptiveMaxPool1D Flatten Unflatten Pad1D Pad2D "
+    "conv1d conv1d_transpose max_pool1d avg_pool1d adaptive_avg_pool1d adaptive_max_pool1d unflatten".split()
+)
+
+
 def note_view(value: Value) -> None:
     """Remember that a view of a tensor was made."""
     if isinstance(value, Tensor) and (base := _base(value)) is not None and value.recipe[0] in _STRIDED:
@@ -26,7 +33,10 @@ def note_view(value: Value) -> None:
 
 def refuses_in_place(tensor: Tensor) -> bool:
     """Whether an in-place function of this tensor cannot be traced: it is a view, or there is one of it."""
-    return tensor.viewed or (_base(tensor) is not None and tensor.recipe[0] in _STRIDED)
+    made_by = tensor.recipe[0] if tensor.recipe else ""
+    if made_by == "layer" and isinstance(tensor.recipe[1], Layer):
+        made_by = tensor.recipe[1].name.rpartition(".")[2]
+    return tensor.viewed or made_by in _ENDS_STRIDED or (_base(tensor) is not None and made_by in _STRIDED)
 
 
 def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | None, node: ast.Subscript) -> str:

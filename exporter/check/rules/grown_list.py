@@ -69,6 +69,8 @@ def _misused(fact: Fact) -> str:
         return "it cannot be an output"
     if isinstance(fact, Called) and fact.name in ("list.pop", "list.extend") and fact.site.branches + fact.site.loops:
         return f"`{fact.name.rpartition('.')[2]}` under a tensor condition is not converted"
+    if isinstance(fact, Called) and fact.name == "list.__bool__":
+        return "Python cannot ask whether it is empty"
     if isinstance(fact, Called) and fact.name == "builtins.len" and any(map(_grown, fact.arguments)):
         return "its `len` is a tensor of integers"
     return ""

@@ -1,0 +1,34 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        v = self.fc(x).abs() + 1.0
+        y = paddle.ones_like(v)
+        step = paddle.zeros([1], dtype="int32")
+        while step < 6:
+            y = 0.5 * (y + v / y)
+            step = step + 1
+        return y
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 4], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(84)
+    return [
+        ((rng.standard_normal((n, 4)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,33 @@
+import warnings
+
+import numpy as np
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x, scale=None):
+        if scale is not None:
+            warnings.warn("scale is deprecated", DeprecationWarning)
+        if x.shape[-1] != self.fc.weight.shape[0]:
+            warnings.warn(f"width {x.shape[-1]} is not {self.fc.weight.shape[0]}")
+        return self.fc(x)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(95)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,34 @@
+import numpy as np
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.LayerList([nn.Linear(8, 8) for _ in range(2)])
+
+    def forward(self, x):
+        reg = 0.0
+        for b in self.blocks:
+            x = F.relu(b(x))
+            reg = reg + x.abs().mean()
+        if self.training:
+            return x, reg
+        return x
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(0)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,32 @@
+import numpy as np
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2D(3, 4, 3)
+
+    def forward(self, x):
+        x = nn.Pad2D([1, 1, 1, 1], mode="reflect")(x)
+        x = self.conv(x)
+        x = nn.ReLU()(x)
+        x = nn.MaxPool2D(2, 2)(x)
+        return nn.Flatten()(x)
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 3, 8, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(10)
+    return [
+        ((rng.standard_normal((n, 3, 8, 8)) + s).astype("float32"),)
+        for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,35 @@
+import numpy as np
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 6)
+
+    def outputs(self, y, **extra):
+        res = dict(bbox=y[:, :4], cls=F.sigmoid(y[:, 4:]))
+        if extra:
+            res.update(extra)
+        return res
+
+    def forward(self, x):
+        y = self.fc(x)
+        return self.outputs(y, feat=y.mean(-1))
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(33)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,34 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x, scale=2.0):
+        if not isinstance(scale, (int, float)):
+            scale = scale.astype(x.dtype)
+        if type(x) in (list, tuple):
+            x = paddle.concat(x, axis=-1)
+        if not hasattr(x, "shape"):
+            x = paddle.to_tensor(x)
+        return self.fc(x) * scale
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(36)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

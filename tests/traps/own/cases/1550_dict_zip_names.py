@@ -1,0 +1,30 @@
+import numpy as np
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    names = ("seg", "depth", "normal")
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 9)
+
+    def forward(self, x):
+        parts = self.fc(x).split(3, axis=-1)
+        return dict(zip(self.names, parts))
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(95)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,42 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Base:
+    last: paddle.Tensor
+
+
+@dataclass
+class Output(Base):
+    pooled: paddle.Tensor = None
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 4)
+
+    def forward(self, x):
+        h = self.fc(x)
+        return Output(last=h, pooled=h.tanh())
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(0)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,29 @@
+import numpy as np
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fcs = nn.LayerList([nn.Linear(8, 4) for _ in range(3)])
+
+    def forward(self, x):
+        cands = [fc(x) for fc in self.fcs]
+        best = max(cands, key=lambda t: t.norm())
+        return best * 2.0
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(10)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,32 @@
+import numpy as np
+import paddle.nn as nn
+
+
+IDS = {0: 3.0, 1: -2.0, 2: 0.5}
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 3)
+
+    def forward(self, x):
+        y = self.fc(x)
+        top = y.sum(0).argmax()
+        return y * IDS[top.item()]
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(12)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

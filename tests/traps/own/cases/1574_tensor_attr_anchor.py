@@ -1,0 +1,32 @@
+import numpy as np
+import paddle
+import paddle.nn as nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.anchors = [paddle.to_tensor([1.0, 2.0, 3.0, 4.0]), paddle.ones([4])]
+
+    def forward(self, x):
+        y = self.fc(x)
+        for a in self.anchors:
+            y = y * a
+        return y
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 4], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(22)
+    return [
+        ((rng.standard_normal((n, 4)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]

@@ -1,0 +1,31 @@
+import numpy as np
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fcs = nn.LayerList([nn.Linear(8, 8) for _ in range(2)])
+
+    def forward(self, x):
+        hidden = [x]
+        for fc in self.fcs:
+            hidden.append(F.tanh(fc(hidden[-1])))
+        return hidden
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(17)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]
