@@ -53,7 +53,15 @@ def readable(content: bytes) -> bytes:
         for attribute in operator["A"] if dialect == "1" else ():
             if attribute["N"] not in _STAYS_DOUBLE:
                 _narrow(attribute["AT"])
+            if attribute["N"] == "perm":
+                _count_from_the_front(attribute["AT"]["D"])
     return json.dumps(program, separators=(",", ":")).encode()
+
+
+def _count_from_the_front(axes: list[dict[str, Any]]) -> None:
+    """ONNX knows no negative axis in a transposition, and the converter hands it on."""
+    for one in axes:
+        one["D"] %= len(axes)
 
 
 def _drop_assertions(owner: dict[str, Any]) -> None:

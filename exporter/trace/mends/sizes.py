@@ -43,14 +43,17 @@ def _crop(stock: Any, x: Any, shape: Any = None, offsets: Any = None, name: str 
 
 
 def _repeat_interleave(stock: Any, x: Any, repeats: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """One number for all is written as one for each, of which there are too few when it runs."""
+    """One number for all is written as one for each, of which there are too few when it runs.
+
+    A negative axis takes the process of a legacy program down, and paddle2onnx refuses it.
+    """
     import paddle
 
+    axis = axis if axis is None else axis % len(x.shape)
     if not in_program(repeats) or list(repeats.shape) not in ([], [1]):
         return stock(x, repeats, axis, *args, **kwargs)
     if axis is None:
         x, axis = paddle.flatten(x), 0
-    axis = axis % len(x.shape)
     ones = [paddle.ones([count], "int32") for count in (axis + 1, len(x.shape) - axis - 1) if count]
     times = paddle.concat([ones[0], paddle.reshape(repeats, [1]).astype("int32"), *ones[1:]])
     repeated = paddle.tile(paddle.unsqueeze(x, axis + 1), times)

@@ -145,7 +145,9 @@ def _indices() -> Iterator[Case]:
         ("x > 0.5", "0.0"),
     ):
         yield case("setitem", f"{index} = {value}", f"z = x * 1\nz[{index}] = {value}\nreturn z", "f32[3,4,5]")
-    yield case("flip", "dynamic", "(paddle.flip(x, [0]), paddle.flip(x, [1, 2]))", "f32[b3,4,5]")
+    yield case(
+        "flip", "dynamic", "(paddle.flip(x, [0]), paddle.flip(x, [1, 2]), x.flip(-1), x.flip([-2, 0]))", "f32[b3,4,5]"
+    )
     for call in ("paddle.roll(x, 1, 0)", "paddle.roll(x, [-2, 1], [1, 2])", "paddle.roll(x, 3)"):
         yield case("roll", call, call, "f32[b3,4,5]")
     yield case("broadcast_tensors", "", "paddle.broadcast_tensors([x, y])", "f32[b2,3]", "f32[3]")
@@ -212,6 +214,11 @@ def _layouts() -> Iterator[Case]:
         "GroupNorm(3, 3, data_format='NHWC')",
     ):
         yield case("channels last", layer, "self.m(x)", "f32[b2,6,5,3]@n", init=f"self.m = nn.{layer}")
+    for call in (
+        "x.transpose([0, -1, 1])", "paddle.repeat_interleave(x, 2, -1)", "paddle.concat([x, x * 2], axis=np.int64(-1))",
+        "paddle.repeat_interleave(x, paddle.to_tensor([1, 2, 0, 1]), -2)", "x.flip((-1, -2))",
+    ):  # fmt: skip
+        yield case("negative axis", call, call, "f32[b3,4,5]@n")
     for size in ("[16, 16]", "[15, 16]", "paddle.shape(x)[2:] * 2", "[x.shape[2] * 2, 16]"):
         yield case(
             "Conv2DTranspose",

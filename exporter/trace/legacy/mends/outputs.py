@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from exporter.trace.legacy.lowering import append
 from exporter.trace.legacy.mends.batch_norm import batch_norm
 from exporter.trace.legacy.mends.median import nanmedian
@@ -19,6 +21,7 @@ def replacements() -> list[tuple[Any, Any]]:
 
     mended: dict[Any, Callable[..., Any]] = {
         paddle.shape: _shape,
+        paddle.concat: _concat,
         paddle.nn.functional.batch_norm: batch_norm,
         paddle.nn.functional.rrelu: _rrelu,
         paddle.nanmedian: nanmedian,
@@ -34,7 +37,8 @@ def _behind(function: Callable[..., Any], mended: Callable[..., Any]) -> Callabl
     """`function`, but with a Variable among the arguments `mended(function, …)`."""
 
     def replacement(*args: Any, **kwargs: Any) -> Any:
-        if any(map(is_variable, (*args, *kwargs.values()))):
+        given = [*args, *kwargs.values()]
+        if any(map(is_variable, [*given, *(one for each in given if isinstance(each, (list, tuple)) for one in each)])):
             return mended(function, *args, **kwargs)
         return function(*args, **kwargs)
 
@@ -45,6 +49,11 @@ def _behind(function: Callable[..., Any], mended: Callable[..., Any]) -> Callabl
 
 def _undecorated(stock: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return inspect.unwrap(stock)(*args, **kwargs)
+
+
+def _concat(stock: Callable[..., Any], x: Any, axis: Any = 0, **more: Any) -> Any:
+    """An axis that numpy computed is no int to a legacy program."""
+    return stock(x, int(axis) if isinstance(axis, np.integer) else axis, **more)
 
 
 def _shape(stock: Callable[..., Any], input: Any) -> Any:

@@ -93,7 +93,8 @@ def _broadcast_tensors(entry: Entry, call: Arguments) -> Any:
 def _flip(entry: Entry, call: Arguments) -> Any:
     import paddle
 
-    axes = [int(axis) for axis in ([call["axis"]] if isinstance(call["axis"], int) else call["axis"])]
+    given = [call["axis"]] if isinstance(call["axis"], int) else call["axis"]
+    axes = [int(axis) % len(call["x"].shape) for axis in given]  # stock's slice takes no negative one
     count = len(axes)
     return paddle.strided_slice(call["x"], axes, [-1] * count, [-(2**31)] * count, [-1] * count)
 
@@ -106,6 +107,16 @@ def _repeat(entry: Entry, call: Arguments) -> Any:
         return paddle.index_select(x, constant(np.repeat(np.arange(x.shape[axis]), times)), axis)
     places = paddle.arange(0, paddle.shape(x)[axis].astype("int64") * times, 1, "int64")
     return paddle.index_select(x, paddle.floor_divide(places, paddle.full([], times, "int64")), axis)
+
+
+def _repeat_each(entry: Entry, call: Arguments) -> Any:
+    """A number for each element: an index for each place, which is how many runs have ended before it."""
+    import paddle
+
+    ends = paddle.cumsum(call["repeats"].astype("int64"))
+    places = paddle.arange(0, paddle.sum(call["repeats"].astype("int64")), 1, "int64")
+    ended = paddle.unsqueeze(places, 1) >= paddle.unsqueeze(ends, 0)
+    return paddle.index_select(call["x"], paddle.sum(ended.astype("int64"), 1), call["axis"])
 
 
 def _pixel_unshuffle(entry: Entry, call: Arguments) -> Any:
@@ -314,6 +325,7 @@ ARRANGE: Mapping[str, Rewrite] = {
     "broadcast_tensors": Rewrite(_broadcast_tensors, "input"),
     "flip": Rewrite(_flip, "x, axis"),
     "repeat_interleave": Rewrite(_repeat, "x, repeats, axis=0, output_size=-1"),
+    "repeat_interleave_with_tensor_index": Rewrite(_repeat_each, "x, repeats, axis=0, output_size=-1"),
     "pixel_unshuffle": Rewrite(_pixel_unshuffle, "x, downscale_factor=1, data_format='NCHW'"),
     "channel_shuffle": Rewrite(_channel_shuffle, "x, groups, data_format='NCHW'"),
     "maxout": Rewrite(_maxout, "x, groups, axis=1"),
