@@ -105,6 +105,8 @@ class Calls(Objects):
     def _call_external(
         self, function: External, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
     ) -> Value:
+        if function.name == methods.REMOVE_HOOK:
+            return methods.unhooked(self, *arguments)
         self.emit_call(node, function.name, None, arguments, keywords)
         return libraries.call_external(self, function.name, arguments, keywords, node)
 

@@ -256,10 +256,13 @@ class Containers(Operators):
         finally:
             frame.names, frame.scopes = names, scopes
         if length is not None and 0 < length <= 8 and kind != "generator":
-            return Sequence(kind, (value, *(_another(value) for _ in range(length - 1))))
+            return Sequence(kind, (value, *(another(value) for _ in range(length - 1))))
         return Sequence(kind, (), value)
 
 
-def _another(value: Value) -> Value:
-    """A second object like the first: turns of a comprehension make a new tensor each."""
+def another(value: Value) -> Value:
+    """A second object like the first: turns of a comprehension make a new tensor each, or a new list of some."""
+    if isinstance(value, Sequence) and not value.home and not value.kind.startswith("paddle."):
+        rest = another(value.rest) if value.rest is not None else None
+        return Sequence(value.kind, tuple(map(another, value.items)), rest, grown_in_branch=value.grown_in_branch)
     return Tensor(value.sizes, value.closed, value.inputs, guessed=value.guessed) if type(value) is Tensor else value

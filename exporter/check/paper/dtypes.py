@@ -18,6 +18,9 @@ _KEEP = frozenset(
 _INDEX = frozenset("argmax argmin argsort nonzero numel searchsorted bincount".split())
 _GIVEN = frozenset("zeros ones full empty arange zeros_like ones_like full_like rand randn uniform".split())
 
+#: They add up small integers in larger ones.
+_KEEP_FLOAT = frozenset("sum prod var std norm nansum nanmean".split())
+
 
 def named(value: Value) -> str:
     """The dtype that a value names: `"float32"` or `paddle.float32`."""
@@ -36,7 +39,8 @@ def of_operator(name: str, arguments: Many[Value], keywords: dict[str, Value]) -
         return named(keywords["dtype"]) if name in _GIVEN else ""
     if name in _INDEX:
         return "int64"
-    return common(arguments) if name in _KEEP else ""
+    found = common(arguments)
+    return found if name in _KEEP or (name in _KEEP_FLOAT and found.startswith("float")) else ""
 
 
 def of_pair(left: Value, right: Value) -> str:

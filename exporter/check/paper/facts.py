@@ -132,14 +132,14 @@ class Changed(Fact):
     """Something that outlives the call was changed; `what` names it: `self.step`, `global CALLS`.
 
     `stale`: its value from before the call is read in the same call, so the outputs depend on it. `kind` is attribute,
-    buffer, global, container, or lazy: made once and only asked whether it is there. `varies`: what was
-    written depends on the inputs.
+    buffer, global, container, or lazy: made once and only asked whether it is there. `varies`: what of
+    the inputs the new value depends on, `data`, `shape` (of a tensor made from dimensions alone) or nothing.
     """
 
     what: str
     kind: str
     stale: bool
-    varies: bool = False
+    varies: str = ""
 
 
 @dataclass(eq=False, repr=False)

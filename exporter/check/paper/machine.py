@@ -87,7 +87,7 @@ class Change:
     site: Site
     what: str
     kind: str
-    varies: bool
+    varies: str
 
 
 class Machine:
@@ -263,7 +263,9 @@ class Machine:
     def note_change(self, place: tuple[int, str], node: ast.AST, what: str, kind: str, value: Value = UNKNOWN) -> None:
         """A lasting place was written while the model is called."""
         if self.forward and place not in self._written:
-            varies = holds(value, lambda one: bool(inputs_of((one,))) and not (isinstance(one, Tensor) and one.shaped))
+            by_data = holds(value, lambda one: _varies_by(one) == "data")
+            by_shape = holds(value, lambda one: _varies_by(one) == "shape")
+            varies = "data" if by_data else "shape" if by_shape else ""
             self._written[place] = Change(self.site(node), what, kind, varies)
 
     def finish(self) -> None:
@@ -272,7 +274,7 @@ class Machine:
             read = self._read.get(place)
             if change.kind == "container" and read is False:
                 read = None  # it was only reached for, to put something in
-            cache = change.kind == "container" and place in self.asked_for_keys and not change.varies
+            cache = change.kind == "container" and place in self.asked_for_keys and change.varies != "data"
             kind = "lazy" if read is False or cache else change.kind
             if place in self._own and not read:
                 kind = change.kind if place in self._reread else "own"
@@ -333,3 +335,10 @@ class Machine:
     def execute(self, body: list[ast.stmt]) -> bool:
         """Run statements; false if they never reach their end."""
         return True
+
+
+def _varies_by(value: Value) -> str:
+    """What of the inputs a value depends on: their `data`, their `shape` alone, or nothing."""
+    if not inputs_of((value,)):
+        return ""
+    return "shape" if isinstance(value, Tensor) and value.shaped else "data"

@@ -14,9 +14,12 @@ from exporter.check.paper.values import (
     UNKNOWN,
     Array,
     Const,
+    External,
     Instance,
     Layer,
     Mapping,
+    Partial,
+    Record,
     Scalar,
     Sequence,
     Tensor,
@@ -34,6 +37,7 @@ LAYER_METHODS = frozenset(
     "set_state_dict load_dict to full_name extra_repr register_forward_pre_hook register_forward_post_hook float half "
     "clear_gradients set_dict bfloat16 astype __setattr__".split()
 )
+REMOVE_HOOK = "paddle hook.remove"
 #: Methods of an array that give one number.
 _TO_NUMBER = frozenset("mean sum max min std var prod item any all argmax argmin ptp dot trace".split())
 
@@ -66,16 +70,23 @@ def call_method(
     if isinstance(owner, Instance):
         return _layer_method(run, owner, name, arguments, keywords, node)
     if isinstance(owner, Layer):
-        if name in ("train", "eval"):
-            run.store.write(vars(owner), "training", name == "train")
-        _hook(run, owner, name, arguments)
-        return run.call(owner, arguments, keywords, node) if name == "forward" else UNKNOWN
+        return _plain_layer_method(run, owner, name, arguments, keywords, node)
     if isinstance(owner, (Const, Scalar)):
         return Scalar("str")
     run.consumed(arguments, keywords)
     if isinstance(owner, Array):
         return Array(scalar=owner.scalar or (name in _TO_NUMBER and not arguments and not keywords))
     return UNKNOWN
+
+
+def _plain_layer_method(
+    run: Calls, owner: Layer, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    if name in ("train", "eval"):
+        run.store.write(vars(owner), "training", name == "train")
+    if name in _HOOKS and arguments:
+        return _hooked(run, owner, _HOOKS[name], arguments[0])
+    return run.call(owner, arguments, keywords, node) if name == "forward" else UNKNOWN
 
 
 def _tensor_method(
@@ -212,12 +223,21 @@ def _taken(run: Calls, owner: Mapping, name: str, arguments: tuple[Value, ...], 
     return join(element(owner), default)
 
 
-def _hook(run: Calls, owner: Instance | Layer, name: str, arguments: tuple[Value, ...]) -> None:
-    """A hook is registered, if that is the method."""
-    if arguments and name == "register_forward_pre_hook":
-        run.store.write(vars(owner), "before", (*owner.before, arguments[0]))
-    elif arguments and name == "register_forward_post_hook":
-        run.store.write(vars(owner), "hooks", (*owner.hooks, arguments[0]))
+_HOOKS = {"register_forward_pre_hook": "before", "register_forward_post_hook": "hooks"}
+
+
+def _hooked(run: Calls, owner: Instance | Layer, place: str, hook: Value) -> Value:
+    """A hook is registered; what that gives can take it away again."""
+    run.store.write(vars(owner), place, (*vars(owner)[place], hook))
+    return Record({"remove": Partial(External(REMOVE_HOOK), (owner, hook), {})})
+
+
+def unhooked(run: Calls, owner: Value, hook: Value) -> Value:
+    """A hook is taken away."""
+    if isinstance(owner, (Instance, Layer)):
+        for place in _HOOKS.values():
+            run.store.write(vars(owner), place, tuple(each for each in vars(owner)[place] if each is not hook))
+    return Const(None)
 
 
 def _layer_method(
@@ -239,7 +259,8 @@ def _layer_method(
     if name == "__setattr__" and len(arguments) == 2 and isinstance(arguments[0], Const):
         run.set_attribute(owner, str(arguments[0].value), arguments[1], node)
         return Const(None)
-    _hook(run, owner, name, arguments)
+    if name in _HOOKS and arguments:
+        return _hooked(run, owner, _HOOKS[name], arguments[0])
     if name in ("train", "eval"):
         run.store.write(owner.attributes, "training", Const(name == "train"))
         return owner

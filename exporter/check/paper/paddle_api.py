@@ -252,7 +252,14 @@ def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
     sizes, closed = _broadcast(tensors) if tensors else ((), True)
     dtype = "bool" if boolean else of_pair(left, right)
-    return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean, shaped=not tensors, dtype=dtype)
+    return Tensor(
+        sizes,
+        closed,
+        inputs_of((left, right)),
+        boolean=boolean,
+        shaped=all(each.shaped for each in tensors),
+        dtype=dtype,
+    )
 
 
 def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tensor:

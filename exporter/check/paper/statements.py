@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from exporter.check.paper.containers import another
 from exporter.check.paper.facts import Clashed, Left, Overwritten
 from exporter.check.paper.loops import Loops
 from exporter.check.paper.machine import Result
@@ -189,9 +190,7 @@ class Interpreter(Loops):
             return
         one = self.iterate(value, target, "star" if starred else "unpack")
         for part in parts:
-            self.assign(
-                part, Tensor(one.sizes, one.closed, one.inputs, guessed=one.guessed) if isinstance(one, Tensor) else one
-            )
+            self.assign(part, another(one))
 
     def _set_item(self, container: Value, index: Value, value: Value, node: ast.Subscript) -> None:
         if isinstance(container, Mapping):

@@ -14,7 +14,7 @@ from exporter.check.paper.values import (
     options,
 )
 from exporter.check.rules.base import Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 _COMPARING = {"max": "paddle.maximum", "min": "paddle.minimum", "sorted": "paddle.sort of the stacked tensors"}
 _TRUTH = {"any": "paddle.any of the stacked tensors", "all": "paddle.all of the stacked tensors"}
@@ -81,9 +81,15 @@ class PythonFunction(Rule):
             elif fact.name == "list.sort" and fact.owner is not None and _compares((fact.owner,)):
                 message = "`sort` of Python compares values that do not exist while the model is traced"
                 yield self.at(fact.site, message, f"use {_COMPARING['sorted']}")
-            elif space == "math" and fact.name not in _MATH_WELL and any(only_tensor(each) for each in fact.arguments):
-                message = f"`{fact.name}` needs a number; while the model is traced there is only a tensor"
-                yield self.at(fact.site, message, f"use paddle.{name} of `paddle.to_tensor(...)`, or of the tensor")
+            elif space == "math" and fact.name not in _MATH_WELL:
+                yield from self._math(fact, name)
+
+    def _math(self, fact: Called, name: str) -> Iterator[Diagnostic]:
+        certain = any(map(only_tensor, fact.arguments))
+        if certain or any(only_tensor(one) for each in fact.arguments for one in options(each)):
+            message = f"`{fact.name}` needs a number; while the model is traced there is only a tensor"
+            cure = f"use paddle.{name} of `paddle.to_tensor(...)`, or of the tensor"
+            yield self.at(fact.site, message, cure, None if certain else Severity.WARNING)
 
 
 def _compares(arguments: tuple[Value, ...]) -> bool:

@@ -70,11 +70,16 @@ class StateInForward(Rule):
                     yield self.at(fact.site, message, cure)
 
     def _changed(self, fact: Changed, cure: str) -> Iterator[Diagnostic]:
-        if fact.kind == "lazy" and fact.varies:
+        if fact.kind == "lazy" and fact.varies == "data":
             message = (
                 f"`{fact.what}` is made from the inputs of the first call and kept; a program makes it anew each time"
             )
             yield self.at(fact.site, message, "make it in each call, or in __init__")
+        elif fact.kind == "lazy" and fact.varies:
+            message = (
+                f"`{fact.what}` is made for the shape of an early call and kept; a program makes it anew each time"
+            )
+            yield self.at(fact.site, message, "make it in each call, or in __init__", Severity.WARNING)
         elif fact.kind == "lazy":
             message = f"`{fact.what}` is made by the first call and kept: the program holds what the export made of it"
             yield self.at(fact.site, message, "make it in __init__, or anew in each call", Severity.INFO)

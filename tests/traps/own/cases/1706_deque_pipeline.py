@@ -1,0 +1,34 @@
+import collections
+
+import numpy as np
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fcs = nn.LayerList([nn.Linear(8, 8) for _ in range(3)])
+
+    def forward(self, x):
+        queue = collections.deque(self.fcs)
+        while queue:
+            layer = queue.popleft()
+            x = F.relu(layer(x))
+        return x
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(57)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]
