@@ -18,6 +18,7 @@ class Static(PaddleEngine):
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         from exporter.trace.layer import load_layer
+        from exporter.trace.mends import mended
         from exporter.trace.traced import bind_inputs, specs_from_json, trace
 
         assert artifact.source is not None  # noqa: S101  # the format is `source`
@@ -27,7 +28,8 @@ class Static(PaddleEngine):
         specs = specs_from_json(source["inputs"])
         order = tuple(one.name for one in bind_inputs(layer, specs))  # before: to_static replaces forward
         traced = trace(layer, specs, tuple(source["outputs"]), source["fixed"])
-        yield LayerSession(traced.layer, order, artifact.outputs, settings)
+        with mended():  # the first call traces once more
+            yield LayerSession(traced.layer, order, artifact.outputs, settings)
 
 
 plugin: Engine = Static()

@@ -69,6 +69,18 @@ formats: [pir, onnx]
     }
 
 
+def test_what_only_the_mends_can_trace_passes_in_the_process_and_as_a_file(workplace: Path) -> None:
+    text = """
+name: mended
+version: "1"
+model: models.sound:Mended
+inputs: {x: {dtype: float32, shape: [batch, 4]}}
+dims: {batch: {min: 1, typical: 2, max: 4}}
+"""
+    _, parity = released(workplace, text, code=0)
+    assert {one["engine"] for one in parity["checks"]} >= {"static", "jit_load", "paddle_inference", "onnxruntime"}
+
+
 def test_outputs_that_prove_nothing_are_each_named_and_nothing_is_released(workplace: Path) -> None:
     text = """
 name: vacuous

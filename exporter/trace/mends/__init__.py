@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower, in_full
-from exporter.trace.mends import appended, fold, recurrent, signbit, sizes, unpool
+from exporter.trace.mends import appended, builtins, fold, recurrent, signbit, sizes, unpool
 
 
 @contextmanager
@@ -26,6 +26,7 @@ def mended() -> Iterator[None]:
         for part in (fold, recurrent, signbit, sizes, unpool):
             part.install(patches, refusals.append)
         appended.install(patches)
+        builtins.install(patches)
         with in_full(refusals):
             yield
     finally:
