@@ -10,12 +10,13 @@ from typing import Any
 
 from exporter.check.module import ClassInfo
 from exporter.check.paper import libraries, methods
+from exporter.check.paper.containers import another
 from exporter.check.paper.facts import Clashed, Phase, Recursed, Returned
 from exporter.check.paper.machine import DEEPEST, Frame, Result, Scope
 from exporter.check.paper.meeting import join, join_all, select
 from exporter.check.paper.objects import Elsewhere, Objects, kind_of_argument
 from exporter.check.paper.paddle_api import apply_layer
-from exporter.check.paper.syntax import stray_appends
+from exporter.check.paper.syntax import assigned_calls
 from exporter.check.paper.values import (
     UNKNOWN,
     Broken,
@@ -208,7 +209,7 @@ class Calls(Objects):
         runs, last = self._runs.get(key, (0, UNKNOWN))
         if runs >= _MOST_RUNS and self.forward:
             inputs = inputs_of((*arguments, *keywords.values()))
-            return replace(last, inputs=last.inputs | inputs) if isinstance(last, Tensor) else last
+            return another(last, inputs)
         value = self._enter(function, arguments, keywords, node)
         self._runs[key] = (runs + 1, value)
         return value
@@ -247,8 +248,8 @@ class Calls(Objects):
             if isinstance(body, ast.Lambda):
                 return self.evaluate(body.body)
             if self.forward and inside.converted:
-                for stray in stray_appends(body):
-                    self.emit_call(stray, "append to no name", None, (), {})
+                for target in assigned_calls(body):
+                    self.emit_call(target, "assigned call", None, (), {})
             before = dict(self._written)
             ends = self.execute(body.body)
             if function.manager:

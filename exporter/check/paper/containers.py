@@ -31,6 +31,7 @@ from exporter.check.paper.values import (
     Super,
     Tensor,
     Value,
+    mark_twins,
 )
 from exporter.check.paper.views import note_view
 
@@ -108,13 +109,20 @@ class Containers(Operators):
     def on_subscript(self, node: ast.Subscript) -> Value:
         container = self.evaluate(node.value)
         index = self.evaluate(node.slice)
-        if not (isinstance(container, Mapping) and self.is_own_key(container, index)):
+        if isinstance(container, (Sequence, Mapping)) and self._is_own_item(container, index):
+            if container.place is not None:
+                self.note_reread(container.place)
+        else:
             self.note_content(container)
-        elif container.place is not None:
-            self.note_reread(container.place)
         if self.forward:
             self.facts.append(Indexed(self.site(node), as_it_is(container), index))
         return self.item(container, index, node)
+
+    def _is_own_item(self, container: Sequence | Mapping, index: Value) -> bool:
+        """Whether this call itself put there what is taken out."""
+        if isinstance(container, Mapping):
+            return self.is_own_key(container, index)
+        return index == Const(-1) and container.place in self._put_on
 
     def item(self, container: Value, index: Value, node: ast.AST) -> Value:
         """What indexing gives."""
@@ -128,7 +136,7 @@ class Containers(Operators):
             known = isinstance(index, Const) and index.value in container.items
             if container.factory is not None and isinstance(index, Const) and not known:
                 return self._made_on_demand(container, container.factory, index, node)
-            found = container.items[index.value] if isinstance(index, Const) and known else element(container)
+            found = container.items[index.value] if isinstance(index, Const) and known else _pick(container, index)
             return self.from_container(container, found, node)
         if isinstance(container, Attributes):
             known = isinstance(index, Const) and isinstance(index.value, str)
@@ -190,7 +198,7 @@ class Containers(Operators):
     def _sequence_item(self, container: Sequence, index: Value, node: ast.AST) -> Value:
         if isinstance(index, Sequence) and index.kind == "slice":
             return Sequence(container.kind, (), element(container)) if container.items or container.rest else container
-        found = element(container)
+        found = _pick(container, index)
         at = index.value if isinstance(index, Const) else None
         if isinstance(at, int) and container.rest is None and -len(container.items) <= at < len(container.items):
             found = container.items[at]
@@ -255,14 +263,33 @@ class Containers(Operators):
                 value = self.evaluate(result)
         finally:
             frame.names, frame.scopes = names, scopes
+        if length != 1:
+            mark_twins(value)
         if length is not None and 0 < length <= 8 and kind != "generator":
             return Sequence(kind, (value, *(another(value) for _ in range(length - 1))))
         return Sequence(kind, (), value)
 
 
-def another(value: Value) -> Value:
+def _pick(container: Sequence | Mapping, index: Value) -> Value:
+    """One of the items that are not known one by one: another for each index, where that is known."""
+    found = element(container)
+    if not isinstance(index, Const) or not isinstance(index.value, (int, str)):
+        return found
+    if index.value not in container.picked:
+        container.picked[index.value] = another(found) if container.picked else found
+    return container.picked[index.value]
+
+
+def another(value: Value, inputs: frozenset[str] = frozenset()) -> Value:
     """A second object like the first: turns of a comprehension make a new tensor each, or a new list of some."""
+    if isinstance(value, (Layer, Instance)):
+        mark_twins(value)
     if isinstance(value, Sequence) and not value.home and not value.kind.startswith("paddle."):
-        rest = another(value.rest) if value.rest is not None else None
-        return Sequence(value.kind, tuple(map(another, value.items)), rest, grown_in_branch=value.grown_in_branch)
-    return Tensor(value.sizes, value.closed, value.inputs, guessed=value.guessed) if type(value) is Tensor else value
+        rest = another(value.rest, inputs) if value.rest is not None else None
+        items = tuple(another(each, inputs) for each in value.items)
+        return Sequence(value.kind, items, rest, grown_in_branch=value.grown_in_branch)
+    if type(value) is not Tensor:
+        return value
+    found = Tensor(value.sizes, value.closed, value.inputs | inputs, guessed=value.guessed)
+    found.boolean, found.dtype = value.boolean, value.dtype
+    return found

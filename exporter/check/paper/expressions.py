@@ -50,8 +50,7 @@ class Expressions(Containers):
                 if getattr(scope, "lasting", False):
                     self.note_read((id(scope), name))
                     self._at_home(scope[name], f"closure {name}", (id(scope), name))
-                    if scope[name] is not self.root:
-                        self.note_stray(scope[name], node, "a closure")
+                    self.note_stray(scope[name], node, "a closure")
                 return self.capture(self.settle(scope[name], node), node, "closure")
         return self._global(node)
 

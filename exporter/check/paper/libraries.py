@@ -33,6 +33,7 @@ from exporter.check.paper.values import (
     Value,
     inputs_of,
     is_pair,
+    mark_twins,
     only_tensor,
     register,
 )
@@ -212,6 +213,7 @@ def _element_of_all(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> 
 
 
 def _copied(value: Value) -> Value:
+    mark_twins(value)
     if isinstance(value, Sequence):
         return Sequence(value.kind, value.items, value.rest)
     return value

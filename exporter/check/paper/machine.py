@@ -107,6 +107,7 @@ class Machine:
         self._written: dict[tuple[int, str], Change] = {}
         self._reread: set[tuple[int, str]] = set()
         self._emptied: set[tuple[int, str]] = set()
+        self._put_on: dict[tuple[int, str], int] = {}
         #: Lasting containers that were asked whether they hold a key.
         self.asked_for_keys: set[tuple[int, str]] = set()
         self._weak = False
@@ -209,6 +210,22 @@ class Machine:
             self._read[place] = True
             self._reread.add(place)
 
+    def note_put_on(self, place: tuple[int, str]) -> None:
+        """One more item lies on a lasting list, which may be taken off again."""
+        if self.forward and (place in self._put_on or place not in self._written):
+            self._put_on[place] = self._put_on.get(place, 0) + 1
+
+    def taken_off(self, place: tuple[int, str]) -> bool:
+        """Take off the last item, if this call put it there; with the last of them the list is as it was."""
+        left = self._put_on.get(place, 0) - 1
+        if left < 0:
+            return False
+        self._put_on[place] = left
+        if not left:
+            del self._put_on[place]
+            self._written.pop(place, None)
+        return True
+
     def has_written(self, place: tuple[int, str]) -> bool:
         """Whether this call has changed a lasting place."""
         return place in self._written
@@ -292,6 +309,7 @@ class Machine:
         self._first.clear()
         self._flags.clear()
         self._emptied.clear()
+        self._put_on.clear()
 
     def bind(self, name: str, value: Value, node: ast.AST) -> None:
         """Assign to a name of the frame, or of the scope that `global` or `nonlocal` points to."""

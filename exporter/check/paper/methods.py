@@ -119,6 +119,8 @@ def _tensor_method(
 def _list_method(run: Calls, owner: Sequence, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     if name in ("append", "add_sublayer", "insert", "extend") and arguments:
         _grown(run, owner, name, arguments, node)
+    elif name == "pop" and not arguments and (last := _popped(run, owner)) is not None:
+        return last
     elif name in ("pop", "remove", "clear", "reverse", "sort", "popleft"):
         return _shuffled(run, owner, name, node)
     elif name in ("index", "count"):
@@ -148,7 +150,21 @@ def _grown(run: Calls, owner: Sequence, name: str, arguments: tuple[Value, ...],
         run.note_container(owner, node)
         run.store.write(vars(owner), "items", (*items, *owner.items))
     else:
+        if name == "append" and owner.place is not None:
+            run.note_put_on(owner.place)
         run.grow(owner, items, node)
+
+
+def _popped(run: Calls, owner: Sequence) -> Value | None:
+    """The last item of a list, taken off; None where it is not known, or where this call did not put it there."""
+    now = run.now
+    if now.branches or now.undecided or now.loops or now.python_loops or owner.rest is not None or not owner.items:
+        return None
+    if owner.place is not None and not run.taken_off(owner.place):
+        return None
+    last = owner.items[-1]
+    run.store.write(vars(owner), "items", owner.items[:-1])
+    return last
 
 
 def _shuffled(run: Calls, owner: Sequence, name: str, node: ast.AST) -> Value:

@@ -33,6 +33,7 @@ from exporter.check.paper.values import (
     Tensor,
     Value,
     inputs_of,
+    mark_twins,
     register,
 )
 
@@ -132,6 +133,7 @@ class Objects(Expressions):
         )
         simple = not self.forward and all(_is_simple(each) for each in (*arguments, *keywords.values()))
         if simple and key in self._made:  # twins behave alike: one is run for all
+            mark_twins(self._made[key])
             return self._made[key]
         made = Instance(info, complete=True, lasting=not self.forward)
         if simple:
@@ -269,21 +271,17 @@ class Objects(Expressions):
         elif isinstance(owner, Layer):
             self._set_mode(owner, name, value, node)
         elif isinstance(owner, Instance):
-            if owner is not self.root:
-                self._set_mode(owner, name, value, node)
             if (setter := owner.cls.setter(name)) is not None:
                 self.call_unseen(Function(setter[1], setter[0].module, (), owner, setter[0]), (value,), node)
             else:
                 self._set_own(owner, name, value, node)
 
-    def _set_mode(self, owner: Layer | Instance, name: str, value: Value, node: ast.AST) -> None:
-        """Setting `training` is what `train()` and `eval()` do."""
-        if name != "training" or not isinstance(value, Const):
-            return
-        if value.value is True:
-            self.emit_call(node, "paddle.nn.Layer.train", owner, (), {})
-        if isinstance(owner, Layer):
+    def _set_mode(self, owner: Layer, name: str, value: Value, node: ast.AST) -> None:
+        """Setting `training` is what `train()` and `eval()` do, for this layer alone."""
+        if name == "training" and isinstance(value, Const):
             self.store.write(vars(owner), "training", value.value is True)
+            if value.value is True and any(each in owner.name for each in ("BatchNorm", "Dropout", "RReLU")):
+                self.emit_call(node, "paddle.nn.Layer.train", owner, (), {})
 
     def _set_own(self, owner: Instance, name: str, value: Value, node: ast.AST) -> None:
         place = (id(owner.attributes), name)

@@ -320,7 +320,8 @@ class Operators(Machine):
 
     def note_stray(self, value: Value, node: ast.AST, home: str) -> None:
         """A layer that lives outside the model, in a global or a closure, is used by it."""
-        if self.forward and isinstance(value, (Layer, Instance)) and _is_nobodys(value):
+        running = any(value is next(iter(frame.names.values()), None) for frame in self.stack)
+        if self.forward and not running and isinstance(value, (Layer, Instance)) and _is_nobodys(value):
             self.facts.append(Strayed(self.site(node), home, False))
 
     def call_unseen(self, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:

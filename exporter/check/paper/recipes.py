@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Many
 
-from exporter.check.paper.values import Const, External, Sequence, Tensor, Value
+from exporter.check.paper.values import Const, External, Layer, Sequence, Tensor, Value
 from exporter.check.paper.views import note_view
 
 _DRAWS = tuple("rand uniform normal dropout bernoulli multinomial poisson empty exponential assign".split())
@@ -29,10 +29,15 @@ def same(one: object, other: object, depth: int = 0) -> bool:
     if type(one) is not type(other) or depth > _DEEPEST:
         return False
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return bool(one.recipe) and same(one.recipe, other.recipe, depth + 1)
+        return bool(one.recipe) and not _by_twin(one) and same(one.recipe, other.recipe, depth + 1)
     if isinstance(one, Sequence) and isinstance(other, Sequence):
         settled = one.settled and other.settled and one.kind == other.kind
         return settled and same(one.items, other.items, depth + 1)
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(same(a, b, depth + 1) for a, b in zip(one, other, strict=True))
     return isinstance(one, (Const, External, str)) and one == other
+
+
+def _by_twin(value: Tensor) -> bool:
+    """Whether a layer made it that stands for several."""
+    return value.recipe[0] == "layer" and isinstance(value.recipe[1], Layer) and value.recipe[1].twin

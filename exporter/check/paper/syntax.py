@@ -131,10 +131,16 @@ def inside(node: ast.AST, without: tuple[type, ...] = ()) -> Iterator[ast.AST]:
 
 
 @lru_cache(maxsize=4096)
-def stray_appends(function: ast.AST) -> tuple[ast.Call, ...]:
-    """Calls of `append` or `pop`, below an `if`, `for` or `while`, of what is no name: `found.get(key).append(x)`."""
+def assigned_calls(function: ast.AST) -> tuple[ast.expr, ...]:
+    """What dy2static makes an assignment to a call of.
+
+    That is `append` or `pop`, below an `if`, `for` or `while`, of what is no name, as in `found.get(key).append(x)`;
+    and an attribute `shape` that is assigned to.
+    """
     blocks = [each for each in inside(function) if isinstance(each, (ast.If, ast.For, ast.While))]
-    return tuple({each: None for block in blocks for each in inside(block) if _is_stray_append(each)})
+    found: dict[ast.expr, None] = {each: None for one in blocks for each in inside(one) if _is_stray_append(each)}
+    shapes = [each for each in inside(function) if isinstance(each, ast.Attribute) and each.attr == "shape"]
+    return (*found, *(each for each in shapes if isinstance(each.ctx, ast.Store)))
 
 
 def _is_stray_append(node: ast.AST) -> TypeGuard[ast.Call]:

@@ -115,7 +115,7 @@ class Sequence(Value):
 
     `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `home` says where it lives if it
     outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes it there. `grown_in_branch`: an
-    item was added under a tensor condition.
+    item was added under a tensor condition. `picked` are items of the rest that were taken out by a known index.
     """
 
     kind: str
@@ -125,6 +125,7 @@ class Sequence(Value):
     place: tuple[int, str] | None = None
     grown_in_branch: bool = False
     fixed: bool = False
+    picked: dict[object, Value] = field(default_factory=dict)
 
     @property
     def settled(self) -> bool:
@@ -152,6 +153,7 @@ class Mapping(Value):
     place: tuple[int, str] | None = None
     fixed: bool = False
     factory: Value | None = None
+    picked: dict[object, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
@@ -159,7 +161,7 @@ class Instance(Value):
     """An object of a class of the user's.
 
     `complete`: it is surely a whole model, or built by one. `lasting`: it was there before the call of the model.
-    `before` and `hooks` are called before and after it is.
+    `before` and `hooks` are called before and after it is. `twin`: it stands for several that were made alike.
     """
 
     cls: ClassInfo
@@ -169,6 +171,7 @@ class Instance(Value):
     registered: bool = False
     hooks: tuple[Value, ...] = ()
     before: tuple[Value, ...] = ()
+    twin: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -196,7 +199,7 @@ class Attributes(Value):
 
 @dataclass(eq=False, repr=False)
 class Layer(Value):
-    """A layer of Paddle's own, by qualified name, with what it was made from."""
+    """A layer of Paddle's own, by qualified name, with what it was made from; a `twin` stands for several like it."""
 
     name: str
     arguments: tuple[Value, ...] = ()
@@ -205,6 +208,7 @@ class Layer(Value):
     hooks: tuple[Value, ...] = ()
     registered: bool = False
     before: tuple[Value, ...] = ()
+    twin: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -352,3 +356,19 @@ def register(value: Value) -> None:
     elif isinstance(value, Either):
         for each in value.options:
             register(each)
+
+
+def mark_twins(value: Value) -> None:
+    """This object, with the layers in it, stands for several that were made alike."""
+    if isinstance(value, Layer):
+        value.twin = True
+    elif isinstance(value, Instance) and not value.twin:
+        value.twin = True
+        for each in value.attributes.values():
+            mark_twins(each)
+    elif isinstance(value, (Sequence, Mapping, Either)):
+        inner = value.options if isinstance(value, Either) else value.items
+        for each in inner.values() if isinstance(inner, dict) else inner:
+            mark_twins(each)
+        if not isinstance(value, Either) and value.rest is not None:
+            mark_twins(value.rest)

@@ -1,7 +1,8 @@
-"""EX138: a list is changed that no name stands for."""
+"""EX138: dy2static would have to assign to a call."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
@@ -10,16 +11,17 @@ from exporter.check.rules.base import Rule
 from exporter.diagnostics import Diagnostic
 
 
-class AppendToCall(Rule):
-    """`append` or `pop` of what a call gives stands under an `if` or in a loop.
+class AssignedCall(Rule):
+    """dy2static makes an assignment to a call of this, which is no Python.
 
     What:
-        Converted code says `found.setdefault(key, []).append(x)`, or `.pop()`, somewhere below an `if`, `for` or
-        `while`, whoever decides it, and even where it never runs.
+        Converted code says `found.setdefault(key, []).append(x)`, or `.pop()` of what a call gives, somewhere below an
+        `if`, `for` or `while`; or it assigns to an attribute called `shape`. It does not matter whether it ever runs.
 
     Why:
         dy2static writes an assignment to whatever stands before `.append`, as the list may become an array of the
-        program. A call is nothing that can be assigned to: the export fails with a SyntaxError.
+        program; and it reads each `.shape` as a call. A call cannot be assigned to: the export fails with a
+        SyntaxError.
 
     Example:
         import paddle
@@ -43,16 +45,21 @@ class AppendToCall(Rule):
                 return found["scaled"]
 
     Source:
-        Paddle 3.3.1, 'visit_Call' of 'jit/dy2static/transformers/utils.py'; measured.
+        Paddle 3.3.1, 'visit_Call' of 'jit/dy2static/transformers/utils.py' and 'tensor_shape_transformer.py'; measured.
     """
 
     code = "EX138"
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:
-            if isinstance(fact, Called) and fact.name == "append to no name":
+            if not isinstance(fact, Called) or fact.name != "assigned call":
+                continue
+            if isinstance(fact.site.node, ast.Attribute):
+                message = "dy2static reads `.shape` as a call, which cannot be assigned to: the export fails"
+                yield self.at(fact.site, message, "give the attribute another name")
+            else:
                 message = "dy2static writes an assignment to what stands before this: the export fails"
                 yield self.at(fact.site, message, "give the list a name first")
 
 
-plugin: Rule = AppendToCall()
+plugin: Rule = AssignedCall()

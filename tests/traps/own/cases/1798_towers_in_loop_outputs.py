@@ -1,0 +1,31 @@
+import numpy as np
+import paddle.nn as nn
+import paddle.nn.functional as F
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.towers = nn.LayerList([nn.Linear(8, 4) for _ in range(3)])
+
+    def forward(self, x):
+        outs = {}
+        for i in range(3):
+            outs[f"t{i}"] = F.relu(self.towers[i](x))
+        return outs["t0"], outs["t1"], outs["t2"]
+
+
+def make():
+    return Net()
+
+
+SPECS = [
+    {"name": "x", "shape": [None, 8], "dtype": "float32"},
+]
+
+
+def inputs():
+    rng = np.random.default_rng(52)
+    return [
+        ((rng.standard_normal((n, 8)) + s).astype("float32"),) for n, s in ((2, 0.0), (1, 1.5), (3, -1.5), (5, 0.5))
+    ]
