@@ -202,10 +202,19 @@ def _dict_method(
         return _taken(run, owner, name, arguments, node)
     if name == "update":
         _updated(run, owner, arguments, keywords, node)
+    elif name == "move_to_end" and arguments and isinstance(arguments[0], Const):
+        _moved(run, owner, arguments[0].value, keywords.get("last") != Const(False))
     elif name in ("clear", "popitem"):
         run.note_container(owner, node)
         run.store.write(vars(owner), "items", {})
     return UNKNOWN
+
+
+def _moved(run: Calls, owner: Mapping, key: object, last: bool) -> None:
+    """`OrderedDict.move_to_end`."""
+    others = {name: value for name, value in owner.items.items() if name != key}
+    moved = {key: owner.items[key]} if key in owner.items else {}
+    run.store.write(vars(owner), "items", {**others, **moved} if last else {**moved, **others})
 
 
 def _updated(
