@@ -21,7 +21,8 @@ from exporter.workers import Json, Limits, call
 
 #: Rules whose fault ends the export; where the model exports, they were wrong.
 _FATAL = frozenset(
-    "EX102 EX106 EX107 EX108 EX114 EX115 EX117 EX119 EX120 EX123 EX124 EX126 EX127 EX134 EX135 EX137 EX138".split()
+    "EX102 EX106 EX107 EX108 EX114 EX115 EX117 EX119 EX120 EX123 EX124 EX126 EX127 EX134 EX135 EX137 EX138 "
+    "EX139 EX140".split()
 )
 _UNUSABLE = frozenset("EX104 EX105 EX107 EX131 EX132".split())
 #: Which rules explain an outcome.

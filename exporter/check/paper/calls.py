@@ -16,7 +16,7 @@ from exporter.check.paper.machine import DEEPEST, Frame, Result, Scope
 from exporter.check.paper.meeting import join, join_all, select
 from exporter.check.paper.objects import Elsewhere, Objects, kind_of_argument
 from exporter.check.paper.paddle_api import apply_layer
-from exporter.check.paper.syntax import assigned_calls
+from exporter.check.paper.syntax import assigned_calls, unpacked_enumerates
 from exporter.check.paper.values import (
     UNKNOWN,
     Broken,
@@ -250,6 +250,8 @@ class Calls(Objects):
             if self.forward and inside.converted:
                 for target in assigned_calls(body):
                     self.emit_call(target, "assigned call", None, (), {})
+                for loop in unpacked_enumerates(body):
+                    self.emit_call(loop, "unpacked enumerate", None, (), {})
             before = dict(self._written)
             ends = self.execute(body.body)
             if function.manager:

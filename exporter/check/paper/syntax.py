@@ -152,6 +152,28 @@ def _is_stray_append(node: ast.AST) -> TypeGuard[ast.Call]:
 _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
 
 
+@lru_cache(maxsize=4096)
+def unpacked_enumerates(function: ast.AST) -> tuple[ast.For, ...]:
+    """Loops through `enumerate` that take their items apart, and that a `return` or a `break` of their own leaves."""
+    loops = (each for each in inside(function) if isinstance(each, ast.For) and _takes_apart(each))
+    return tuple(each for each in loops if _left_early(each))
+
+
+def _takes_apart(loop: ast.For) -> bool:
+    function = loop.iter.func if isinstance(loop.iter, ast.Call) else None
+    counted = isinstance(function, ast.Name) and function.id == "enumerate"
+    parts = loop.target.elts if isinstance(loop.target, (ast.Tuple, ast.List)) else []
+    return counted and not all(isinstance(each, ast.Name) for each in parts)
+
+
+def _left_early(loop: ast.For) -> bool:
+    functions, loops = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), (ast.For, ast.While)
+    if any(isinstance(each, ast.Return) for each in inside(loop, functions)):
+        return True
+    own = [each for each in loop.body if not isinstance(each, loops)]
+    return any(isinstance(each, ast.Break) for one in own for each in (one, *inside(one, (*loops, *functions))))
+
+
 def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:
     """The `if` statement whose condition holds an expression."""
     found = (each for each in ast.walk(tree) if isinstance(each, ast.If) and node in ast.walk(each.test))
