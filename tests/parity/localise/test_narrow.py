@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from exporter.engines.onnxruntime import plugin as onnxruntime
 from exporter.lower._stored import stored_digests
 from exporter.parity.drill.inside import Inside
 from exporter.parity.drill.run import observed
+from exporter.parity.localise import narrow
 from exporter.parity.localise.narrow import contradicted
 from exporter.parity.plan import Run
 from exporter.parity.run import Bench
@@ -136,3 +138,32 @@ def test_a_file_that_some_engine_computes_right_is_not_looked_into() -> None:
     verdict = Verdict(frozenset(evidence), evidence)
     runs = [Run("onnx", "fp32", engine) for engine in ("onnxruntime", "openvino")]
     assert contradicted(bench, runs, verdict, Setting()) == verdict
+
+
+@pytest.mark.parametrize(
+    ("inside", "outcome"),
+    [
+        ({"a": ("first", 900.0), "b": ("first", 20.0)}, Outcome.MISMATCH),
+        ({"a": ("first", 900.0), "b": None}, Outcome.MATCH),
+        ({"a": ("first", 900.0), "b": ("last", 20.0)}, Outcome.MATCH),
+        ({"a": None, "b": ("first", 20.0)}, Outcome.MATCH),
+    ],
+)
+def test_a_second_case_has_to_say_the_same(
+    inside: dict[str, Any], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is seen inside is given here: `a` is the narrowest case, `a:again` has its inputs, and `b` has others."""
+    cases: Any = tuple(SimpleNamespace(name=name, recorded=name[0]) for name in ("a", "a:again", "b"))
+    bench = Bench(Path("nowhere"), Path("nowhere"), cases, {}, ("y",), ("x",), None, "cpu", 4.0)
+    ratios = {"a": 3.0, "a:again": 2.9, "b": 0.8}
+    evidence = {
+        Claim("onnx", "fp32", "onnxruntime", case, "y"): Evidence(
+            Outcome.MATCH, elements=1, metrics={"error_ratio": ratio}
+        )
+        for case, ratio in ratios.items()
+    }
+    monkeypatch.setattr(narrow, "_wrong_inside", lambda _bench, _run, claim, *_: inside[claim.case])
+    found = contradicted(bench, [Run("onnx", "fp32", "onnxruntime")], Verdict(frozenset(evidence), evidence), Setting())
+    assert {claim.case: found.of(claim).outcome for claim in evidence} == {
+        "a": outcome, "a:again": Outcome.MATCH, "b": Outcome.MATCH,
+    }  # fmt: skip
