@@ -54,14 +54,14 @@ def contradicted(bench: Bench, runs: Sequence[Run], verdict: Verdict, setting: S
 
 
 def _another(bench: Bench, run: Run, claim: Claim, verdict: Verdict) -> Claim | None:
-    """The claim of a run that is furthest off on other inputs than those of `claim`; None where there are no others."""
-    recorded = {one.name: one.recorded for one in bench.cases}
+    """The claim of a run that is furthest off on values drawn by another seed; None where there is none."""
+    seeds = {one.name: one.outputs[claim.output].seed for one in bench.cases if claim.output in one.outputs}
     rated = [
         (verdict.of(one).metrics["error_ratio"], one)
         for one in verdict.plan
-        if (one.variant, one.engine) == (run.variant, run.engine)
+        if (one.variant, one.engine, one.output) == (run.variant, run.engine, claim.output)
         and "error_ratio" in verdict.of(one).metrics
-        and recorded.get(one.case, recorded[claim.case]) != recorded[claim.case]
+        and seeds.get(one.case, seeds[claim.case]) != seeds[claim.case]
     ]
     return max(rated)[1] if rated else None
 
