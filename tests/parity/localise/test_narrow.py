@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from exporter.engines.onnxruntime import plugin as onnxruntime
 from exporter.lower._stored import stored_digests
 from exporter.parity.drill.inside import Inside
 from exporter.parity.drill.run import observed
-from exporter.parity.localise import narrow
 from exporter.parity.localise.narrow import contradicted
 from exporter.parity.plan import Run
 from exporter.parity.run import Bench
@@ -138,35 +136,3 @@ def test_a_file_that_some_engine_computes_right_is_not_looked_into() -> None:
     verdict = Verdict(frozenset(evidence), evidence)
     runs = [Run("onnx", "fp32", engine) for engine in ("onnxruntime", "openvino")]
     assert contradicted(bench, runs, verdict, Setting()) == verdict
-
-
-@pytest.mark.parametrize(
-    ("inside", "outcome"),
-    [
-        ({"a": ("first", 900.0), "b": ("first", 20.0)}, Outcome.MISMATCH),
-        ({"a": ("first", 900.0), "b": None}, Outcome.MATCH),
-        ({"a": ("first", 900.0), "b": ("last", 20.0)}, Outcome.MATCH),
-        ({"a": None, "b": ("first", 20.0)}, Outcome.MATCH),
-    ],
-)
-def test_a_second_case_has_to_say_the_same(
-    inside: dict[str, Any], outcome: Outcome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is seen inside is given here: `a` is the narrowest case, `a:one_row` is part of it, `b` has other values."""
-    seeds = {"a": 0, "a:one_row": 0, "b": 1}
-    cases: Any = tuple(
-        SimpleNamespace(name=name, outputs={"y": SimpleNamespace(seed=seed)}) for name, seed in seeds.items()
-    )
-    bench = Bench(Path("nowhere"), Path("nowhere"), cases, {}, ("y",), ("x",), None, "cpu", 4.0)
-    ratios = {"a": 3.0, "a:one_row": 2.9, "b": 0.8}
-    evidence = {
-        Claim("onnx", "fp32", "onnxruntime", case, "y"): Evidence(
-            Outcome.MATCH, elements=1, metrics={"error_ratio": ratio}
-        )
-        for case, ratio in ratios.items()
-    }
-    monkeypatch.setattr(narrow, "_wrong_inside", lambda _bench, _run, claim, *_: inside[claim.case])
-    found = contradicted(bench, [Run("onnx", "fp32", "onnxruntime")], Verdict(frozenset(evidence), evidence), Setting())
-    assert {claim.case: found.of(claim).outcome for claim in evidence} == {
-        "a": outcome, "a:one_row": Outcome.MATCH, "b": Outcome.MATCH,
-    }  # fmt: skip
