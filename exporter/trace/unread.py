@@ -21,25 +21,25 @@ def unread(message: str, static: Any) -> list[str]:
         return [said.group(1)]
     program = static.forward.concrete_program
     outputs = [one for one in paddle.utils.flatten(program.outputs) if isinstance(one, paddle.pir.Value)]
-    reached = {one.id for one in _before(outputs)}
+    reached = _before(outputs)
     block = program.main_program.global_block()
     data = [one for one in block.ops if one.name() == "pd_op.data"]
     return [str(one.attrs()["name"]) for one in data if one.result(0).id not in reached]
 
 
-def _before(outputs: list[Any]) -> Iterator[Any]:
-    """Every value that the outputs are computed from, and they themselves."""
-    waiting, seen = list(outputs), set()
+def _before(outputs: list[Any]) -> set[str]:
+    """The ids of all values that the outputs are computed from, and of the outputs."""
+    waiting, seen = list(outputs), set[str]()
     while waiting:
         value = waiting.pop()
         if value.id in seen:
             continue
         seen.add(value.id)
-        yield value
         operator = value.get_defining_op()
         writers = [one for one in value.all_used_ops() if one.name().endswith("_")]
         for one in [*([operator] if operator is not None else []), *writers]:
             waiting.extend(_read(one))
+    return seen
 
 
 def _read(operator: Any) -> Iterator[Any]:

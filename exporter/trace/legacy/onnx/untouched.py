@@ -36,7 +36,7 @@ def _same(operator: Operator) -> bool:
     if dialect != "1" or not {name, plain} & SUPPORTED:
         return False
     idle = _IDLE.get(name)
-    return idle(operator) if idle else not {name, plain} & set(REWRITES)
+    return idle(operator) if idle else not {name, plain} & REWRITES.keys()
 
 
 def _dtypes(operator: Operator) -> set[str]:
