@@ -137,9 +137,10 @@ def assigned_calls(function: ast.AST) -> tuple[ast.expr, ...]:
     That is `append` or `pop`, below an `if`, `for` or `while`, of what is no name, as in `found.get(key).append(x)`;
     and an attribute `shape` that is assigned to.
     """
-    blocks = [each for each in inside(function) if isinstance(each, (ast.If, ast.For, ast.While))]
+    nodes = list(inside(function))
+    blocks = [each for each in nodes if isinstance(each, (ast.If, ast.For, ast.While))]
     found: dict[ast.expr, None] = {each: None for one in blocks for each in inside(one) if _is_stray_append(each)}
-    shapes = [each for each in inside(function) if isinstance(each, ast.Attribute) and each.attr == "shape"]
+    shapes = [each for each in nodes if isinstance(each, ast.Attribute) and each.attr == "shape"]
     return (*found, *(each for each in shapes if isinstance(each.ctx, ast.Store)))
 
 
