@@ -15,25 +15,31 @@ import subprocess
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
 from exporter import workers
 
+#: Processor seconds of the children that ended, by the function they ran.
+spent: Counter[str] = Counter()
+
 
 class _Fork:
     """What `workers` uses of a `subprocess.Popen`."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, function: str) -> None:
         self.pid = pid
+        self._function = function
         self._status: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
             if pid:
+                spent[self._function] += usage.ru_utime + usage.ru_stime  # type: ignore[assignment]
                 self._status = os.waitstatus_to_exitcode(status)
             elif deadline is not None and time.monotonic() > deadline:
                 raise subprocess.TimeoutExpired("fork", timeout or 0)
@@ -63,7 +69,7 @@ def warm_children() -> Iterator[None]:
             os.close(reader)
             _become(function, place, log, {**environment, workers._EVENTS: str(writer)})
         os.close(writer)
-        return workers._Child(_Fork(pid), os.fdopen(reader, "rb"))  # type: ignore[arg-type]
+        return workers._Child(_Fork(pid, function), os.fdopen(reader, "rb"))  # type: ignore[arg-type]
 
     workers._start = start
     try:
