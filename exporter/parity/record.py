@@ -10,7 +10,7 @@ from typing import Any
 from exporter.errors import ModelError
 from exporter.parity.cases import plan_cases
 from exporter.spec.model import Spec
-from exporter.workers import SINGLE_THREAD, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,12 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
         "into": str(into),
     }
     answer = call(
-        "exporter.parity._child:record", request, setting.limits, environment=SINGLE_THREAD, on_event=setting.on_event
+        "exporter.parity._child:record",
+        request,
+        setting.limits,
+        environment=SINGLE_THREAD,
+        imports=PADDLE,
+        on_event=setting.on_event,
     )
     recorded = [one["name"] for one in answer["cases"]]
     planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
