@@ -40,11 +40,7 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
         if KEY in about:
             shrink(layer, read_plan(about[KEY], checkpoint), checkpoint)
         _assign(layer, tensors, checkpoint)
-    for name, value in parameters(layer).items():
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            where = f"{checkpoint or model}: {name}"
-            kind = UsageError if checkpoint else ModelError
-            raise kind("the weights hold NaN or infinity", where=where, hint="export a checkpoint that is sound")
+    _refuse_nan(layer, model, checkpoint)
     layer.eval()
     return layer
 
@@ -71,6 +67,23 @@ def _build(model: str, seed: int) -> paddle.nn.Layer:
         )
     _refuse_shared_names(layer, model)
     return layer
+
+
+def _refuse_nan(layer: paddle.nn.Layer, model: str, checkpoint: str | None) -> None:
+    """Refuse NaN in what a checkpoint holds: training has diverged, or the file is damaged.
+
+    Infinity is lawful, as in the mask of an attention. NaN in a buffer that is not persistable is let through: nothing
+    stores it, it may be scratch that nothing reads, and where it is read eager's outputs say so.
+    """
+    for name, tensor in layer.state_dict().items():
+        value = tensor.numpy()
+        if value.dtype.kind == "f" and (count := int(np.isnan(value).sum())):
+            kind = UsageError if checkpoint else ModelError
+            raise kind(
+                f"the weights hold NaN: {count} of the {value.size} numbers of '{name}'",
+                where=f"{checkpoint or model}: {name}",
+                hint="training has diverged or the file is damaged: export a checkpoint without NaN",
+            )
 
 
 def _seed_all(seed: int) -> None:

@@ -46,3 +46,15 @@ def test_a_name_that_a_factory_gives_twice_is_still_paddle_s_error(
     for _ in range(2):
         with pytest.raises(ValueError, match=r"parameter name .w. have be been used"):
             load_layer("same_name:build", None, 0)
+
+
+def test_infinity_is_a_weight_like_another() -> None:
+    held = parameters(load_layer("tests.models.masked:Svtr", None, 0))
+    masks = [value for name, value in held.items() if name.endswith("mask")]
+    assert len(masks) == 3 and all(np.isneginf(mask).any() for mask in masks)
+
+
+def test_nan_is_refused_by_its_tensor_where_a_checkpoint_holds_it() -> None:
+    assert np.isnan(parameters(load_layer("tests.models.masked:Scratch", None, 0))["scratch"]).all()
+    with pytest.raises(ModelError, match="hold NaN: 4 of the 4 numbers of 'scratch'"):
+        load_layer("tests.models.masked:stored", None, 0)
