@@ -18,7 +18,7 @@ PACKAGE = ROOT / "exporter"
 #: rooms behind it do in children; `parity.drill` plants faults in whole bundles, so it stands behind `bundle`. What a
 #: pruned layer is (`prune`) is known wherever a layer is built; choosing one (`prune.search`) needs traces and proofs.
 ORDER = (
-    *("errors", "diagnostics", "files", "tensors", "registry", "references", "forks", "workers", "forkserver"),
+    *("errors", "diagnostics", "files", "tensors", "registry", "references", "paddle", "forks", "workers", "forkserver"),
     *("machine", "git", "readers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "prune.search", "bundle"),
     *("parity.drill", "handoff"),

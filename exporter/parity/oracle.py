@@ -189,7 +189,10 @@ def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
         value = parameter.numpy()
         if value.dtype.kind == "f":
             side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
-            parameter.set_value(np.nextafter(value, side))
+            with np.errstate(over="ignore"):
+                moved = np.nextafter(value, side)
+            # The neighbour of infinity is the largest number, that of the largest number infinity: both stay.
+            parameter.set_value(np.where(np.isfinite(value) & np.isfinite(moved), moved, value))
     twin.eval()
     return twin
 
