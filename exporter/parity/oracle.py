@@ -75,6 +75,8 @@ class Oracle:
     order: tuple[str, ...]
     outputs: tuple[str, ...]
     why_not: list[str] = field(default_factory=list)
+    #: What surrounds a run of eager, once for each case.
+    watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
@@ -82,7 +84,9 @@ class Oracle:
         Raises:
             EngineRefused: the eager layer itself does not run on these inputs.
         """
-        eager, again = self._run(self.eager, inputs), self._run(self.eager, inputs)
+        with self.watch():
+            eager = self._run(self.eager, inputs)
+        again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
         moved = [self._run(form.layer(), inputs) for form in self.moved]
