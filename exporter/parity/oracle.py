@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 #: Copies of a layer of up to so many numbers are kept for the next case; the further ones of a larger are made anew.
 SMALL = 2_000_000
 
+
 @dataclass(frozen=True)
 class Truth:
     """What one output of one case should be; `e_ref` is relative to the largest value (max norm) and the rms (L2).
@@ -86,6 +87,8 @@ class Oracle:
     outputs: tuple[str, ...]
     why_not: list[str] = field(default_factory=list)
     further: tuple[_Form, ...] = ()
+    #: What surrounds a run of eager, once for each case.
+    watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
@@ -93,7 +96,9 @@ class Oracle:
         Raises:
             EngineRefused: the eager layer itself does not run on these inputs.
         """
-        eager, again = self._run(self.eager, inputs), self._run(self.eager, inputs)
+        with self.watch():
+            eager = self._run(self.eager, inputs)
+        again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
         moved = [self._run(form.layer(), inputs) for form in self.moved]
@@ -194,9 +199,7 @@ def make_oracle(
     ]
     moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
     held = sum(math.prod(parameter.shape) for parameter in layer.parameters())
-    further = tuple(
-        _Form(partial(_moved, layer, seed + step), keep and held <= SMALL) for step in range(3, MOST_RUNS)
-    )
+    further = tuple(_Form(partial(_moved, layer, seed + step), keep and held <= SMALL) for step in range(3, MOST_RUNS))
     return Oracle(layer, ways, moved, order, outputs, further=further)
 
 
