@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from exporter.paddle.names import forget_parameter_names
 from exporter.tensors import Array, load, save
 from exporter.workers import Json, doing
 
@@ -100,7 +101,10 @@ def build(request: Json) -> Any:
     doing("importing the model")
     path = Path(request["path"])
     seed()
-    layer = getattr(_module(path), request["builder"])()
+    builder = getattr(_module(path), request["builder"])
+    seed()  # a module that lies in a package is imported once: the next layer must draw the same numbers
+    forget_parameter_names()
+    layer = builder()
     if not isinstance(layer, paddle.nn.Layer):
         raise TypeError(f"{request['builder']} gives {type(layer).__name__}, not a layer")
     layer.eval()

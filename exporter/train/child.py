@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.files import remove, sha256_file, write_json
+from exporter.paddle.names import forget_parameter_names
 from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
 from exporter.recipe.base import Recipe
@@ -109,6 +110,7 @@ def use_device(asked: str) -> str:
 def _build(recipe: Recipe, reference: str) -> paddle.nn.Layer:
     import paddle
 
+    forget_parameter_names()
     with user_code("build() failed", reference):
         layer = recipe.build()
     if not isinstance(layer, paddle.nn.Layer):

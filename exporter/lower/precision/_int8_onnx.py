@@ -82,6 +82,7 @@ class _Maker:
         self._ranges = _calibrate(self._model, order.calls, order.settings.method)
         self.trained = trained_ranges(flow_of(self._model), order.ranges)
         _take_over(self._ranges, self.trained)
+        self._endless = _endless(self._model, self._ranges)
         self._truth = run(self._model.SerializeToString(), order.calls)
 
     def __call__(self, kept: tuple[str, ...]) -> Candidate:
@@ -114,7 +115,7 @@ class _Maker:
             activation_qType=kinds[self._order.settings.activations],
             tensors_range=self._ranges,
             nodes_to_quantize=[],
-            nodes_to_exclude=[self.layers[one] for one in kept],
+            nodes_to_exclude=[*(self.layers[one] for one in kept), *self._endless],
             op_types_to_quantize=[*LAYERS, *BETWEEN],
             extra_options={"ActivationSymmetric": signed, "MatMulConstBOnly": True},
         )
@@ -181,6 +182,22 @@ def flow_of(model: Any) -> Flow:
     moves = [(node.input[0], node.output[0]) for node in model.graph.node if node.op_type in MOVES]
     read = [name for node in model.graph.node for name in node.input] + [one.name for one in model.graph.output]
     return Flow(layers, moves, Counter(read))
+
+
+def _endless(model: Any, ranges: Any) -> list[str]:
+    """The nodes that read or make a value without a finite range, such as scores to which a mask of -inf was added.
+
+    No 8 bits span infinity: the quantizer gives such a value a scale of infinity, and all of its numbers are lost.
+    """
+    import numpy as np
+    from onnx.numpy_helper import to_array
+
+    stored = {one.name: to_array(one) for one in model.graph.initializer}
+    endless = {name for name, value in stored.items() if value.dtype.kind == "f" and not np.isfinite(value).all()}
+    for name in {name for node in model.graph.node for name in (*node.input, *node.output)} - stored.keys():
+        if name in ranges and not np.isfinite([ranges[name].lowest, ranges[name].highest]).all():
+            endless.add(name)
+    return [node.name for node in model.graph.node if endless & {*node.input, *node.output}]
 
 
 def _take_over(ranges: Any, trained: Mapping[str, Range]) -> None:
