@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.command import ROOT
-from tests.zoo import nlp, ocr, quick
+from tests.zoo import nlp, ocr, quick, table
 from tests.zoo.__main__ import report
 
 SAMPLE = ("LeNet", "Transformer_encoder")
@@ -28,13 +28,13 @@ def zoo(*arguments: str | Path, seconds: float = 500) -> subprocess.CompletedPro
 
 
 def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Path) -> None:
-    table, kept = tmp_path / "zoo.json", tmp_path / "kept"
+    rows_at, kept = tmp_path / "zoo.json", tmp_path / "kept"
     only = ("--families", "vision,sequence", "--only", ",".join(SAMPLE))
     done = zoo(
-        *only, "--weights", "calibrated", "--engines", "paddle_inference,onnxruntime", "--json", table, "--keep", kept
+        *only, "--weights", "calibrated", "--engines", "paddle_inference,onnxruntime", "--json", rows_at, "--keep", kept
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = {row["name"]: row for row in json.loads(table.read_text())}
+    rows = {row["name"]: row for row in json.loads(rows_at.read_text())}
     assert set(rows) == set(SAMPLE)
     for row in rows.values():
         for one in row["formats"].values():
@@ -44,15 +44,15 @@ def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Pat
     assert sorted(path.name for path in (kept / "vision-LeNet").iterdir()) == [
         "inputs.npz", "m.pdiparams", "m.pdmodel", "outputs.npz"
     ]  # fmt: skip
-    again = zoo(*only, "--weights", "calibrated", "--resume", table)
+    again = zoo(*only, "--weights", "calibrated", "--resume", rows_at)
     assert again.returncode == 0 and "LeNet  pir" not in again.stdout, "what is there is not done again"
 
 
 def test_a_quick_look_tells_a_wrong_file_from_a_right_one(tmp_path: Path) -> None:
-    table = tmp_path / "zoo.json"
-    done = zoo("--quick", "--families", "vision", "--only", "LeNet", "--json", table)
+    rows_at = tmp_path / "zoo.json"
+    done = zoo("--quick", "--families", "vision", "--only", "LeNet", "--json", rows_at)
     assert done.returncode == 0, done.stdout + done.stderr
-    (look,) = json.loads(table.read_text())
+    (look,) = json.loads(rows_at.read_text())
     assert {name: file["word"] for name, file in look["formats"].items()} == dict.fromkeys(
         ("pir", "pdmodel", "onnx"), "right"
     )
@@ -107,6 +107,16 @@ def test_the_exit_code_is_what_is_promised(
     said = capsys.readouterr().out
     assert f"{passed}/{passed + failed} passed, {failed} failed; stock 0/{passed + failed}" in said
     assert said.count("NO MATCH") == passed + failed
+
+
+def test_what_stock_cannot_export_is_not_held_against_a_format(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = row("failed", 9, 10) | {"stock": {"pir": {"word": "refused"}}}
+    sound = row("passed", 10, 10) | {"stock": {"pir": {"word": "passed"}}}
+    assert report([lost, sound], ("pdmodel",)) == 0
+    assert report([lost | {"stock": sound["stock"]}, sound], ("pdmodel",)) == 1
+    lines = table.counts([lost, sound])
+    assert lines[-1] == "| all | 2 | 1 | 0 of 1 | 1 of 1 | 0 of 1 |"
+    assert table.misses([sound]) == table.misses([]) and "| n | refused | `.pdmodel` | w |" in table.misses([lost])
 
 
 @pytest.mark.slow
