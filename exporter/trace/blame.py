@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 import site
 import sysconfig
@@ -39,6 +40,19 @@ def blamed(stage: str, layer: Any = None) -> Iterator[None]:
         text = str(error)
         where = user_line(error) or (f"{type(layer).__module__}.{type(layer).__name__}" if layer is not None else "")
         raise ModelError(f"{stage}: {_what(error, text)}", where=where, hint=_hint(text)) from error
+
+
+@contextlib.contextmanager
+def placed_at_forward(layer: Any) -> Iterator[None]:
+    """A `ModelError` of the block without a place is of what `forward` returns: it stands where that is defined."""
+    try:
+        yield
+    except ModelError as error:
+        if error.where:
+            raise
+        code = getattr(inspect.unwrap(type(layer).forward), "__code__", None)
+        where = f"{code.co_filename}:{code.co_firstlineno}" if code else "forward"
+        raise ModelError(error.what, where=where, hint=error.hint) from error
 
 
 def user_line(error: BaseException) -> str:
