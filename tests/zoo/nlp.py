@@ -13,7 +13,7 @@ import re
 import sys
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: What `import paddlenlp` loads and no model calls.
@@ -36,13 +36,17 @@ _SIZES = {
 
 @dataclass(frozen=True)
 class Transformer:
-    """`model` of `paddlenlp.transformers`, with what its configuration needs beside the sizes."""
+    """`model` of `paddlenlp.transformers`, with what its configuration needs beside the sizes.
+
+    `fixed`: Paddle traces it with sizes that are numbers only, since its Python compares them.
+    """
 
     name: str
     model: str
     config: str
     more: tuple[tuple[str, Any], ...] = ()
     inputs: tuple[str, ...] = ("input_ids",)
+    fixed: bool = False
 
     def build(self) -> Any:
         """The layer; a model with a decoder takes both inputs and gives its first output."""
@@ -113,8 +117,13 @@ def _of_two(layer: Any) -> Any:
     return Translation()
 
 
-def _transformer(model: str, inputs: str = "input_ids", config: str = "", **more: Any) -> Transformer:
-    config = config or re.sub(r"(For[A-Z]\w+|LMHeadModel|EncoderModel|Model)$", "", model) + "Config"
+def _fixed(model: str) -> Transformer:
+    plain = _transformer(model)
+    return replace(plain, name=f"{plain.name}_fixed", fixed=True)
+
+
+def _transformer(model: str, inputs: str = "input_ids", **more: Any) -> Transformer:
+    config = re.sub(r"(For[A-Z]\w+|LMHeadModel|EncoderModel|Model)$", "", model) + "Config"
     return Transformer(f"NLP_{model}", model, config, tuple(more.items()), tuple(inputs.split()))
 
 
@@ -133,6 +142,7 @@ TRANSFORMERS = (
     _transformer("BertForSequenceClassification", "input_ids token_type_ids"),
     _transformer("ErnieModel", "input_ids token_type_ids"),
     *(_transformer(model, **_MORE.get(model, {})) for model in (_ENCODERS + " " + _DECODERS).split()),
+    *(_fixed(model) for model in ("LlamaModel", "LlamaForCausalLM", "RWModel")),
     _transformer("NeZhaModel", use_relative_position=True),
     _transformer("OPTModel", word_embed_proj_dim=32),
     _transformer("OPTForCausalLM", word_embed_proj_dim=32),

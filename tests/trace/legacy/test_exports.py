@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 MENDED = (
     "LSTM GRU SimpleRNN normalize fft fft2 stft solve scaled_dot_product_attention lerp view view_as as_strided unfold "
     "median nanmedian svdvals RReLU shape max_unpool2d parameterless in-place psroi_pool divide add setitem if while "
-    "computed"
+    "computed swiglu"
 ).split()
 
 
