@@ -74,11 +74,11 @@ def quoted_line(text: str) -> str:
 def _innermost(frames: Sequence[tuple[str, str]]) -> str:
     """The model's innermost frame; what stands before our first frame called us, and is no part of the model."""
     ours = next((index for index, (path, _) in enumerate(frames) if path.startswith(_OURS)), 0)
-    frames = frames[ours:]
-    for belongs in (is_users, _is_installed):
-        for path, line in reversed(frames):
-            if belongs(path):
-                return f"{path}:{line}"
+    for part in (frames[ours:], frames):  # ours may also be the innermost, where a rewrite calls Paddle
+        for belongs in (is_users, _is_installed):
+            for path, line in reversed(part):
+                if belongs(path):
+                    return f"{path}:{line}"
     return ""
 
 

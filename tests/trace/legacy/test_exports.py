@@ -105,6 +105,25 @@ def test_a_failed_export_does_not_poison_the_next(tmp_path):
         assert compare(expected, run(load(tmp_path), [x]))
 
 
+class _Buffered(paddle.nn.Layer):
+    """As NeZha's attention: what is made of a buffer is a value, and no tensor to be stored."""
+
+    def __init__(self):
+        super().__init__()
+        self.distances = paddle.linspace(-1, 1, 4)
+
+    def forward(self, x):
+        return x * self.distances.detach() + self.distances.clone()
+
+
+def test_a_copy_of_a_buffer_is_not_stored(tmp_path):
+    net = _Buffered()
+    net.eval()
+    _save(net, tmp_path / "m")
+    x = np.ones([2, 4], "float32")
+    assert compare([net(paddle.to_tensor(x)).numpy()], run(load(tmp_path), [x]))
+
+
 class _Once(paddle.nn.Layer):
     def __init__(self, call):
         super().__init__()
