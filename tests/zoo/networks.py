@@ -1,6 +1,6 @@
 """The networks that the gate is tried on, as they are deployed: what builds each, and what its inputs are.
 
-docs/legacy.md describes the environment that has all families. Nothing is downloaded: weights are random, by seed.
+docs/zoo.md describes the environment that has all families. Nothing is downloaded: weights are random, by seed.
 """
 
 from __future__ import annotations
