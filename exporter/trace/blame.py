@@ -72,9 +72,18 @@ def quoted_line(text: str) -> str:
 
 
 def _innermost(frames: Sequence[tuple[str, str]]) -> str:
-    """The model's innermost frame; what stands before our first frame called us, and is no part of the model."""
-    ours = next((index for index, (path, _) in enumerate(frames) if path.startswith(_OURS)), 0)
-    for part in (frames[ours:], frames):  # ours may also be the innermost, where a rewrite calls Paddle
+    """The model's innermost frame.
+
+    Our own frames part the others: what stands before them called us, and is the model only where nothing follows (a
+    rewrite of ours calls Paddle).
+    """
+    parts: list[list[tuple[str, str]]] = [[]]
+    for frame in frames:
+        if frame[0].startswith(_OURS):
+            parts.append([])
+        else:
+            parts[-1].append(frame)
+    for part in reversed(parts):
         for belongs in (is_users, _is_installed):
             for path, line in reversed(part):
                 if belongs(path):

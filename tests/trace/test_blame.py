@@ -77,6 +77,7 @@ def test_what_calls_the_exporter_is_not_the_model(tmp_path: Path, monkeypatch: p
     stack = (f"{script}", blame.__file__, f"{site}/strangers/net.py")
     text = "".join(f'  File "{path}", line {LINE}, in f\n' for path in stack)
     assert blame.quoted_line(text) == f"{site}/strangers/net.py:{LINE}"
+    assert blame.quoted_line(f'  File "{blame.__file__}", line 1, in f\n{text}') == f"{site}/strangers/net.py:{LINE}"
     a_rewrite = "".join(reversed(text.splitlines(keepends=True)[1:]))
     assert blame.quoted_line(a_rewrite) == f"{site}/strangers/net.py:{LINE}"
 
