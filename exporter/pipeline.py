@@ -201,7 +201,7 @@ def verify(
             outputs = [one["name"] for one in content["outputs"]]
             content.update(asdict(record(spec, checkpoint, outputs, subject.golden, setting)))
         if case is not None:
-            content["cases"] = one_case(content["cases"], case)
+            subject = replace(subject, only=one_case(content["cases"], case)["name"])
             notes.append(f"only the case {case} was run: a verdict on it is none on the others")
         report = judge(subject, runs, setting, notes)
         if blaming is None:

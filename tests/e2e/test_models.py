@@ -45,6 +45,14 @@ dims:
     assert {one["engine"] for one in parity["checks"]} >= {"eager", "static", "jit_load", "paddle_inference"}
     for output in ("scores", "best", "hidden"):
         assert outcomes(parity, output) == {"match"}
+    for case in (manifest["cases"][0]["name"], f"{manifest['cases'][1]['name']}:again"):
+        done = exporter("verify", "artifacts/tagger/1", "--case", case, "--json", cwd=workplace)
+        assert done.code == 0, (
+            "the other cases' goldens stay the controls of integers, which one case cannot tell apart"
+        )
+        assert {one["case"].partition(":again")[0].partition(":threads")[0] for one in done.json()["checks"]} >= {
+            case.removesuffix(":again")
+        }
     sizes = {(case["dims"]["batch"], case["dims"]["seq"]) for case in manifest["cases"]}
     assert sizes >= {(batch, seq) for batch in (1, 3, 4) for seq in (2, 4, 9)}, "each size meets each other"
 
