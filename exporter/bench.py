@@ -168,13 +168,16 @@ def _one_round(
         "inputs": dict(zip(variant.inputs, (one.name for one in bundle.manifest.inputs), strict=True)),
         "outputs": list(variant.native_outputs),
     }
-    environment = {name: count for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    environment: dict[str, str | None] = {
+        name: count for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    }
     environment |= ENGINES[run.engine].environment(run.format)
     answer = call(
         "exporter.engines._bench:measure",
         request,
         setting.limits,
         environment=environment,
+        imports=ENGINES[run.engine].imports,
         on_event=setting.on_event,
     )
     if answer["refused"]:

@@ -11,7 +11,6 @@ The function named must take one dict and return one; in it, :func:`doing` says 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import importlib
 import json
 import os
@@ -21,10 +20,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, NoReturn, TypeAlias
 
 from exporter.errors import (
     BY_NAME,
@@ -36,12 +35,24 @@ from exporter.errors import (
     ExitCode,
     ExporterError,
 )
+from exporter.forks import Forked, Job, fork
 
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
 
 #: Every child of the gate starts in one thread: then results are the same on machines with other core counts.
-SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+#: What else makes results reproducible, or keeps a package from installing others, stands here too: children with the
+#: same environment are forked from one server.
+SINGLE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "NVIDIA_TF32_OVERRIDE": "0",  # on Ampere and later, cuBLAS and cuDNN would halve the mantissa of float32
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # cuBLAS: "Results reproducibility"
+    "POLYGRAPHY_AUTOINSTALL_DEPS": "0",  # else paddle2onnx's polygraphy installs packages while it converts
+}
+#: The `imports` of a child that runs Paddle.
+PADDLE = ("paddle",)
 
 _EVENTS = "EXPORTER_EVENTS_FD"
 _DATA_LIMIT = "EXPORTER_DATA_LIMIT"
@@ -92,12 +103,14 @@ def call(
     request: Mapping[str, Any],
     limits: Limits | None = None,
     *,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str | None] | None = None,
+    imports: Sequence[str] = (),
     on_event: OnEvent | None = None,
 ) -> Json:
     """Run `module:function` on a request in a child and return its answer.
 
     The child runs in this process's folder, which is also on its `sys.path`, so that `recipes.digits:build` works.
+    It is forked from a process that has these `imports` (:mod:`exporter.forks`). Nothing that it starts outlives it.
 
     Raises:
         ExporterError: what the child raised, if it was one of ours.
@@ -109,8 +122,9 @@ def call(
     with _asked(request) as place:
         with (place / "log").open("w+b") as log:
             # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
-            reserved = {_DATA_LIMIT: str(2 * limits.bytes())}
-            child = _start(function, place, log, {**(environment or {}), **reserved})
+            # What a child that was killed leaves in its temporary folder goes with the request.
+            own = {_DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
+            child = _start(Job(function, place, own), log, environment or {}, imports)
             watch, status = _supervise(child, limits, on_event)
             tail = _tail(log)
         return _answer(place, watch, status, tail)
@@ -144,23 +158,20 @@ def doing(what: str, **details: Any) -> None:
 
 @dataclass(frozen=True)
 class _Child:
-    process: subprocess.Popen[bytes]
+    process: Forked
     events: IO[bytes]
 
 
-def _start(function: str, place: Path, log: IO[bytes], environment: Mapping[str, str]) -> _Child:
-    reader, writer = os.pipe()
+def _start(job: Job, log: IO[bytes], environment: Mapping[str, str | None], imports: Sequence[str]) -> _Child:
     base = {"PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
-    base["TMPDIR"] = str(place)  # what a child that was killed leaves goes with the request
-    process = subprocess.Popen(
-        [sys.executable, "-m", "exporter.workers", function, str(place)],
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
-        pass_fds=(writer,),
-        env={**os.environ, **base, **environment, _EVENTS: str(writer)},
-    )
-    os.close(writer)
+    reader, writer = os.pipe()
+    try:
+        process = fork(job, writer, log.fileno(), environment={**base, **environment}, imports=imports)
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
     return _Child(process, os.fdopen(reader, "rb"))
 
 
@@ -192,7 +203,7 @@ def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple
     return watch, status
 
 
-def _ended(process: subprocess.Popen[bytes]) -> int | None:
+def _ended(process: Forked) -> int | None:
     """Wait a moment for the process to end; its status, or None."""
     try:
         return process.wait(0.05)
@@ -209,8 +220,11 @@ def _read_events(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> 
                 on_event(event)
 
 
-def _resident(pid: int) -> int:
+def _resident(pid: int | None) -> int:
     import psutil
+
+    if pid is None:
+        return 0
 
     try:
         parent = psutil.Process(pid)
@@ -219,18 +233,12 @@ def _resident(pid: int) -> int:
         return 0
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    import psutil
-
-    with contextlib.suppress(psutil.Error):
-        for child in psutil.Process(process.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                child.kill()
+def _kill(process: Forked) -> None:
     process.kill()
     process.wait()
 
 
-def _interrupt(process: subprocess.Popen[bytes]) -> None:
+def _interrupt(process: Forked) -> None:
     """Give the child time to save; Ctrl-C in a terminal reached it too, `kill -INT` of the parent alone did not."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
@@ -315,17 +323,11 @@ def _failure(kind: str, what: str, where: str, hint: str, details: str) -> str:
     return json.dumps({"error": {"kind": kind, "what": what, "where": where, "hint": hint, "details": details}})
 
 
-def _exit_now(status: int) -> None:
+def _exit_now(status: int) -> NoReturn:
     """Leave without Python's teardown: Paddle's and ONNX Runtime's destructors may crash after the work is done."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
-
-
-def _die_with_parent() -> None:
-    """Ask Linux for SIGTERM when the parent is killed, so that no child goes on alone (`prctl`, PR_SET_PDEATHSIG)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def _limit_data() -> None:
@@ -336,11 +338,14 @@ def _limit_data() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
 
 
-def _main() -> None:
-    _die_with_parent()
+def run_job(function: str, place: Path, events: int) -> NoReturn:
+    """In the child: run the function on the request of the folder `place`, leave its answer there, and end.
+
+    `events` is the file descriptor to which :func:`doing` writes.
+    """
+    os.environ[_EVENTS] = str(events)
     _limit_data()
-    place = Path(sys.argv[2])
-    answer = _run_child(sys.argv[1], place)
+    answer = _run_child(function, place)
     draft = place / "answer.draft"  # a full disk must leave no half an answer
     draft.write_text(answer)
     draft.rename(place / "answer.json")
@@ -361,7 +366,3 @@ def quiet_interrupts() -> Iterator[list[bool]]:
     finally:
         for one, handler in before:
             signal.signal(one, handler)
-
-
-if __name__ == "__main__":
-    _main()

@@ -98,3 +98,32 @@ def gives_nan(_: dict[str, Any]) -> dict[str, Any]:
 
 def gives_no_json(_: dict[str, Any]) -> dict[str, Any]:
     return {"value": object()}
+
+
+def leaves_a_daemon(request: dict[str, Any]) -> dict[str, Any]:
+    """It forks twice and begins a session of its own, so that nothing ties it to this process any more."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            Path(request["pid"]).write_text(str(os.getpid()))
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+    while not (pid := Path(request["pid"])).exists() or not pid.read_text():
+        time.sleep(0.01)
+    return {"after": request["how"]} if request["how"] == "answers" else segfaults(request)
+
+
+def imported(request: dict[str, Any]) -> dict[str, Any]:
+    return {"imported": request["name"] in sys.modules, "server": _parent(_parent(os.getpid())), "here": os.getpid()}
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def burns(request: dict[str, Any]) -> dict[str, Any]:
+    """So many seconds of processor time, on however busy a machine."""
+    while time.process_time() < request["seconds"]:
+        pass
+    return {}

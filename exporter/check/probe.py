@@ -17,7 +17,7 @@ from exporter.check.codes import PROBE_CODES
 from exporter.check.paper.run_model import Model
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
-from exporter.workers import Json, Limits, call
+from exporter.workers import PADDLE, Json, Limits, call
 
 #: Rules whose fault ends the export; where the model exports, they were wrong.
 _FATAL = frozenset(
@@ -95,16 +95,17 @@ def _eagerly(request: Json, limits: Limits) -> Json:
     """What the eager run says; integers that the model cannot take, as lengths or places, are once tried as ones."""
     target = "exporter.check.probe_child:eager"
     try:
-        return call(target, request, limits)
+        return call(target, request, limits, imports=PADDLE)
     except ChildFailed:
         if not any("int" in one["dtype"] for one in request["inputs"]):
             raise
-        return call(target, request | {"tame": True}, limits) | {"tame": True}
+        return call(target, request | {"tame": True}, limits, imports=PADDLE) | {"tame": True}
 
 
 def _export(model: Model, request: Json, seconds: float) -> Outcome:
     try:
-        answer = call("exporter.check.probe_child:exported", request, Limits(seconds=_PATIENCE * seconds))
+        limits = Limits(seconds=_PATIENCE * seconds)
+        answer = call("exporter.check.probe_child:exported", request, limits, imports=PADDLE)
     except ChildTimedOut as error:
         what = f"the export took too long on this machine: {_telling(error.what)}; give it more with --timeout"
         return Outcome(model, "not probed", what, 0)
@@ -118,7 +119,7 @@ def _export(model: Model, request: Json, seconds: float) -> Outcome:
 def _dependencies(request: Json, limits: Limits) -> tuple[str, ...]:
     """What else changes the program; nothing where that could not be found out."""
     try:
-        return tuple(call("exporter.check.probe_variation:varied", request, limits)["depends"])
+        return tuple(call("exporter.check.probe_variation:varied", request, limits, imports=PADDLE)["depends"])
     except ExporterError:
         return ()
 
@@ -195,7 +196,7 @@ def _locate(outcome: Outcome) -> int:
 def _told(target: str, request: Json) -> Json:
     """What a child that looks for lines says; nothing where it could not find out."""
     try:
-        return call(target, request, Limits(seconds=request["seconds"]))
+        return call(target, request, Limits(seconds=request["seconds"]), imports=PADDLE)
     except ExporterError:
         return {}
 

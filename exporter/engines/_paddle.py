@@ -6,27 +6,23 @@ import contextlib
 import ctypes
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
 from exporter.engines.base import Availability, Engine, EngineRefused, Settings, missing
 from exporter.errors import ExporterError
 from exporter.tensors import Array, TensorMap
+from exporter.workers import PADDLE
 
 INSTALL = "install it with: scripts/install, or pip install paddlepaddle==3.3.1"
-#: On Ampere and later, cuBLAS and cuDNN would halve the mantissa of float32; Paddle lets them (3.3.1).
-NO_TF32 = {"NVIDIA_TF32_OVERRIDE": "0"}
 
 
 class PaddleEngine(Engine):
     """An engine that runs Paddle's own kernels, in full precision."""
 
+    imports = PADDLE
     paddle_kernels: ClassVar[bool] = True
-
-    def environment(self, format: str) -> Mapping[str, str]:
-        del format
-        return NO_TF32
 
     def probe(self, device: str) -> Availability:
         return probe_paddle(device)

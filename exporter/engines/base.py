@@ -89,19 +89,21 @@ class Engine(ABC):
     """An engine names the formats it runs, says whether it can run here, and opens artifacts.
 
     `precisions` are those that it computes in, of each format. `paddle_kernels` says that it runs the same kernels as
-    eager, so that its results must be equal bit for bit.
+    eager, so that its results must be equal bit for bit. `imports` are modules that take long to import and compute
+    nothing meanwhile; its children are forked from a process that has them.
     """
 
     formats: ClassVar[tuple[str, ...]]
     precisions: ClassVar[tuple[str, ...]] = ("fp32",)
+    imports: ClassVar[tuple[str, ...]] = ()
     paddle_kernels: ClassVar[bool] = False
 
     def runs(self, format: str, precision: str) -> bool:
         """Whether it serves this kind of variant."""
         return format in self.formats and precision in self.precisions
 
-    def environment(self, format: str) -> Mapping[str, str]:
-        """Variables to set before the child of one format starts."""
+    def environment(self, format: str) -> Mapping[str, str | None]:
+        """Variables to set before the child of one format starts, or to take away: None."""
         del format
         return {}
 

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from exporter.engines._paddle import NO_TF32, PaddleEngine, border, use
+from exporter.engines._paddle import PaddleEngine, border, use
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
 from exporter.engines.eager import LayerSession
 from exporter.readers.pdmodel import read_pdmodel
@@ -21,7 +21,7 @@ class JitLoad(PaddleEngine):
 
     def environment(self, format: str) -> Mapping[str, str]:
         # 3.x loads a `.pdmodel` here only with PIR switched off.
-        return {**NO_TF32, "FLAGS_enable_pir_api": "0"} if format == "pdmodel" else NO_TF32
+        return {"FLAGS_enable_pir_api": "0"} if format == "pdmodel" else {}
 
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:

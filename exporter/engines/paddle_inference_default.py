@@ -26,9 +26,9 @@ class PaddleInferenceDefault(PaddleEngine):
         """fp16 only as Paddle's own converter writes it, which is for GPUs."""
         return super().runs(format, precision) and (format == "pdmodel" or precision == "fp32")
 
-    def environment(self, format: str) -> Mapping[str, str]:
+    def environment(self, format: str) -> Mapping[str, str | None]:
         del format
-        return {}  # with TF32 on a GPU, as operations have it
+        return {"NVIDIA_TF32_OVERRIDE": None}  # with TF32 on a GPU, as operations have it
 
     def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:
         return predicting(artifact, device, _as_it_comes, "default")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,6 @@ class PaddleInferenceInt8(PaddleEngine):
     formats = ("pdmodel",)
     precisions = ("int8",)
     paddle_kernels = False
-
-    def environment(self, format: str) -> Mapping[str, str]:
-        del format
-        return {}
 
     def probe(self, device: str) -> Availability:
         if device != "cpu":

@@ -19,7 +19,7 @@ from exporter.registry import Registry
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec
 from exporter.train import qat
-from exporter.workers import SINGLE_THREAD, Json, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
 PRECISIONS: Registry[Precision] = Registry("exporter.lower.precision", "precision")
@@ -193,7 +193,9 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
 def _called(function: str, name: str, request: Json, environment: Mapping[str, str], setting: Setting) -> Json:
     """What the child answers; its errors name the format."""
     try:
-        return call(function, request, setting.limits, environment=environment, on_event=setting.on_event)
+        return call(
+            function, request, setting.limits, environment=environment, imports=PADDLE, on_event=setting.on_event
+        )
     except ChildFailed as error:
         raise type(error)(
             f"{name}: {error.what}{_last_words(error)}",

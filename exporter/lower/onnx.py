@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from exporter.files import write_bytes
 from exporter.lower._lengths import with_lengths
@@ -28,7 +28,6 @@ class Onnx(Format):
     """One self-contained `model.onnx`; paddle2onnx may raise the opset, and the manifest records both."""
 
     #: Without it paddle2onnx's optimizer pip-installs packages while it converts (polygraphy, paddle2onnx 2.1.0).
-    environment: ClassVar = {"POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
     after = "pir"
     folds = True
     model = "model.onnx"

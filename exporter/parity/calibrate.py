@@ -17,7 +17,7 @@ from exporter.lower._convert import PRECISIONS
 from exporter.parity.cases import Case, batch_dim
 from exporter.spec.model import Spec
 from exporter.tensors import Array
-from exporter.workers import SINGLE_THREAD, Setting, call, doing
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 
 #: Far from the seeds of the cases, which count from the spec's own.
 _SEED = 1 << 20
@@ -60,6 +60,7 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
                     {"spec": spec.model_dump(mode="json"), "precision": name, "into": str(drawn[name])},
                     setting.limits,
                     environment=SINGLE_THREAD,
+                    imports=PADDLE,
                     on_event=setting.on_event,
                 )
         yield drawn

@@ -13,7 +13,7 @@ from exporter.parity.controls import MARGIN, indistinct, nearest
 from exporter.parity.golden import GoldenCase, GoldenOutput
 from exporter.parity.margin import unexplained
 from exporter.parity.metrics.base import Metric
-from exporter.parity.norms import FLOOR, norms, ratio
+from exporter.parity.norms import above, norms, ratio
 from exporter.parity.verdict import Evidence, Outcome
 from exporter.registry import Registry
 from exporter.tensors import Array, TensorMap
@@ -95,13 +95,13 @@ def _judge_float(
     expected: GoldenOutput, worst: float, budget: float, all_cases: list[GoldenOutput]
 ) -> tuple[Outcome, str]:
     if not worst <= budget:  # so that NaN fails
-        return Outcome.MISMATCH, f"error ratio {worst:.3g} is over the budget of {budget:g}"
+        return Outcome.MISMATCH, f"error ratio {above(worst, budget)} is over the budget of {budget:g}"
     unrelated = [one for one in all_cases if one.seed != expected.seed]
     stranger = next((one.truth for one in unrelated if not _equal(one, expected)), None)
     if unrelated and stranger is None:
         return Outcome.VACUOUS, "every case has the same output: another case's would have passed"
     batched = expected.index is None and _counts_rows(all_cases)
-    impostor, distance = nearest(expected.truth, stranger, batched, expected.e_ref)
+    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit)
     if not distance > budget:
         return Outcome.VACUOUS, f"{impostor} would have passed: its error ratio is {distance:.3g}"
     if not distance > MARGIN * budget:
@@ -112,11 +112,11 @@ def _judge_float(
 def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> float:
     """The error ratio; of a sampled golden also that of the whole output's norms, which the sample cannot see."""
     if expected.index is None:
-        return ratio(expected.truth, candidate, expected.e_ref)
-    sampled = ratio(expected.truth, candidate, expected.e_ref)
+        return ratio(expected.truth, candidate, expected.unit)
+    sampled = ratio(expected.truth, candidate, expected.unit)
     drift = [
-        abs(found - true) / true / max(ref, FLOOR)
-        for found, true, ref in zip(norms(whole), expected.scale, expected.e_ref, strict=True)
+        abs(found - true) / true / unit
+        for found, true, unit in zip(norms(whole), expected.scale, expected.unit, strict=True)
     ]
     return float("nan") if np.isnan(sampled) else max(sampled, *drift)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.errors import BundleError, UsageError
+from exporter.parity.norms import FLOOR
 from exporter.tensors import Array, TensorMap
 
 #: What the name of a case ends in when it is run once more, and when it is run in more threads than the others.
@@ -30,6 +31,7 @@ class GoldenOutput:
     `eager` and `truth` are whole, or the elements at `index` of the flattened output. `scale` is (largest absolute
     value, rms) of the whole truth, `e_ref` eager's relative error in the same two norms. `seed` is that of the case's
     values: cases of one seed are related. `scores` names the float output and the axis whose argmax an integer is.
+    `allowance` widens the tolerance of few numbers (exporter/parity/allowance.py); bundles of schema 1 know none.
     """
 
     name: str
@@ -44,6 +46,15 @@ class GoldenOutput:
     gate: str
     seed: int
     scores: tuple[str, int] | None
+    allowance: float = 1.0
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """What an error is measured in, relative to the size of the output, in both norms: never below the floor.
+
+        Of few numbers it is larger than e_ref, by an allowance for chance; the floor needs none.
+        """
+        return max(self.allowance * self.e_ref[0], FLOOR), max(self.allowance * self.e_ref[1], FLOOR)
 
     @property
     def exact(self) -> bool:
@@ -143,6 +154,7 @@ def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
             gate=about["gate"],
             seed=described["seed"],
             scores=(about["scores"]["output"], about["scores"]["axis"]) if about.get("scores") else None,
+            allowance=about.get("allowance", 1.0),
         )
         _check(outputs[name], case)
     return GoldenCase(case, described["dims"], outputs, case)

@@ -17,7 +17,7 @@ from exporter.parity.run import Bench, run_request
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.spec.model import Spec
 from exporter.train import qat
-from exporter.workers import SINGLE_THREAD, Json, Setting, call, doing
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call, doing
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _names(bench: Bench, promise: Promise) -> dict[str, str]:
 
 def _in_child(function: str, request: Mapping[str, Any], setting: Setting) -> Json:
     where = f"exporter.parity.heldout:{function}"
-    return call(where, request, setting.limits, environment=SINGLE_THREAD, on_event=setting.on_event)
+    return call(where, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
 
 
 def _judge(promise: Promise, rated: Mapping[str, Any], before: float | None) -> Evidence:

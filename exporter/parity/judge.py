@@ -13,6 +13,7 @@ from exporter.lower.base import Artifact
 from exporter.parity import declared, parameters, together
 from exporter.parity.golden import read_goldens, to_run
 from exporter.parity.heldout import Task
+from exporter.parity.informative import Doubt, doubts, still_open, told, undecided
 from exporter.parity.localise.find import localise
 from exporter.parity.localise.narrow import contradicted
 from exporter.parity.localise.search import Search
@@ -68,9 +69,14 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
     evidence = {parameters.claim(artifact): _stored(subject, artifact, artifacts) for artifact in proven}
     for artifact in stored:
         evidence[declared.claim(artifact)] = declared.prove_declared(artifact, subject.folder, content)
-    evidence.update(gather(bench, runs, setting))
-    kept, said = low.prove(evidence, setting)
-    evidence.update(kept)
+    said: list[str] = []
+    if idle := _idle(subject, bench, runs):
+        evidence.update(undecided([claim for claim in planned if claim not in evidence], idle))
+        said.append(told(idle))
+    else:
+        evidence.update(gather(bench, runs, setting))
+        kept, said = low.prove(evidence, setting)
+        evidence.update(kept)
     verdict = Verdict(planned, evidence)
     if not subject.no_source:
         verdict = contradicted(bench, runs, verdict, setting)
@@ -93,6 +99,14 @@ def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequen
         digest=content.get("digest", ""),
         methods=tuple(sorted(methods)),
     )
+
+
+def _idle(subject: Subject, bench: Bench, runs: Sequence[Run]) -> tuple[Doubt, ...]:
+    """Why it is idle to run any engine; of a bundle that has passed, and of one case alone, it is not asked."""
+    recorded = bench.cases[: len(subject.content["cases"])]
+    if subject.content["verdict"] == "passed" or len(recorded) < 2:
+        return ()
+    return still_open(doubts(recorded, bench.budget), runs, subject.spec.waivers)
 
 
 def blame(subject: Subject, report: Report, setting: Setting, keep: Keep | None) -> Report:

@@ -50,6 +50,12 @@ def ratio(truth: Array, candidate: Array, e_ref: tuple[float, float]) -> float:
     return float("nan") if any(np.isnan(part) for part in parts) else max(parts)
 
 
+def above(number: float, limit: float) -> str:
+    """A number that is over a limit, with three digits or as many as show that it is: 4.0012, not 4."""
+    digits = next((digits for digits in range(3, 17) if not float(f"{number:.{digits}g}") <= limit), 17)
+    return f"{number:.{digits}g}"
+
+
 def _divide(part: float, whole: float) -> float:
     if part == 0.0 and np.isfinite(whole):
         return 0.0

@@ -2,7 +2,10 @@
 
 For each float output of each case: the truth, and e_ref, the largest relative error of eager and of two eager runs
 whose weights are moved by one ulp at random, in the max norm and in L2. Moving weights shows how much rounding the
-network amplifies; moving inputs would not do, since masks and flags are not noise.
+network amplifies; moving inputs would not do, since masks and flags are not noise. An output of few independent numbers
+gets more runs, up to sixteen, and an allowance for what they still leave to chance (exporter/parity/allowance.py).
+Where the weights do not move the output, or there are none, inputs are moved in these further runs: those elements of
+them that are no whole numbers.
 
 A plain float64 copy is tried first, then one with casts lifted. Where neither is truly float64, the centre and the
 spread of the float32 runs take the place of truth and e_ref. The method's name says which it was, and why.
@@ -23,6 +26,7 @@ import numpy as np
 
 from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
+from exporter.parity.allowance import ENOUGH, MOST_RUNS, allowance, independent_numbers
 from exporter.parity.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.parity.norms import error
 from exporter.tensors import Array, TensorMap
@@ -30,15 +34,22 @@ from exporter.tensors import Array, TensorMap
 if TYPE_CHECKING:
     import paddle
 
+#: Copies of a layer of up to so many numbers are kept for the next case; the further ones of a larger are made anew.
+SMALL = 2_000_000
+
 
 @dataclass(frozen=True)
 class Truth:
-    """What one output of one case should be; `e_ref` is relative to the largest value (max norm) and the rms (L2)."""
+    """What one output of one case should be; `e_ref` is relative to the largest value (max norm) and the rms (L2).
+
+    `allowance` widens the tolerance of an output of few numbers, see :mod:`exporter.parity.allowance`.
+    """
 
     value: Array
     e_ref_max: float
     e_ref_l2: float
     method: str
+    allowance: float = 1.0
 
 
 @dataclass
@@ -75,6 +86,9 @@ class Oracle:
     order: tuple[str, ...]
     outputs: tuple[str, ...]
     why_not: list[str] = field(default_factory=list)
+    further: tuple[_Form, ...] = ()
+    #: What surrounds a run of eager, once for each case.
+    watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
@@ -82,7 +96,9 @@ class Oracle:
         Raises:
             EngineRefused: the eager layer itself does not run on these inputs.
         """
-        eager, again = self._run(self.eager, inputs), self._run(self.eager, inputs)
+        with self.watch():
+            eager = self._run(self.eager, inputs)
+        again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
         moved = [self._run(form.layer(), inputs) for form in self.moved]
@@ -91,14 +107,33 @@ class Oracle:
         shifting = {name for name, value in eager.items() if any(one[name].shape != value.shape for one in others)}
         if shifting:  # rows that a threshold lets through, as non-maximum suppression does
             gate = gate or f"rounding alone changes the shape of {', '.join(sorted(shifting))}"
+        told = [name for name, value in eager.items() if value.dtype.kind == "f" and name not in shifting]
+        runs = self._enough([eager, *moved], exact, told, inputs)
         truths = {}
         for name, value in eager.items():
-            runs = [value, *(one[name] for one in moved)]
             if name in shifting:
                 truths[name] = _untold(value)
             else:
-                truths[name] = self._spread(runs) if exact is None else _against(exact[name], runs, self.ways[0].name)
+                truths[name] = self._truth(name, runs, exact)
         return eager, truths, gate
+
+    def _enough(
+        self, runs: list[dict[str, Array]], exact: dict[str, Array] | None, told: list[str], inputs: TensorMap
+    ) -> list[dict[str, Array]]:
+        """Add runs, twice as many moved ones each time, until e_ref of each output `told` is known well enough."""
+        runs, further = list(runs), list(self.further)
+        while further:
+            open_ends = [name for name in told if self._truth(name, runs, exact).allowance > ENOUGH]
+            if not open_ends:
+                break
+            unmoved = any(len(_distinct([run[name] for run in runs])) == 1 for name in open_ends)
+            count = min(len(runs) - 1, len(further))
+            for form in further[:count]:
+                again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if unmoved else inputs)
+                if all(again[name].shape == runs[0][name].shape for name in told):
+                    runs.append(again)
+            del further[:count]
+        return runs
 
     def try_out(self, inputs: TensorMap) -> None:
         """Run eager alone, for the sake of the lines that it reaches; raises as :meth:`ask`."""
@@ -135,14 +170,18 @@ class Oracle:
         way.proven = found <= FAKE
         return "" if way.proven else f"a second difference of {found:.2g} shows float32 inside"
 
-    def _spread(self, runs: list[Array]) -> Truth:
-        if runs[0].dtype.kind != "f":
-            return Truth(runs[0], 0.0, 0.0, "exact")
-        centre = np.mean([run.astype("float64") for run in runs], axis=0)
-        errors = [error(centre, run) for run in runs]
-        why = "; ".join(self.why_not)
+    def _truth(self, name: str, runs: list[dict[str, Array]], exact: dict[str, Array] | None) -> Truth:
+        """The truth of one output, and what the float32 runs err; without a float64 run, their mean and spread."""
+        values = _distinct([run[name] for run in runs])
+        if values[0].dtype.kind != "f":
+            return Truth(values[0], 0.0, 0.0, "exact")
+        centre = np.mean([value.astype("float64") for value in values], axis=0) if exact is None else exact[name]
+        errors = [error(centre, value) for value in values]
         largest = max(one[0] for one in errors), max(one[1] for one in errors)
-        return Truth(centre, *largest, f"spread of float32 runs ({why})")
+        why = "; ".join(self.why_not)
+        method = f"spread of float32 runs ({why})" if exact is None else self.ways[0].name
+        numbers = independent_numbers(values[0], [value - centre for value in values], about_their_mean=exact is None)
+        return Truth(centre, *largest, method, allowance(numbers, len(values)))
 
 
 def make_oracle(
@@ -159,7 +198,9 @@ def make_oracle(
         _Way(lambda: raise_plain_tensors(_wide(layer)), keep, name="float64 with casts lifted", around=_Lifting()),
     ]
     moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
-    return Oracle(layer, ways, moved, order, outputs)
+    held = sum(math.prod(parameter.shape) for parameter in layer.parameters())
+    further = tuple(_Form(partial(_moved, layer, seed + step), keep and held <= SMALL) for step in range(3, MOST_RUNS))
+    return Oracle(layer, ways, moved, order, outputs, further=further)
 
 
 def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
@@ -208,8 +249,20 @@ def _same_bits(one: Array, other: Array) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def _against(truth: Array, runs: list[Array], method: str) -> Truth:
-    if runs[0].dtype.kind != "f":
-        return Truth(runs[0], 0.0, 0.0, "exact")
-    errors = [error(truth, run) for run in runs]
-    return Truth(truth, max(one[0] for one in errors), max(one[1] for one in errors), method)
+def _distinct(values: list[Array]) -> list[Array]:
+    """Those that no earlier one equals bit for bit: a run that moved nothing is no further witness."""
+    found: dict[bytes, Array] = {}
+    for value in values:
+        found.setdefault(value.tobytes(), value)
+    return list(found.values())
+
+
+def _moved_inputs(inputs: TensorMap, seed: int) -> dict[str, Array]:
+    """Each float that is no whole number goes one ulp up or down: whole ones may be masks, flags or indices."""
+    generator = np.random.default_rng(seed)
+    moved = dict(inputs)
+    for name, value in inputs.items():
+        if value.dtype.kind == "f":
+            side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
+            moved[name] = np.where(value == np.rint(value), value, np.nextafter(value, side))
+    return moved

@@ -140,6 +140,7 @@ def run_request(
         request,
         setting.limits,
         environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
+        imports=ENGINES[run.engine].imports,
         on_event=setting.on_event,
     )
 

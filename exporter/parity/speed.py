@@ -81,9 +81,14 @@ def _time(bench: Bench, run: Run, inputs: Path, setting: Setting) -> list[float]
         "inputs": dict(zip(artifact.inputs, bench.inputs, strict=True)),
         "outputs": list(artifact.native_outputs),
     }
-    environment: Mapping[str, str] = {**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)}
+    environment: Mapping[str, str | None] = {**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)}
     answer: dict[str, Any] = call(
-        "exporter.engines._bench:measure", request, setting.limits, environment=environment, on_event=setting.on_event
+        "exporter.engines._bench:measure",
+        request,
+        setting.limits,
+        environment=environment,
+        imports=ENGINES[run.engine].imports,
+        on_event=setting.on_event,
     )
     if answer["refused"]:
         raise ChildFailed(f"the engine refused it: {answer['refused']}")

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from exporter.parity.golden import GoldenCase, GoldenOutput
-from exporter.parity.norms import FLOOR, norms
+from exporter.parity.norms import FLOOR, above, norms
 from exporter.parity.plan import Run
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.tensors import Array, TensorMap
@@ -123,9 +123,8 @@ class Together:
             outcome, reason = Outcome.MATCH, ""
             if not ratio <= SHARE * budget:  # so that NaN fails
                 outcome = Outcome.MISMATCH
-                reason = (
-                    f"{one.count} results err in one direction: taken together {ratio:.3g}, over {SHARE * budget:g}"
-                )
+                far = above(ratio, SHARE * budget)
+                reason = f"{one.count} results err in one direction: taken together {far}, over {SHARE * budget:g}"
             yield name, Evidence(outcome, reason, elements=elements, metrics={"combined_ratio": ratio})
 
 

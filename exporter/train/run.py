@@ -25,14 +25,6 @@ _OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png"}
 _BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "paddle", "finished"}
 _FINISHED = _BEGUN | {"metric", "checkpoint"}
 
-#: One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
-_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # cuBLAS: "Results reproducibility"
-}
-
 
 @dataclass(frozen=True)
 class TrainRequest:
@@ -139,7 +131,10 @@ def train(
     try:
         with _saving_interrupts():
             call = "exporter.train.child:train"
-            answer = workers.call(call, job, limits, environment=_ENVIRONMENT, on_event=on_event)
+            # One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
+            answer = workers.call(
+                call, job, limits, environment=workers.SINGLE_THREAD, imports=workers.PADDLE, on_event=on_event
+            )
     finally:
         with suppress(OSError):
             folder.rmdir()  # only if it is empty: a run that never began leaves nothing

@@ -30,7 +30,7 @@ from exporter.parity.judge import Subject, bench_of
 from exporter.parity.localise.witness import observe
 from exporter.parity.plan import ENGINES, Run, plan_runs
 from exporter.readers.safetensors import read_safetensors
-from exporter.workers import SINGLE_THREAD, Json, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
 #: Asks the whole of `verify` about a bundle: the folder, the engines; answers with the verdict's word.
 Verify = Callable[[Path, tuple[str, ...]], str]
@@ -122,7 +122,7 @@ class Room:
 
     def drill(self, engines: Sequence[str]) -> tuple[list[Planted], list[str]]:
         self.setting.say(f"planting faults in {self.variant}")
-        chosen = self._call("choose", {"faults": self.wish.faults}, {})["faults"]
+        chosen = self._call("choose", {"faults": self.wish.faults}, SINGLE_THREAD)["faults"]
         faults = [Fault.from_json(one["fault"]) for one in chosen]
         proofs: list[dict[str, str]] = [one["proofs"] for one in chosen]
         worst, notes = [0.0] * len(faults), list[str]()
@@ -190,7 +190,7 @@ class Room:
             "faults": [(number, one.to_json()) for number, one in faults.items()],
             "into": str(place),
         }
-        environment = {**SINGLE_THREAD, **ENGINES[engine].environment(self._artifact["format"])}
+        environment: dict[str, str | None] = {**SINGLE_THREAD, **ENGINES[engine].environment(self._artifact["format"])}
         try:
             return self._call(function, more, environment), ChildFailed("")
         except ChildFailed as error:
@@ -198,7 +198,7 @@ class Room:
                 raise
             return None, error
 
-    def _call(self, function: str, more: Json, environment: Mapping[str, str]) -> Json:
+    def _call(self, function: str, more: Json, environment: Mapping[str, str | None]) -> Json:
         manifest = self.bundle.manifest
         content = manifest.model_dump(mode="json")
         request = {
@@ -218,13 +218,13 @@ class Room:
             **more,
         }
         limits, follow = self.setting.limits, self.setting.on_event
-        return call(f"{_CHILD}:{function}", request, limits, environment=environment, on_event=follow)
+        return call(f"{_CHILD}:{function}", request, limits, environment=environment, imports=PADDLE, on_event=follow)
 
     def plant_into(self, fault: Fault, into: Path) -> None:
         """Write a bundle that holds this variant alone, with the fault in it, sealed again."""
         bundle = self.bundle.folder
         content = json.loads((bundle / NAME).read_bytes())
-        self._call("plant_into", {"fault": fault.to_json(), "into": str(into)}, {})
+        self._call("plant_into", {"fault": fault.to_json(), "into": str(into)}, SINGLE_THREAD)
         shutil.copyfile(bundle / GOLDEN, into / GOLDEN)
         variant = content["variants"][self.variant]
         if self.wish.resealed:

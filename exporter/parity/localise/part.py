@@ -19,7 +19,7 @@ from exporter.parity.plan import ENGINES
 from exporter.parity.run import Bench
 from exporter.registry import Registry
 from exporter.tensors import Array, load, save
-from exporter.workers import SINGLE_THREAD, Limits, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
 #: The name of the only case in a part's `case.safetensors`.
@@ -82,8 +82,9 @@ def part_ratios(folder: Path, limits: Limits) -> dict[str, float]:
             "model": FORMATS[about["format"]].model,
             "source": None,
         }
-        environment = {**SINGLE_THREAD, **ENGINES[about["engine"]].environment(about["format"])}
-        answer = call("exporter.engines._child:run", request, limits, environment=environment)
+        engine = ENGINES[about["engine"]]
+        environment = {**SINGLE_THREAD, **engine.environment(about["format"])}
+        answer = call("exporter.engines._child:run", request, limits, environment=environment, imports=engine.imports)
         if refused := answer["load"] or answer["refused"].get(_CASE, ""):
             raise ModelError(refused)
         got = load(Path(into) / "0.safetensors")
@@ -114,7 +115,9 @@ def _export(bench: Bench, blame: Blame, captured: Captured, folder: Path, settin
         "case": _CASE,
     }
     environment = {**SINGLE_THREAD, **FORMATS[blame.claim.format].environment}
-    answer = call("exporter.parity.localise._part:export", request, setting.limits, environment=environment)
+    answer = call(
+        "exporter.parity.localise._part:export", request, setting.limits, environment=environment, imports=PADDLE
+    )
     inputs.unlink()
     return {
         "claim": str(blame.claim),

@@ -53,6 +53,7 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
             request,
             setting.limits,
             environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
+            imports=ENGINES[run.engine].imports,
             on_event=setting.on_event,
         )
         if refused := answer["load"] or answer["refused"].get(case, ""):

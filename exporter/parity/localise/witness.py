@@ -8,7 +8,7 @@ from pathlib import Path
 from exporter.parity.localise.align import Observed, Shown, worst
 from exporter.parity.run import Bench
 from exporter.tensors import TensorMap, load
-from exporter.workers import SINGLE_THREAD, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ def observe(bench: Bench, case: str, into: Path, setting: Setting) -> Witness:
         request,
         setting.limits,
         environment=SINGLE_THREAD,
+        imports=PADDLE,
         on_event=setting.on_event,
     )
     observed = Observed(answer["calls"], answer["tensors"], load(into / "values.safetensors"))

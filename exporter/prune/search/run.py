@@ -28,7 +28,7 @@ from exporter.references import find_source, split
 from exporter.registry import Registry
 from exporter.spec.model import Prune, Spec
 from exporter.train import run as training
-from exporter.workers import SINGLE_THREAD, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 
 PLAN, PRUNED, TUNED = "plan.json", "pruned.safetensors", "tuned"
 
@@ -133,6 +133,7 @@ def _cut(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> dict
             request,
             setting.limits,
             environment=SINGLE_THREAD,
+            imports=PADDLE,
             on_event=setting.on_event,
         )
         with translated(folder):

@@ -1,0 +1,213 @@
+"""Children by fork: the main process's side of :mod:`exporter.forkserver`, which it starts as they are needed.
+
+A server is kept for each set of environment variables and imports until the main process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import IO
+
+from exporter.errors import EnvironmentLacks
+
+#: Servers that are kept; the one that was not used for longest goes. Each holds about 150 MB with Paddle imported.
+KEPT = 5
+#: Seconds of the clock in which a server must have imported; then its jobs import for themselves, under their limits.
+_READY = 120.0
+#: Seconds that a server has to end.
+_STOP = 10.0
+#: The builds of these that run on a GPU: CUDA does not survive a fork, so their jobs import for themselves.
+_GPU_BUILDS = ("paddlepaddle-gpu", "onnxruntime-gpu")
+_ROOT = str(Path(__file__).parents[1])
+#: The server finds the package where this process found it, and nothing else there: a checkout holds other folders.
+_START = (
+    "import sys, socket, json; root, handle, imports = sys.argv[1:]; sys.path[0] = root; import exporter.forkserver; "
+    "sys.path.remove(root); exporter.forkserver.serve(socket.socket(fileno=int(handle)), json.loads(imports))"
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a child is to run: a function on the request in the folder `place`, in this process's working folder."""
+
+    function: str
+    place: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class Forked:
+    """A running job; the part of :class:`subprocess.Popen` that a supervisor needs.
+
+    Once :meth:`wait` has returned, nothing that the job started is alive.
+    """
+
+    def __init__(self, status: IO[bytes]) -> None:
+        self._status = status
+        self._unread = b""
+        self._numbers: list[int] = []  # the process number, then the exit code
+        self._over = False
+
+    @property
+    def pid(self) -> int | None:
+        """The process number, as soon as it is known."""
+        return self._numbers[0] if self._numbers else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, negative for a signal.
+
+        Raises:
+            subprocess.TimeoutExpired: it still runs after `timeout` seconds.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._over and len(self._numbers) < 2:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not select.select([self._status], [], [], left)[0]:
+                raise subprocess.TimeoutExpired("job", timeout or 0.0)
+            self._read()
+        return self._numbers[1] if len(self._numbers) > 1 else -signal.SIGKILL
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the job, where it has begun and not ended."""
+        if len(self._numbers) == 1:
+            os.kill(self._numbers[0], number)
+
+    def kill(self) -> None:
+        """End the job; :meth:`wait` says when it and all that it started are gone."""
+        if self._numbers:
+            with contextlib.suppress(ProcessLookupError):
+                self.send_signal(signal.SIGKILL)
+        else:
+            self._over = True  # the keeper finds the pipe closed, and kills what it has started
+            self._status.close()
+
+    def _read(self) -> None:
+        told = os.read(self._status.fileno(), 1 << 10)
+        self._over = not told  # the keeper was killed; the job went with it
+        *lines, self._unread = (self._unread + told).split(b"\n")
+        self._numbers += [int(line) for line in lines]
+        if len(self._numbers) > 1:
+            self._status.close()
+
+
+@dataclass
+class _Server:
+    process: subprocess.Popen[bytes]
+    channel: socket.socket
+
+    def stop(self) -> None:
+        """End the server; its jobs end first, since it waits for them."""
+        self.channel.close()
+        try:
+            self.process.wait(_STOP)
+        except subprocess.TimeoutExpired:  # it imports, or one of its jobs cannot be killed
+            self.process.kill()
+            self.process.wait()
+
+
+_servers: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], _Server] = {}
+
+
+def fork(
+    job: Job, events: int, log: int, *, environment: Mapping[str, str | None] | None = None, imports: Sequence[str] = ()
+) -> Forked:
+    """Start a job in a fork of the server that has these variables and imports, and return while it runs.
+
+    The child gets copies of the file descriptors `events` and `log`. A server that dies while it imports is replaced
+    by one that imports nothing, so that the job dies of the same, and says so.
+
+    Raises:
+        EnvironmentLacks: no process can be started.
+    """
+    asked = {**os.environ, **(environment or {})}
+    variables = {name: value for name, value in asked.items() if value is not None}
+    wanted = () if any(map(_installed, _GPU_BUILDS)) else tuple(imports)
+    reader, writer = os.pipe()
+    try:
+        message = json.dumps(
+            {
+                "function": job.function,
+                "place": str(job.place),
+                "folder": str(Path.cwd()),
+                "environment": dict(job.environment),
+            }
+        )
+        for names in dict.fromkeys((wanted, ())):
+            with contextlib.suppress(ConnectionError):
+                server = _server(variables, names)
+                socket.send_fds(server.channel, [message.encode()], [events, log, writer])
+                return Forked(os.fdopen(reader, "rb", buffering=0))
+    finally:
+        os.close(writer)
+    os.close(reader)
+    raise EnvironmentLacks("a child process cannot be started", hint="look whether memory or processes are used up")
+
+
+def _server(variables: Mapping[str, str], imports: tuple[str, ...]) -> _Server:
+    """The server with these variables and imports, started if there is none.
+
+    Raises:
+        ConnectionError: it does not start.
+    """
+    key = (tuple(sorted(variables.items())), imports)
+    server = _servers.pop(key, None)
+    if server is not None and server.process.poll() is not None:
+        server.stop()
+        server = None
+    if server is None:
+        while len(_servers) >= KEPT:
+            _servers.pop(next(iter(_servers))).stop()
+        server = _start(variables, imports)
+    _servers[key] = server
+    return server
+
+
+def _start(variables: Mapping[str, str], imports: tuple[str, ...]) -> _Server:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    handle = theirs.fileno()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _START, _ROOT, str(handle), json.dumps(imports)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=(handle,),
+        env=dict(variables),
+        cwd="/",  # a file of the user's called numpy.py is the job's business, not the server's
+        start_new_session=True,  # Ctrl-C in a terminal is for the main process, which passes it on
+    )
+    theirs.close()
+    server = _Server(process, ours)
+    try:
+        if select.select([ours], [], [], _READY)[0] and ours.recv(16) == b"ready":
+            return server
+        raise ConnectionError("the server did not start")
+    except BaseException:
+        process.kill()
+        server.stop()
+        raise
+
+
+def _installed(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+@atexit.register
+def stop_servers() -> None:
+    """End every server; what still runs in a fork of one ends too."""
+    while _servers:
+        _servers.popitem()[1].stop()
