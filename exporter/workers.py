@@ -36,6 +36,7 @@ from exporter.errors import (
     ExporterError,
 )
 from exporter.forks import Forked, Job, fork
+from exporter.paddle.crashes import end_at_crashes
 
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
@@ -345,6 +346,7 @@ def run_job(function: str, place: Path, events: int) -> NoReturn:
     """
     os.environ[_EVENTS] = str(events)
     _limit_data()
+    end_at_crashes()
     answer = _run_child(function, place)
     draft = place / "answer.draft"  # a full disk must leave no half an answer
     draft.write_text(answer)

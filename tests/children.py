@@ -49,6 +49,23 @@ def segfaults(_: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def segfaults_beside_paddle(request: dict[str, Any]) -> dict[str, Any]:
+    import paddle
+
+    doing(f"using {paddle.__name__}")
+    return segfaults(request)
+
+
+def feeds_a_length_beyond_the_sequence(_: dict[str, Any]) -> dict[str, Any]:
+    import paddle
+
+    doing("running an LSTM")
+    network = paddle.nn.LSTM(8, 16, 2, direction="bidirect")
+    for _ in range(50):
+        network(paddle.randn([4, 5, 8]), sequence_length=paddle.to_tensor([5, 9, 500, 10**6]))
+    return {}
+
+
 def dies(request: dict[str, Any]) -> dict[str, Any]:
     os.kill(os.getpid(), request["signal"])
     time.sleep(60)

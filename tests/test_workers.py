@@ -22,7 +22,7 @@ from exporter.errors import (
     ExporterError,
     ModelError,
 )
-from exporter.workers import Limits, call
+from exporter.workers import PADDLE, Limits, call
 from tests import children
 from tests.command import ROOT, environment
 
@@ -96,6 +96,17 @@ def test_a_crash_says_the_signal_and_what_came_last() -> None:
     assert caught.value.what == "the child died by SIGSEGV" and caught.value.where == "while reading address 0"
     assert "last words" in caught.value.details and "string_at" in caught.value.details
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("imports", [PADDLE, ()], ids=["server", "child"])
+def test_paddle_s_handler_of_signals_is_gone_wherever_paddle_was_imported(imports: tuple[str, ...]) -> None:
+    """It prints no Python, and may wait for ever for a lock of an allocator whose memory a kernel has corrupted."""
+    with pytest.raises(ChildCrashed, match="SIGSEGV") as caught:
+        call("tests.children:segfaults_beside_paddle", {}, imports=imports)
+    assert "string_at" in caught.value.details and "FatalError" not in caught.value.details
+    with pytest.raises(ChildCrashed, match=r"SIG(SEGV|ABRT)") as caught:
+        call("tests.children:feeds_a_length_beyond_the_sequence", {}, imports=imports)
+    assert caught.value.where == "while running an LSTM" and "Fatal Python error" in caught.value.details
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGFPE, signal.SIGTERM])

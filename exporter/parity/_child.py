@@ -14,6 +14,7 @@ from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
 from exporter.parity.cases import Case, plan_cases
 from exporter.parity.coverage import Coverage, TooLong
+from exporter.parity.domain import OutOfRange
 from exporter.parity.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
 from exporter.parity.golden import read_case
 from exporter.parity.informative import doubts, eager_judged, runs_of, still_open
@@ -57,6 +58,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     tell nothing; `whole` says whether it did not.
 
     Raises:
+        UsageError: an input of such a case holds what is no place of the table or the sequence that it is used for.
         ModelError: the eager layer does not run on a case that the spec promises.
     """
     doing("importing paddle")
@@ -119,6 +121,8 @@ class _Planned:
             try:
                 self.recorded.append(_record_case(oracle, case, inputs))
             except EngineRefused as refusal:
+                if not case.kind and isinstance(refusal, OutOfRange):
+                    raise refusal.for_user(spec, case) from refusal
                 if not case.kind:
                     raise ModelError(
                         f"the eager layer does not run on this case: {refusal}",

@@ -27,6 +27,7 @@ import numpy as np
 from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
 from exporter.parity.allowance import ENOUGH, MOST_RUNS, allowance, independent_numbers
+from exporter.parity.domain import checked_places
 from exporter.parity.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.parity.norms import error
 from exporter.tensors import Array, TensorMap
@@ -94,9 +95,9 @@ class Oracle:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
 
         Raises:
-            EngineRefused: the eager layer itself does not run on these inputs.
+            EngineRefused: the eager layer itself does not run on these inputs; `OutOfRange` where they are to blame.
         """
-        with self.watch():
+        with self.watch(), checked_places(self.eager, inputs):
             eager = self._run(self.eager, inputs)
         again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
@@ -137,7 +138,8 @@ class Oracle:
 
     def try_out(self, inputs: TensorMap) -> None:
         """Run eager alone, for the sake of the lines that it reaches; raises as :meth:`ask`."""
-        self._run(self.eager, inputs)
+        with checked_places(self.eager, inputs):
+            self._run(self.eager, inputs)
 
     def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
         with border():
