@@ -18,19 +18,8 @@ PACKAGE = ROOT / "exporter"
 #: rooms behind it do in children; `parity.drill` plants faults in whole bundles, so it stands behind `bundle`. What a
 #: pruned layer is (`prune`) is known wherever a layer is built; choosing one (`prune.search`) needs traces and proofs.
 ORDER = (
-    *(
-        "errors",
-        "diagnostics",
-        "files",
-        "tensors",
-        "registry",
-        "references",
-        "paddle",
-        "forks",
-        "workers",
-        "forkserver",
-    ),
-    *("forks", "workers", "forkserver", "machine", "git", "readers"),
+    *("errors", "diagnostics", "files", "tensors", "registry", "references", "paddle", "forks", "usage", "workers"),
+    *("forkserver", "machine", "git", "readers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "prune.search", "bundle"),
     *("parity.drill", "handoff"),
     *("report", "bench", "skeleton", "gate", "doctor", "pipeline", "cli", "__main__"),

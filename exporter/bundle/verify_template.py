@@ -505,7 +505,7 @@ def main() -> int:
     """Read the command line, verify, print, and return the exit code."""
     parser = argparse.ArgumentParser(description="Check this bundle: its files, and what its artifacts compute.")
     parser.add_argument("--engine", choices=sorted(ENGINES), help="run only this engine")
-    parser.add_argument("--timeout", type=float, default=600.0, help="limit of each run, in seconds")
+    parser.add_argument("--timeout", type=float, default=600.0, help="limit of each run, in seconds of the clock")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
     try:

@@ -47,7 +47,6 @@ _CURES = {
     "values": "look for state, randomness and questions about the mode in forward and what it calls",
     "depends": "make it an input, or read it once in __init__",
 }
-_PATIENCE = 15  # times its limit that a child may take by the clock, as long as it waits for a busy machine only
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Outcome:
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
-    """Build, run, export and compare one model; `seconds` limits the work of each child."""
+    """Build, run, export and compare one model; `seconds` limits each child, as :class:`exporter.workers.Limits`."""
     sizes = [[each if isinstance(each, int) else None for each in one.sizes] for one in model.inputs]
     inputs = [
         {"name": one.name or f"x{at}", "dtype": one.dtype, "sizes": size}
@@ -85,7 +84,7 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
             request |= _eagerly(request, limits)
         except ExporterError as error:
             return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
-        outcome = _export(model, request, seconds)
+        outcome = _export(model, request, limits)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
         return replace(outcome, depends=_dependencies(request, limits), request=request)
@@ -102,14 +101,10 @@ def _eagerly(request: Json, limits: Limits) -> Json:
         return call(target, request | {"tame": True}, limits, imports=PADDLE) | {"tame": True}
 
 
-def _export(model: Model, request: Json, seconds: float) -> Outcome:
+def _export(model: Model, request: Json, limits: Limits) -> Outcome:
     try:
-        limits = Limits(seconds=_PATIENCE * seconds)
         answer = call("exporter.check.probe_child:exported", request, limits, imports=PADDLE)
-    except ChildTimedOut as error:
-        what = f"the export took too long on this machine: {_telling(error.what)}; give it more with --timeout"
-        return Outcome(model, "not probed", what, 0)
-    except (ChildCrashed, ChildOutOfMemory) as error:
+    except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
         return Outcome(model, "ends", f"{error.what} {error.where}".strip(), 0)
     except ChildFailed as error:
         return Outcome(model, "fails", _telling(error.what), _line_in(error.details, request["path"]))

@@ -11,6 +11,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -112,12 +113,12 @@ def _refuse_beyond(use: _Use, paths: dict[int, str], inputs: TensorMap) -> None:
 
 def _calling(paths: dict[int, str]) -> str:
     """The innermost sublayer whose method is running, as `path (class)`; "" if none is."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         owner = frame.f_locals.get("self")
         if id(owner) in paths:
             return f"{paths[id(owner)]} ({type(owner).__name__})"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return ""
 
 
