@@ -77,7 +77,8 @@ class Meter:
                 return now.resident
             queued = 0.0
         else:
-            queued = max((late - before.queued.get(thread, 0.0) for thread, late in now.queued.items()), default=0.0)
+            # Of all together, since they wait for each other: one that is queued lets the next one sleep.
+            queued = sum(late - before.queued.get(thread, 0.0) for thread, late in now.queued.items())
         self.slept += min(_MOST_ASLEEP, max(0.0, passed - worked - queued))
         return now.resident
 

@@ -44,7 +44,7 @@ def gone(pid: int) -> bool:
 
 
 def assert_soon(condition: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.05)
@@ -259,7 +259,7 @@ def test_no_child_outlives_a_killed_parent(tmp_path: Path, how: signal.Signals) 
     parent = subprocess.Popen([sys.executable, "-c", PARENT % (str(pid), False)], env=environment())
     assert_soon(lambda: pid.exists() and pid.read_text())
     parent.send_signal(how)
-    parent.wait(30)
+    parent.wait(120)
     assert_soon(lambda: gone(int(pid.read_text())))
 
 
@@ -272,6 +272,6 @@ def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> N
     )
     assert_soon(lambda: pid.exists() and pid.read_text())
     parent.send_signal(signal.SIGINT)
-    assert b"KeyboardInterrupt" in parent.communicate(timeout=30)[1]
+    assert b"KeyboardInterrupt" in parent.communicate(timeout=120)[1]
     assert gone(int(pid.read_text()))
     assert [path.name for path in tmp_path.iterdir()] == ["pid"], "its temporary folder stays behind"
