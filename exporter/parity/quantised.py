@@ -95,6 +95,8 @@ def _arrays(artifact: Artifact, folder: Path) -> dict[str, Array]:
 def _weight(exact: Mapping[str, Array], layer: Mapping[str, Any]) -> Array:
     """What was rounded: fp32's weight, multiplied by the batch norm that follows where the writer folded it."""
     weight = exact[layer["weight"]].astype("float64")
+    if "transposed" in layer:  # a linear layer, written as a convolution of 1x1
+        weight = (weight.T if layer["transposed"] else weight)[..., None, None]
     norm = layer.get("norm")
     if norm is None:
         return weight

@@ -8,10 +8,12 @@ Inference computes the file right with the switches that its users know.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from exporter.files import write_bytes
+from exporter.lower.precision._kernels import FUSES
 from exporter.readers.base import Weight
 from exporter.readers.pdiparams import read_pdiparams
 from exporter.readers.pdmodel import read_pdmodel
@@ -25,8 +27,11 @@ INT8 = (
 _NOTES = ("op_callstack", "op_role", "op_role_var", "op_namescope", "op_device", "quantization_type", "with_quant_attr")
 
 
-def mend(model: Path, parameters: Path) -> None:
-    """Rewrite both files: additions as sums, declarations as stored, no rounding and no number that nothing needs."""
+def mend(model: Path, parameters: Path, limits: Mapping[str, float]) -> None:
+    """Rewrite both files: additions as sums, declarations as stored, no rounding and no number that nothing needs.
+
+    `limits` are the largest values that a relu may give, by what it gives.
+    """
     from paddle.base import core
 
     program = core.ProgramDesc(model.read_bytes())
@@ -40,6 +45,7 @@ def mend(model: Path, parameters: Path) -> None:
     _share_zeros(block, [want.name for have, want in pairs if _is_zero(have, content)])
     for number in range(program.num_blocks()):
         _rewrite(program.block(number))
+    _limit(block, limits)
     _drop_idle_rounding(block)
     _drop_unused(block)
     _shorten(block)
@@ -78,6 +84,35 @@ def _rewrite(block: Any) -> None:
             operator.remove_attr(name)
         if operator.type() == "elementwise_add":
             _as_sum(block, operator)
+
+
+def _limit(block: Any, limits: Mapping[str, float]) -> None:
+    """A relu6, whose threshold may be any number, in the place of a relu that the engine fuses, and before others.
+
+    What a relu alone gives counts as unsigned, and what a relu6 alone gives does not (3.3.1).
+    """
+    makers = {name: operator.type() for operator in _operators(block) for name in operator.output_arg_names()}
+    for index in reversed(range(block.op_size())):
+        operator = block.op(index)
+        if operator.type() not in ("relu", "relu6") or not (limit := limits.get(operator.output("Out")[0])):
+            continue
+        if operator.type() == "relu6" or makers.get(operator.input("X")[0]) in FUSES:
+            before = operator.attr("threshold") if operator.type() == "relu6" else limit
+            operator.set_type("relu6")
+            operator._set_attr("threshold", min(limit, before))
+            continue
+        taken = operator.input("X")[0]
+        limited = block.var(f"{taken}.limited".encode())
+        like = block.find_var(taken.encode())
+        limited.set_type(like.type())
+        limited.set_dtype(like.dtype())
+        limited.set_shape(like.shape())
+        operator._rename_input(taken, limited.name())
+        new = block._insert_op(index)
+        new.set_type("relu6")
+        new.set_input("X", [taken])
+        new.set_output("Out", [limited.name()])
+        new._set_attr("threshold", limit)
 
 
 def _as_sum(block: Any, operator: Any) -> None:

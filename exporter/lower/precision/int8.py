@@ -20,7 +20,7 @@ class Int8(Precision):
     }
     calibrated = True
     knows = frozenset(
-        {"samples", "data", "noise", "method", "activations", "keep", "search", "timed", "ranges", "epochs"}
+        {"samples", "data", "noise", "method", "activations", "keep", "search", "timed", "ranges", "epochs", "cpu"}
     )
     budget = Budget(min_snr_db=25.0, max_metric_loss=0.01, max_size=0.5)
     needs: ClassVar = {"onnx": ("onnxruntime", "onnx", "ml_dtypes"), "pdmodel": ("paddle",)}
