@@ -13,9 +13,9 @@ from exporter.readers.base import map_file
 
 @dataclass(frozen=True)
 class Node:
-    """One operator. `inputs` and `outputs` are values by slot; ONNX has no slots, so theirs are "0", "1", …
+    """One operator, with its attributes that hold one number.
 
-    `attributes` are those that hold one number.
+    `inputs` and `outputs` are values by slot; ONNX has no slots, so theirs are "0", "1" and so on.
     """
 
     kind: str

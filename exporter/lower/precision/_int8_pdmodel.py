@@ -179,6 +179,7 @@ class _Maker:
                 "scale": scale / (255 if unsigned else 127),  # as served: behind a relu oneDNN takes unsigned codes
                 "zero_point": 0,
                 "range": [0, engine.most] if engine is not None and unsigned else [-128, 127],
+                **({"halved": True} if engine is not None and not unsigned else {}),  # the weights, without VNNI
                 "weight": self.layers[layer],
                 **({} if linear is None else {"transposed": linear}),
                 **self._folded.get(layer, {}),

@@ -28,7 +28,7 @@ _ON_INTEGERS = {
 #: Paddle's operators with int8 kernels in oneDNN, and the slots of what they take and of their weight.
 _CONVOLUTIONS, _PRODUCTS = ("conv2d", "depthwise_conv2d"), ("mul", "matmul_v2")
 #: What hands scale and sign of its input on (compute_propagate_scales_onednn_pass.cc, 3.3.1), and where that goes in.
-_IMMUTABLE = {
+IMMUTABLE = {
     **dict.fromkeys(("transpose2", "reshape2", "pool2d", "nearest_interp", "nearest_interp_v2", "split"), "X"),
     **dict.fromkeys(("slice", "shape"), "Input"),
 }
@@ -156,9 +156,9 @@ class Flow:
         while (maker := self.makers.get(names[0])) is not None:
             if maker.kind == "relu" or (maker.kind == "relu6" and self.fused(maker)):
                 return tuple(names)
-            if maker.kind not in _IMMUTABLE:
+            if maker.kind not in IMMUTABLE:
                 break
-            names.insert(0, self._plain(maker.taken(_IMMUTABLE[maker.kind])))
+            names.insert(0, self._plain(maker.taken(IMMUTABLE[maker.kind])))
         return ()
 
     def fused(self, relu: Node) -> bool:

@@ -155,8 +155,6 @@ class _Inserter:
         """Add one operator; the name of what it gives, which is the product's own where none is said."""
         given = f"{self._product.given}.{name}" if name else self._product.given
         outputs = {"Output" if kind == "conv2d" else "Out": given}
-        if kind in ("flatten_contiguous_range", "reshape2", "squeeze2", "unsqueeze2"):
-            outputs["XShape"] = f"{given}.xshape"  # what a gradient would ask for
         for value in outputs.values():
             if not self._block.has_var(value):
                 self._block.create_var(name=value, dtype=_dtype(dtype), shape=[-1])

@@ -10,6 +10,7 @@ Kernels for signed activations add 128 to them first, so these are unsigned for 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,6 +83,48 @@ def safe_steps(weight: Array, axis: int) -> Array:
         codes = np.rint(rows / steps[:, None])  # as the quantizers round: in float32, to the nearest
         steps = np.where(_overflows(codes, ACTIVATION), np.maximum(steps, reach / np.float32(room)), steps)
     return steps
+
+
+def cut_off(taken: Array, codes: Array, axis: int) -> tuple[float, float]:
+    """The energies of a layer's sums, and of what 16 bits cut off them: for blame, on a sample of what it takes.
+
+    `taken` are unsigned codes as the layer gets them: an image [batch, channels, …], or features in the last dimension.
+    Neighbours among the input channels meet in a pair, and where there is one channel those of the window, as in the
+    kernels that were measured; strides, dilations and padding are left out.
+    """
+    weight = np.moveaxis(codes, axis, 0).astype(np.int64)
+    window = weight.shape[2:]
+    if math.prod(window) == 1 and taken.shape[-1] == weight.shape[1]:  # a linear layer
+        places = [_sample(taken.reshape(-1, weight.shape[1]))]
+    elif taken.ndim != weight.ndim:
+        return 0.0, 0.0  # no image of these dimensions
+    else:
+        own = np.split(taken, max(1, taken.shape[1] // weight.shape[1]), axis=1)
+        places = [_sample(_windows(image, window)) for image in own]
+    rows = np.moveaxis(weight, 1, -1).reshape(len(weight), -1)
+    signal = noise = 0.0
+    for columns, outputs in zip(places, np.array_split(rows, len(places)), strict=True):
+        for row in outputs:
+            products = np.pad(columns * row, ((0, 0), (0, len(row) % 2)))
+            summed = products[:, ::2] + products[:, 1::2]
+            lost = (np.clip(summed, LOWEST, HIGHEST) - summed).sum(1)
+            signal, noise = signal + float(np.square(summed.sum(1)).sum()), noise + float(np.square(lost).sum())
+    return signal, noise
+
+
+def _windows(image: Array, window: tuple[int, ...]) -> Array:
+    """Every place of a window in an image, as a row of window × channels; an image that is too small is padded."""
+    short = [max(0, size - have) for size, have in zip(window, image.shape[2:], strict=True)]
+    padded = np.pad(image, [(0, 0), (0, 0), *((0, lack) for lack in short)])
+    views = np.lib.stride_tricks.sliding_window_view(padded, window, axis=tuple(range(2, padded.ndim)))
+    rows: Array = np.moveaxis(views, 1, -1)
+    return rows.reshape(-1, math.prod(window) * image.shape[1])
+
+
+def _sample(places: Array) -> Array:
+    """At most 64 of them, evenly spread."""
+    sample: Array = places[:: max(1, len(places) // 64)][:64].astype(np.int64)
+    return sample
 
 
 def _overflows(rows: Array, most: int) -> Array:

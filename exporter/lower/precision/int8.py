@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from exporter.lower.precision._kernels import kernels
 from exporter.lower.precision.base import Order, Precision
 from exporter.spec.model import Budget
 
@@ -32,7 +33,9 @@ class Int8(Precision):
     def write(self, order: Order) -> Mapping[str, Any]:
         way = importlib.import_module(f"exporter.lower.precision._int8_{order.format}")
         details: Mapping[str, Any] = way.quantise(order)
-        return details
+        layers = kernels(sorted(path.name for path in order.into.iterdir()), order.into)
+        effective = "vnni" if any(layer.pairs.saturate for layer in layers) else "any"
+        return {**details, "cpu": {"asked": order.settings.cpu, "effective": effective}}
 
 
 plugin: Precision = Int8()
