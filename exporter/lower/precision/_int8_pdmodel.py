@@ -237,7 +237,7 @@ def safe_scales(
         most = min(largest_activation(layer.codes, 0) for layer in own)
         wider = ACTIVATION / most
         safe |= {value: limit * wider for value in values if value in scales}
-        together = flow.concatenated.get(relu)
+        together = flow.concatenated.get(relu, "")
         if together in scales:
             safe[together] = float(np.ravel(scales[together])[0]) * wider
     return limits, safe

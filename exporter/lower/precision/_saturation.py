@@ -77,7 +77,7 @@ def safe_steps(weight: Array, axis: int) -> Array:
     rows = _rows(weight.astype(np.float32), axis)
     if not rows.size:
         return np.ones(len(rows), np.float32)
-    steps = np.maximum(np.abs(rows).max(1) / np.float32(WEIGHT), np.finfo(np.float32).tiny)
+    steps: Array = np.maximum(np.abs(rows).max(1) / np.float32(WEIGHT), np.finfo(np.float32).tiny)
     reach = np.maximum(_two_largest(rows), _two_largest(-rows))
     for room in (HIGHEST // ACTIVATION, HIGHEST // ACTIVATION - 1):  # the second holds however the two are rounded
         codes = np.rint(rows / steps[:, None])  # as the quantizers round: in float32, to the nearest
