@@ -34,10 +34,14 @@ _CONVOLUTION = {
 
 @dataclass(frozen=True)
 class _Linear:
-    """One product: its place among the operators, what it takes and gives, its weight, how that is stored."""
+    """One product: its place among the operators, what it takes and gives, its weight, how that is stored.
+
+    `source` holds what it takes, before it was flattened.
+    """
 
     index: int
     taken: str
+    source: str
     given: str
     weight: str
     transposed: bool
@@ -84,11 +88,16 @@ def as_convolutions(source: Path, model: str, into: Path) -> Linears:
 def _products(block: Any) -> list[_Linear]:
     """Every product of an activation and a stored matrix, where nothing else reads that matrix."""
     found: list[_Linear] = []
+    flattened = {
+        operator.output("Out")[0]: operator.input("X")[0]
+        for operator in block.ops
+        if operator.type == "flatten_contiguous_range" and operator.attr("start_axis") == 1
+    }
     readers: dict[str, int] = {}
     for index, operator in enumerate(block.ops):
         for name in operator.desc.input_arg_names():
             readers[name] = readers.get(name, 0) + 1
-        product = _product(block, index, operator)
+        product = _product(block, index, operator, flattened)
         found += [product] if product else []
     uses: dict[str, int] = {}
     for product in found:
@@ -96,17 +105,21 @@ def _products(block: Any) -> list[_Linear]:
     return [product for product in found if uses[product.weight] == readers[product.weight]]
 
 
-def _product(block: Any, index: int, operator: Any) -> _Linear | None:
+def _product(block: Any, index: int, operator: Any, flattened: Mapping[str, str]) -> _Linear | None:
     if operator.type not in ("mul", "matmul_v2"):
         return None
     taken, weight, given = operator.input("X")[0], operator.input("Y")[0], operator.output("Out")[0]
     rank, matrix = len(block.var(taken).shape), block.var(weight)
     if not matrix.persistable or len(matrix.shape) != 2 or rank < 2:
         return None
+    # A reshape hands the sign of a relu's codes on, and a flattening does not.
+    source = flattened.get(taken, taken) if rank == 2 else taken
     if operator.type == "mul":
         plain = operator.attr("x_num_col_dims") == rank - 1 and operator.attr("y_num_col_dims") == 1
-        return _Linear(index, taken, given, weight, True) if plain else None
-    return None if operator.attr("trans_x") else _Linear(index, taken, given, weight, not operator.attr("trans_y"))
+        return _Linear(index, taken, source, given, weight, True) if plain else None
+    if operator.attr("trans_x"):
+        return None
+    return _Linear(index, taken, source, given, weight, not operator.attr("trans_y"))
 
 
 def _replace(block: Any, product: _Linear) -> str:
@@ -118,7 +131,7 @@ def _replace(block: Any, product: _Linear) -> str:
     rank = len(block.var(product.taken).shape)
     stored = block.var(product.weight).shape
     features, columns = stored if product.transposed else reversed(stored)
-    image = insert("reshape2", "image", {"X": _unflattened(block, product.taken)}, {"shape": [-1, features, 1, 1]})
+    image = insert("reshape2", "image", {"X": product.source}, {"shape": [-1, features, 1, 1]})
     convolved = insert("conv2d", "convolved", {"Input": image, "Filter": product.weight}, _CONVOLUTION)
     if rank == 2:
         insert("squeeze2", "", {"X": convolved}, {"axes": [2, 3]})
@@ -133,21 +146,13 @@ def _replace(block: Any, product: _Linear) -> str:
     return image
 
 
-def _unflattened(block: Any, name: str) -> str:
-    """What was flattened into rows: a reshape hands the sign of a relu's codes on, and a flattening does not."""
-    maker = next((operator for operator in block.ops if name in operator.desc.output_arg_names()), None)
-    if maker is None or maker.type != "flatten_contiguous_range":
-        return name
-    given: str = maker.desc.input("X")[0]
-    return given if maker.attr("start_axis") == 1 and len(block.var(name).shape) == 2 else name
-
-
 class _Inserter:
     """Puts operators where a product was, one after the other."""
 
     def __init__(self, block: Any, product: _Linear) -> None:
         self._block, self._product, self._next = block, product, product.index
-        block._remove_op(product.index)
+        # By the description: Paddle's own list of operators does not follow what is inserted there.
+        block.desc._remove_op(product.index, product.index + 1)
 
     def __call__(
         self, kind: str, name: str, inputs: Mapping[str, Any], attributes: Mapping[str, Any], dtype: int = FLOAT32

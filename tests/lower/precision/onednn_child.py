@@ -29,6 +29,7 @@ NETWORKS: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "signed linear": (lambda: nn.Linear(32, 8), (4, 32), ""),
     "unsigned linear": (lambda: nn.Linear(32, 8), (4, 32), "relu"),
     "square linear of a sequence": (lambda: nn.Linear(32, 32), (4, 6, 32), "relu"),
+    "one linear called twice": (lambda: nn.Linear(32, 32, bias_attr=False), (4, 32), "twice"),
     "linear after flatten": (lambda: nn.Linear(16 * 64, 8), (4, 16, 8, 8), "convolution relu flatten"),
 }
 
@@ -53,6 +54,7 @@ class Network(nn.Layer):
         value = value + x if "sum" in self.before else value
         value = nn.functional.relu(value) if "relu" in self.before else value
         value = nn.functional.max_pool2d(value, 2) if "pool" in self.before else value
+        value = nn.functional.relu(self.layer(value) / 32) if "twice" in self.before else value
         return self.layer(value.flatten(1) if "flatten" in self.before else value)
 
 
