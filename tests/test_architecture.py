@@ -33,7 +33,7 @@ ORDER = (
     *("forks", "workers", "forkserver", "machine", "git", "readers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "prune.search", "bundle"),
     *("parity.drill", "handoff"),
-    *("report", "bench", "skeleton", "gate", "doctor", "pipeline", "cli"),
+    *("report", "bench", "skeleton", "gate", "doctor", "preflight", "pipeline", "cli"),
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")
 FILES = sorted(PACKAGE.rglob("*.py"))
