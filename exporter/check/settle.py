@@ -29,7 +29,8 @@ from exporter.registry import Registry
 class Evidence:
     """What a comparison of the exported program with the eager layer showed.
 
-    `differs` says how they differ, and is empty where they agree. `eager` and `traced` are the lines that ran, by file.
+    `differs` says how they differ, or why that is not known, and is empty where they agree. `eager` and `traced` are
+    the lines that ran, by file.
     """
 
     cases: int

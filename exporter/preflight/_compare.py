@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import types
@@ -15,7 +16,7 @@ import numpy as np
 from exporter.check.probe_child import difference
 from exporter.check.probe_lines import is_librarys
 from exporter.lower._convert import fixed_dims
-from exporter.parity.cases import plan_cases
+from exporter.parity.cases import Case, plan_cases
 from exporter.parity.values import draw, real_rows
 from exporter.spec.model import Spec
 from exporter.tensors import Array, load, save
@@ -40,8 +41,9 @@ def eager(request: Json) -> Json:
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
     rows = real_rows(spec)
     tensors, counts, began = dict[str, Array](), list[int](), time.process_time()
+    sizes: set[tuple[tuple[str, int], ...]] = set()
     with following(request["paths"]) as ran:
-        for case in plan_cases(spec):
+        for case in sorted(plan_cases(spec), key=_effort):
             inputs = draw(spec, case, rows)
             if sum(value.nbytes for value in inputs.values()) > _MOST_BYTES or not all(map(np.size, inputs.values())):
                 continue
@@ -55,8 +57,12 @@ def eager(request: Json) -> Json:
             tensors |= {f"{at}/input/{name}": value for name, value in inputs.items()}
             tensors |= {f"{at}/output/{n}": _array(leaf) for n, leaf in enumerate(outputs)}
             counts.append(len(outputs))
+            sizes.add(tuple(sorted(case.dims.items())))
     save(Path(request["file"]), tensors)
-    return {"leaves": counts, "lines": {path: sorted(lines) for path, lines in ran.items()}}
+    few = (
+        "" if len(sizes) > 1 or all(dim.min == dim.max for dim in spec.dims.values()) else "one size alone could be run"
+    )
+    return {"few": few, "leaves": counts, "lines": {path: sorted(lines) for path, lines in ran.items()}}
 
 
 def program(request: Json) -> Json:
@@ -84,6 +90,11 @@ def program(request: Json) -> Json:
         if differs:
             break
     return {"differs": differs, "lines": {path: sorted(lines) for path, lines in ran.items()}}
+
+
+def _effort(case: Case) -> tuple[bool, int]:
+    """What the spec promises comes first, and the smaller before the larger: sizes tell more than strange values."""
+    return bool(case.kind), math.prod(case.dims.values())
 
 
 def _array(leaf: Any) -> Array:

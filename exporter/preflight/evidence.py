@@ -37,7 +37,7 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting) -> Evid
         order = {"outputs": list(artifact.outputs), "native": list(artifact.native_outputs), "leaves": eager["leaves"]}
         program = _ask("program", {**request, **order}, setting)
     lines = [{path: frozenset(ran) for path, ran in answer["lines"].items()} for answer in (eager, program)]
-    return Evidence(len(eager["leaves"]), program["differs"], *lines)
+    return Evidence(len(eager["leaves"]), eager["few"] or program["differs"], *lines)
 
 
 def _ask(function: str, request: Json, setting: Setting) -> Json:
