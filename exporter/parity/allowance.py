@@ -44,15 +44,15 @@ def allowance(numbers: float, runs: int) -> float:
 
 
 @lru_cache(maxsize=None)
-def chance(numbers: float, runs: int) -> float:
-    """The factor q with P(largest error of one more run > q · largest error of all `runs`) = PROBABILITY.
+def chance(numbers: float, runs: int, probability: float = PROBABILITY) -> float:
+    """The factor q with P(largest error of one more run > q · largest error of all `runs`) = `probability`.
 
     With F the distribution of the largest of `numbers` absolute normal values, P = ∫ (1 − F(q·x)) d F(x)^runs.
     """
     edges = np.geomspace(1e-8, 12, 4000)
     inside = np.array([math.erf(edge / math.sqrt(2)) for edge in edges])
     weights, middles = np.diff(inside ** (numbers * runs)), np.sqrt(edges[1:] * edges[:-1])
-    used = weights > PROBABILITY * 1e-6
+    used = weights > probability * 1e-6
     weights, middles = weights[used], middles[used]
 
     def exceeded(factor: float) -> float:
@@ -60,10 +60,10 @@ def chance(numbers: float, runs: int) -> float:
         below = np.log1p(-np.minimum(beyond, 1 - 1e-16))
         return float(np.sum(weights * -np.expm1(numbers * below)))
 
-    low, high = 0.0, math.log(1e8)
+    low, high = -5.0, math.log(1e8)
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (middle, high) if exceeded(math.exp(middle)) > PROBABILITY else (low, middle)
+        low, high = (middle, high) if exceeded(math.exp(middle)) > probability else (low, middle)
     return math.exp(high)
 
 
