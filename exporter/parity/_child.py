@@ -12,6 +12,7 @@ from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
 from exporter.parity.cases import Case, plan_cases
 from exporter.parity.compare import compare_case
+from exporter.parity.controls import amplified
 from exporter.parity.golden import read_case
 from exporter.parity.margin import find_scores
 from exporter.parity.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
@@ -140,13 +141,15 @@ def _note_scores(recorded: list[_Recorded]) -> None:
 def _untelling(recorded: list[_Recorded], budget: float) -> dict[str, str]:
     """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
     goldens = [read_case(one.tensors, one.facts) for one in recorded]
+    plain = [golden for one, golden in zip(recorded, goldens, strict=True) if not one.case.kind]
     others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
     reasons = {}
     for one, golden in zip(recorded, goldens, strict=True):
         if one.case.kind:
             eager = {name: output.eager for name, output in golden.outputs.items()}
             judged = compare_case(golden, eager, budget, others).values()
-            if doubts := [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]:
+            doubts = [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]
+            if doubts := doubts or amplified(golden, plain):
                 reasons[one.case.name] = doubts[0]
     return reasons
 

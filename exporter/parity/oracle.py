@@ -175,7 +175,7 @@ class Oracle:
         largest = max(one[0] for one in errors), max(one[1] for one in errors)
         why = "; ".join(self.why_not)
         method = f"spread of float32 runs ({why})" if exact is None else self.ways[0].name
-        numbers = independent_numbers(values[0], [value - centre for value in values], about_their_mean=exact is None)
+        numbers = independent_numbers(values[0], [value.astype("float64") for value in values])
         return Truth(centre, *largest, method, allowance(numbers, 1 if _unmoved(values) else len(values)))
 
 

@@ -8,14 +8,15 @@ crashed, or where more than one in a hundred could not be judged. A file of resu
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.metadata
 import json
 import os
 import platform
-import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -42,19 +43,46 @@ MOST_UNDECIDED = 0.01
 
 
 def checked(network: str, level: str, weights: int, draws: int) -> dict[str, Any]:
-    """One process: a network at a CPU level; what it answered, or how it ended."""
-    environment = {**os.environ, **SINGLE_THREAD, **LEVELS[level], "POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
+    """One process: a network at a CPU level; what it answered, or how it ended.
+
+    It is a fork of this one, which has imported the libraries and computed nothing: MKL and oneDNN read what level they
+    are to take when they first compute.
+    """
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="clean-") as place:
-        out = Path(place, "rows.json")
-        command = [sys.executable, "-m", "tests.clean._child", network, str(out), str(weights), str(draws)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1800)
-        if done.returncode or not out.is_file():
-            said = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            answer: dict[str, Any] = {"seeds": [], "died": f"code {done.returncode}: {said}"}
+        out, log = Path(place, "rows.json"), Path(place, "log")
+        pid = os.fork()
+        if pid == 0:
+            _become(network, level, (weights, draws), out, log)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if code or not out.is_file():
+            said = (log.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
+            answer: dict[str, Any] = {"seeds": [], "died": f"code {code}: {said}"}
         else:
             answer = json.loads(out.read_bytes())
     return {**answer, "asked": [weights, draws], "seconds": round(time.monotonic() - began, 1)}
+
+
+def _warm() -> None:
+    """Import what every child needs; nothing is computed, so nothing holds a thread or a level of the CPU yet."""
+    os.environ |= {**SINGLE_THREAD, "POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
+    for name in ("paddle", "paddle2onnx", "onnx", "onnxruntime", "openvino", "tests.clean._child"):
+        importlib.import_module(name)
+
+
+def _become(network: str, level: str, seeds: tuple[int, int], out: Path, log: Path) -> None:
+    """The child; never returns."""
+    code = 1
+    try:
+        with log.open("wb") as stream:
+            os.dup2(stream.fileno(), 1)
+            os.dup2(stream.fileno(), 2)
+        os.environ |= LEVELS[level]
+        importlib.import_module("tests.clean._child").main(network, out, *seeds)
+        code = 0
+    except BaseException:  # noqa: BLE001  # nothing may run on in the fork what the parent was doing
+        traceback.print_exc()
+    os._exit(code)
 
 
 def tally(results: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -90,6 +118,9 @@ def lines(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     yield ", ".join(f"{count} {outcome}" for outcome, count in sorted(found["outcomes"].items()))
     for name, count in sorted(found["known"].items()):
         yield f"known defect: {name}, {count} checks: {DEFECTS[tuple(name.split(' in '))]}"  # type: ignore[index]
+    refused = {f"{key.partition('@')[0]}, {name}: {why}" for key, result in results.items() for row in result["seeds"]
+               for name, why in row["refused"].items()}  # fmt: skip
+    yield from (f"not run: {said}" for said in sorted(refused))
     yield from (f"ALARM {said}" for said in found["alarms"])
     yield from (f"undecided: {said}" for said in found["undecided"])
     yield from (f"DIED {said}" for said in found["died"])
@@ -144,6 +175,8 @@ def main() -> int:
     asked = [wish.weights, wish.draws]
     known = json.loads(wish.json.read_bytes()) if wish.json and wish.resume and wish.json.is_file() else {}
     results = {key: result for key, result in known.items() if result["asked"] == asked and "died" not in result}
+    if any(f"{network}@{level}" not in results for network in networks for level in LEVELS):
+        _warm()
     for network in networks:
         for level in LEVELS:
             key = f"{network}@{level}"

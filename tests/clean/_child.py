@@ -1,6 +1,5 @@
 """One network at one CPU level: built once for each seed of its weights, converted once, and judged in many cases.
 
-`python -m tests.clean._child NETWORK OUT.json WEIGHTS DRAWS`: WEIGHTS seeds of weights, DRAWS seeds of inputs for each.
 What records, runs and judges are the gate's own functions, in one process instead of one for each engine.
 """
 
@@ -8,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +32,7 @@ from exporter.spec.model import Spec
 from exporter.tensors import Array
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import bind_inputs
+from tests.clean.known import FATAL
 from tests.clean.networks import NETWORKS
 
 RUNS = (
@@ -56,8 +55,8 @@ class Goldens:
     left_out: dict[str, str]
 
 
-def main() -> None:
-    network, out, weights, drawn = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+def main(network: str, out: Path, weights: int, drawn: int) -> None:
+    """Write what came of so many seeds of weights, with so many draws of the inputs for each."""
     rows = [checked(network, seed, drawn) for seed in range(weights)]
     write_json(out, {"seeds": rows})
 
@@ -78,7 +77,9 @@ def checked(network: str, weights: int, drawn: int) -> dict[str, Any]:
         ]
         row = _Row(network, weights)
         for format, name in RUNS:
-            if format in artifacts:
+            if (network, name) in FATAL:
+                refused[name] = FATAL[(network, name)]
+            elif format in artifacts:
                 _judged(row, (name, ENGINES[name]), artifacts[format], goldens)
     row.about["refused"] = refused
     row.about["left_out"] = [f"{name}: {why}" for one in goldens for name, why in one.left_out.items()]
@@ -206,6 +207,3 @@ def _judge_draw(row: _Row, name: str, goldens: Goldens, answers: dict[str, Any])
     for output, evidence in together.judge(4.0):
         row.add(name, f"{TOGETHER}/{output}", evidence)
 
-
-if __name__ == "__main__":
-    main()

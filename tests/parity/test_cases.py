@@ -129,6 +129,8 @@ def test_related_cases_are_what_they_say() -> None:
 
 def ids(**inputs: Any) -> Spec:
     named = {"batch": Dim(min=1, typical=3, max=6), "seq": Dim(min=2, typical=6, max=9)}
+    used = str(list(inputs.values()))
+    named = {name: dim for name, dim in named.items() if name in used}
     described = {
         name: {"dtype": dtype, "shape": shape, "values": values} for name, (dtype, shape, values) in inputs.items()
     }
@@ -142,15 +144,14 @@ REAL = ("float32", ["batch", 3], "normal")
 
 
 @settings(max_examples=60)
-@given(st.dictionaries(st.sampled_from("abcd"), st.sampled_from([IDS, FLAGS, LENGTHS, REAL]), min_size=1), st.integers(0, 99))
+@given(st.dictionaries(st.sampled_from("abcd"), st.sampled_from([IDS, FLAGS, LENGTHS, REAL]), max_size=3), st.integers(0, 99))
 def test_no_probing_case_repeats_another_and_every_value_is_declared(inputs: dict[str, Any], seed: int) -> None:
-    wanted = ids(**inputs).model_copy(update={"seed": seed})
+    wanted = ids(**inputs, ids=IDS).model_copy(update={"seed": seed})
     seen: dict[str, str] = {}
     for case in plan_cases(wanted):
         drawn = draw(wanted, case, None)
         same = seen.setdefault(content(drawn), case.name)
-        chance = case.kind in ("sorted", "repeated", "reversed", "equal_rows", "padded", "distinct", *MASKS)
-        assert same == case.name or (chance and set(inputs.values()) <= {FLAGS, LENGTHS}), (same, case.name)
+        assert same == case.name
         for name, one in wanted.inputs.items():
             if one.values.startswith("integers"):
                 low, high = declared_range(one, case.dims) or (0, 0)
@@ -182,7 +183,7 @@ def test_whole_numbers_have_no_cases_of_real_ones() -> None:
     kinds = {case.kind for case in plan_cases(ids(ids=IDS))}
     assert not kinds & {"zeros", "large", "tiny", "one_hot", "all_ones", "all_but_one"}
     single = ids(size=("float32", ["batch", 2], "integers(160,161)"))
-    assert {case.kind for case in plan_cases(single)} <= {"", "padded", "equal_rows", "reversed", "one_row"}
+    assert {case.kind for case in plan_cases(single)} <= {"", "equal_rows", "reversed", "one_row"}
     both = {case.kind for case in plan_cases(ids(ids=IDS, x=REAL))}
     assert {"zeros", "large", "smallest", "distinct"} <= both
 
