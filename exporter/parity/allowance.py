@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def allowance(numbers: float, runs: int) -> float:
     return min(max(1.0, chance(lower, runs) / SHARE), LARGEST)
 
 
-@lru_cache(maxsize=None)
+@cache
 def chance(numbers: float, runs: int, probability: float = PROBABILITY) -> float:
     """The factor q with P(largest error of one more run > q · largest error of all `runs`) = `probability`.
 

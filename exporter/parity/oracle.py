@@ -34,8 +34,9 @@ from exporter.tensors import Array, TensorMap
 if TYPE_CHECKING:
     import paddle
 
-#: Copies of a layer of up to so many numbers are kept for the next case; the further ones of a larger are made anew.
-SMALL = 2_000_000
+#: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
+AFFORDABLE = 64_000_000
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -193,10 +194,10 @@ def make_oracle(
         _Way(lambda: raise_plain_tensors(_wide(layer)), keep, name="float64 with casts lifted", around=_Lifting()),
     ]
     moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
-    held = sum(math.prod(parameter.shape) for parameter in layer.parameters())
-    further = tuple(
-        _Form(partial(_moved, layer, seed + step), keep and held <= SMALL) for step in range(3, MOST_RUNS)
-    )
+    held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
+    count = max(2, min(MOST_RUNS - 3, AFFORDABLE // held))
+    steps = range(3, 3 + count)
+    further = tuple(_Form(partial(_moved, layer, seed + step), keep and count * held <= AFFORDABLE) for step in steps)
     return Oracle(layer, ways, moved, order, outputs, further=further)
 
 

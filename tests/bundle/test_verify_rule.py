@@ -103,7 +103,9 @@ def test_few_numbers_are_judged_with_the_same_allowance(
     assert outcome == ("mismatch" if times > 4 else outcome) and (outcome != "mismatch" or times > 4)
 
 
-@pytest.mark.parametrize(("number", "said"), [(4.001, "4.001"), (4.0000001, "4.0000001"), (5.5123, "5.51"), (4e9, "4e+09")])
+@pytest.mark.parametrize(
+    ("number", "said"), [(4.001, "4.001"), (4.0000001, "4.0000001"), (5.5123, "5.51"), (4e9, "4e+09")]
+)
 def test_a_number_over_a_limit_is_written_so_that_it_reads_so(number: float, said: str) -> None:
     space = namespace_of_template()
     assert space["above"](number, 4.0) == above(number, 4.0) == said

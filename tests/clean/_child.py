@@ -206,4 +206,3 @@ def _judge_draw(row: _Row, name: str, goldens: Goldens, answers: dict[str, Any])
             row.add(name, f"{case.name}/{output}", evidence, case.outputs[output].allowance)
     for output, evidence in together.judge(4.0):
         row.add(name, f"{TOGETHER}/{output}", evidence)
-

@@ -20,7 +20,10 @@ _LAYERS: dict[str, dict[str, Any]] = {
         f"encoder_{head}": about(f"{_IDS}; mask=int64[batch,seq]: integers(0,2)", _SEQUENCES)
         for head in ("pair", "score", "tokens", "label", "classes")
     },
-    **{f"ctc_{kind}": about("image=float32[batch,1,8,width]", "batch=1..2..3 width=8..16..24") for kind in ("lstm", "gru")},
+    **{
+        f"ctc_{kind}": about("image=float32[batch,1,8,width]", "batch=1..2..3 width=8..16..24")
+        for kind in ("lstm", "gru")
+    },
     **{f"mlp_{act}": about("x=float32[batch,10]") for act in ("relu", "gelu", "swish", "softplus", "elu", "tanh")},
     **{f"norm_{kind}": about(_IMAGE) for kind in ("group", "instance", "batch", "layer")},
     "norm_rms": about("x=float32[batch,10]"),
@@ -42,7 +45,9 @@ _LAYERS: dict[str, dict[str, Any]] = {
         for kind in ("cosine", "deep")
     },
     "machine": about("ids=int64[batch,7]: integers(0,60)"),
-    "cross": about("queries=float32[batch,2,6]; keys=float32[batch,seq,6]; mask=int64[batch,seq]: integers(0,2)", _SEQUENCES),
+    "cross": about(
+        "queries=float32[batch,2,6]; keys=float32[batch,seq,6]; mask=int64[batch,seq]: integers(0,2)", _SEQUENCES
+    ),
     "graph": about("nodes=float32[batch,5,4]; edges=float32[batch,5,5]: integers(0,2)"),
     "siamese": about("left=float32[batch,1,8,8]; right=float32[batch,1,8,8]"),
     "forecast": about("x=float32[batch,2,time]", "batch=1..3..5 time=6..12..18"),

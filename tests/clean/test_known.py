@@ -30,7 +30,13 @@ def _file(operator: str, gates: int) -> bytes:
         helper.make_tensor_value_info("x", TensorProto.FLOAT, ["steps", "rows", WIDTH]),
         helper.make_tensor_value_info("lengths", TensorProto.INT32, ["rows"]),
     ]
-    graph = helper.make_graph([node], "g", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["steps", 1, "rows", HIDDEN])], weights)
+    graph = helper.make_graph(
+        [node],
+        "g",
+        inputs,
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["steps", 1, "rows", HIDDEN])],
+        weights,
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.checker.check_model(model)
     return model.SerializeToString()
@@ -69,7 +75,8 @@ def test_onednn_refuses_to_interpolate_by_a_factor(tmp_path: Path) -> None:
 
 def _convolve(place: str, slope: str) -> None:
     """The child of the next test."""
-    layer = paddle.nn.Sequential(paddle.nn.Conv2D(3, 3, 3), paddle.nn.LeakyReLU(float(slope)) if slope else paddle.nn.ReLU())
+    act = paddle.nn.LeakyReLU(float(slope)) if slope else paddle.nn.ReLU()
+    layer = paddle.nn.Sequential(paddle.nn.Conv2D(3, 3, 3), act)
     layer.eval()
     _onednn(layer, np.ones((1, 3, 6, 6), "float32"), Path(place))
 

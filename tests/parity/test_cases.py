@@ -144,7 +144,10 @@ REAL = ("float32", ["batch", 3], "normal")
 
 
 @settings(max_examples=60)
-@given(st.dictionaries(st.sampled_from("abcd"), st.sampled_from([IDS, FLAGS, LENGTHS, REAL]), max_size=3), st.integers(0, 99))
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.sampled_from([IDS, FLAGS, LENGTHS, REAL]), max_size=3),
+    st.integers(0, 99),
+)
 def test_no_probing_case_repeats_another_and_every_value_is_declared(inputs: dict[str, Any], seed: int) -> None:
     wanted = ids(**inputs, ids=IDS).model_copy(update={"seed": seed})
     seen: dict[str, str] = {}

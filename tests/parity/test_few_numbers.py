@@ -1,4 +1,4 @@
-"""The allowance for few numbers hides no fault: what is small and real fails in networks of one, two or three outputs."""
+"""The allowance for few numbers hides no fault: small real ones fail in networks of one, two or three outputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,16 @@ from tests.clean._child import Goldens, recorded
 from tests.clean.networks import NETWORKS
 
 #: One number for each row; two classes; three numbers; one for the whole batch.
-FEW = ("mlp_relu", "encoder_score", "squeeze", "gru_attention", "bigru_attention", "norm_layer", "norm_batch", "loss_trained")
+FEW = (
+    "mlp_relu",
+    "encoder_score",
+    "squeeze",
+    "gru_attention",
+    "bigru_attention",
+    "norm_layer",
+    "norm_batch",
+    "loss_trained",
+)
 BUDGET = 4.0
 
 
