@@ -22,7 +22,7 @@ ORDER = (
     *("forkserver", "machine", "git", "readers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "prune.search", "bundle"),
     *("parity.drill", "handoff"),
-    *("report", "bench", "skeleton", "gate", "doctor", "pipeline", "cli", "__main__"),
+    *("report", "bench", "skeleton", "gate", "doctor", "preflight", "pipeline", "cli", "__main__"),
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")
 FILES = sorted(PACKAGE.rglob("*.py"))

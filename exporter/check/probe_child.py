@@ -12,6 +12,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def build(request: Json) -> Any:
     doing("importing the model")
     path = Path(request["path"])
     seed()
-    builder = getattr(_module(path), request["builder"])
+    builder = attrgetter(request["builder"])(_module(path))
     seed()  # a module that lies in a package is imported once: the next layer must draw the same numbers
     forget_parameter_names()
     layer = builder()

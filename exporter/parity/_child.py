@@ -13,6 +13,7 @@ import numpy as np
 from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
 from exporter.parity.cases import Case, plan_cases
+from exporter.parity.controls import amplified
 from exporter.parity.coverage import Coverage, TooLong
 from exporter.parity.domain import OutOfRange
 from exporter.parity.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
@@ -190,13 +191,15 @@ def _note_scores(recorded: list[_Recorded]) -> None:
 def _untelling(recorded: list[_Recorded], budget: float) -> dict[str, str]:
     """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
     goldens = [read_case(one.tensors, one.facts) for one in recorded]
+    plain = [golden for one, golden in zip(recorded, goldens, strict=True) if not one.case.kind]
     others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
     reasons = {}
     for one, golden in zip(recorded, goldens, strict=True):
         if one.case.kind:
             judged = eager_judged(golden, budget, others).values()
-            if doubts := [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]:
-                reasons[one.case.name] = doubts[0]
+            unproven = [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]
+            if unproven := unproven or amplified(golden, plain):
+                reasons[one.case.name] = unproven[0]
     return reasons
 
 

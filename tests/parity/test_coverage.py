@@ -172,6 +172,11 @@ def test_files_beside_are_neither_read_nor_traced(tmp_path: Path, monkeypatch: p
         module(tmp_path, f"def unused_{number}(x):\n    return x\n" * 40)
     read: list[Any] = []
     plain = Path.read_bytes
-    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or plain(path))
+
+    def reading(path: Path) -> bytes:
+        read.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(Path, "read_bytes", reading)
     assert missing(tmp_path, NET + "        if x.sum() > 5:\n            x = x * 9\n        return x")
     assert len([path for path in read if path.parent == tmp_path]) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -21,11 +22,16 @@ from exporter.parity.record import record
 from exporter.parity.run import Bench, gather
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.spec.model import Spec
-from exporter.workers import SINGLE_THREAD, Setting, call
+from exporter.workers import Setting, call
 from tests.zoo import stock
 from tests.zoo.networks import Network
+from tests.zoo.warm import spent
 
 FORMATS = ("pir", "pdmodel", "onnx")
+
+
+#: What runs the cases of one engine and one artifact.
+_ENGINES = "exporter.engines._child:run"
 
 
 @dataclass(frozen=True)
@@ -47,8 +53,8 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             spec = spec_of(network, wish, setting)
         except ExporterError as error:
-            return {"formats": {name: _refused(error) for name in wish.formats}, "stock": {}}
-        conversion, rows = _convert(spec, draft, setting)
+            return {"formats": {name: refused(error) for name in wish.formats}, "stock": {}}
+        conversion, rows = convert(spec, draft, setting)
         if conversion is None:
             return {"formats": rows, "stock": {}}
         spec = spec.model_copy(update={"formats": tuple(one.format for one in conversion.artifacts)})
@@ -56,11 +62,14 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             content.update(asdict(record(spec, None, conversion.output_names, draft / GOLDEN, setting)))
         except ExporterError as error:
-            return {"formats": rows | {name: _refused(error) for name in spec.formats}, "stock": {}}
+            return {"formats": rows | {name: refused(error) for name in spec.formats}, "stock": {}}
         subject = Subject(content, spec, draft, draft / GOLDEN, None, "cpu", frozenset(conversion.parameters.values()))
         variants = [(name, "fp32") for name in spec.formats]
         engines = [name for name in wish.engines if set(ENGINES[name].formats) & set(spec.formats)]
+        before, own = Counter(spent), time.process_time()
         report = judge(subject, plan_some(engines, variants, with_source=False), setting)
+        children = Counter(spent) - before
+        verifying = sum(children.values()) + time.process_time() - own
         for name in spec.formats:
             rows[name] = _row({c: e for c, e in report.verdict.evidence.items() if c.format == name})
         if wish.keep and "pdmodel" in spec.formats:
@@ -73,6 +82,7 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
             "cases": len(content["cases"]) + 1,
             "left_out": content["left_out"],
             "truth": methods,
+            "processor": {"judge": round(verifying, 1), "engines": round(children[_ENGINES], 1)},
         }
 
 
@@ -103,7 +113,13 @@ def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
     return Spec.model_validate(described)
 
 
-def _convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | None, dict[str, Any]]:
+def source_of(spec: Spec) -> dict[str, Any]:
+    """What a child needs to build the eager layer and to trace it."""
+    inputs = [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()]
+    return {"model": spec.model, "checkpoint": None, "seed": spec.seed, "inputs": inputs}
+
+
+def convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | None, dict[str, Any]]:
     """As `convert_all`, but a format that cannot be written does not stand in the way of the others."""
     rows: dict[str, Any] = {}
     made: list[Conversion] = []
@@ -120,12 +136,12 @@ def _convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | No
             for name in group:
                 shutil.rmtree(draft / name, ignore_errors=True)
             if len(group) == 1:
-                rows[group[0]] = _refused(error)
+                rows[group[0]] = refused(error)
             elif error.what.startswith("onnx: "):
-                rows["onnx"] = _refused(error)
+                rows["onnx"] = refused(error)
                 groups.insert(0, ["pir"])
             else:
-                rows["pir"] = _refused(error)
+                rows["pir"] = refused(error)
                 groups.insert(0, ["onnx"])
     if not made:
         return None, rows
@@ -133,7 +149,7 @@ def _convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | No
     return replace(made[0], artifacts=artifacts), rows
 
 
-def _refused(error: ExporterError) -> dict[str, Any]:
+def refused(error: ExporterError) -> dict[str, Any]:
     return {"word": "refused", "why": f"{error} ({error.hint})", "checks": 0, "matches": 0}
 
 
@@ -171,16 +187,13 @@ def _stock(subject: Subject, setting: Setting, folder: Path) -> dict[str, Any]:
         into.mkdir(parents=True)
         request = {**source, "format": name, "into": str(into), "pir": str(folder / "pir")}
         try:
-            answer = call("tests.zoo.stock:write", request, setting.limits, environment=_ENVIRONMENT)
+            answer = call("tests.zoo.stock:write", request, setting.limits, environment=stock.ENVIRONMENT)
         except ExporterError as error:
-            rows[name] = {**_refused(error), "why": error.what.strip().splitlines()[-1][:300]}
+            rows[name] = {**refused(error), "why": error.what.strip().splitlines()[-1][:300]}
             continue
         written = stock.artifact(name, into, list(bench.inputs), answer["outputs"])
         rows[name] = _judge_stock(bench, written, folder, setting)
     return rows
-
-
-_ENVIRONMENT = {**SINGLE_THREAD, "POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
 
 
 def _judge_stock(bench: Bench, written: Any, folder: Path, setting: Setting) -> dict[str, Any]:
