@@ -3,8 +3,8 @@
 The digits' trained network is made uneven first: two channels behind the first block are 200 times as large, and what
 reads them is 200 times as small. In float32 it computes the same; in 8 bits the two leave the others hardly a step.
 
-That is too little for the 7 bits that activations of a `.pdmodel` have with `cpu: any` (0.71, and the gate says no): there
-only the ranges are looked at.
+That is too little for the 7 bits that activations of a `.pdmodel` have with `cpu: any` (0.71, and the gate says no):
+there only the ranges are looked at.
 """
 
 from __future__ import annotations
