@@ -96,7 +96,7 @@ def test_paddle2onnx_writes_the_scale_of_a_layer_norm_flat(tmp_path: Path) -> No
     assert held.get(node.input[1], [48]) == [48]
     onnxruntime = pytest.importorskip("onnxruntime")
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    with pytest.raises(Exception, match="must match X.shape"):
+    with pytest.raises(Exception, match=r"must match X\.shape"):
         session.run(None, {"x": np.ones((2, 8, 6), "float32")})
 
 
