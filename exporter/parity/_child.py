@@ -13,7 +13,9 @@ import numpy as np
 from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
 from exporter.parity.cases import Case, plan_cases
+from exporter.parity.controls import amplified
 from exporter.parity.coverage import Coverage, TooLong
+from exporter.parity.domain import OutOfRange
 from exporter.parity.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
 from exporter.parity.golden import read_case
 from exporter.parity.informative import doubts, eager_judged, runs_of, still_open
@@ -57,6 +59,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     tell nothing; `whole` says whether it did not.
 
     Raises:
+        UsageError: an input of such a case holds what is no place of the table or the sequence that it is used for.
         ModelError: the eager layer does not run on a case that the spec promises.
     """
     doing("importing paddle")
@@ -119,6 +122,8 @@ class _Planned:
             try:
                 self.recorded.append(_record_case(oracle, case, inputs))
             except EngineRefused as refusal:
+                if not case.kind and isinstance(refusal, OutOfRange):
+                    raise refusal.for_user(spec, case) from refusal
                 if not case.kind:
                     raise ModelError(
                         f"the eager layer does not run on this case: {refusal}",
@@ -186,13 +191,15 @@ def _note_scores(recorded: list[_Recorded]) -> None:
 def _untelling(recorded: list[_Recorded], budget: float) -> dict[str, str]:
     """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
     goldens = [read_case(one.tensors, one.facts) for one in recorded]
+    plain = [golden for one, golden in zip(recorded, goldens, strict=True) if not one.case.kind]
     others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
     reasons = {}
     for one, golden in zip(recorded, goldens, strict=True):
         if one.case.kind:
             judged = eager_judged(golden, budget, others).values()
-            if doubts := [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]:
-                reasons[one.case.name] = doubts[0]
+            unproven = [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]
+            if unproven := unproven or amplified(golden, plain):
+                reasons[one.case.name] = unproven[0]
     return reasons
 
 

@@ -8,7 +8,8 @@ half to what makes an engine noisier than eager (clean engines with many numbers
 `chance / 2`, and never below 1.
 
 How many independent numbers an output has is not how many elements it has: rows may be equal, and a hundred scores may
-depend on one number. The errors of two runs say it: n independent numbers have a squared cosine of 1/n on the average.
+depend on one number. How the runs differ says it: independent vectors of n numbers have a squared cosine of 1/n on the
+average. They are taken about their mean, since part of the rounding is the same in all runs.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ def allowance(numbers: float, runs: int) -> float:
 
 
 @cache
-def chance(numbers: float, runs: int) -> float:
-    """The factor q with P(largest error of one more run > q · largest error of all `runs`) = PROBABILITY.
+def chance(numbers: float, runs: int, probability: float = PROBABILITY) -> float:
+    """The factor q with P(largest error of one more run > q · largest error of all `runs`) = `probability`.
 
     With F the distribution of the largest of `numbers` absolute normal values, P = ∫ (1 − F(q·x)) d F(x)^runs.
     """
     edges = np.geomspace(1e-8, 12, 4000)
     inside = np.array([math.erf(edge / math.sqrt(2)) for edge in edges])
     weights, middles = np.diff(inside ** (numbers * runs)), np.sqrt(edges[1:] * edges[:-1])
-    used = weights > PROBABILITY * 1e-6
+    used = weights > probability * 1e-6
     weights, middles = weights[used], middles[used]
 
     def exceeded(factor: float) -> float:
@@ -60,24 +61,27 @@ def chance(numbers: float, runs: int) -> float:
         below = np.log1p(-np.minimum(beyond, 1 - 1e-16))
         return float(np.sum(weights * -np.expm1(numbers * below)))
 
-    low, high = 0.0, math.log(1e8)
+    low, high = -5.0, math.log(1e8)
     for _ in range(30):
         middle = (low + high) / 2
-        low, high = (middle, high) if exceeded(math.exp(middle)) > PROBABILITY else (low, middle)
+        low, high = (middle, high) if exceeded(math.exp(middle)) > probability else (low, middle)
     return math.exp(high)
 
 
-def independent_numbers(eager: Array, errors: Sequence[Array], *, about_their_mean: bool = False) -> float:
+def independent_numbers(eager: Array, runs: Sequence[Array]) -> float:
     """How many independent numbers the errors of one output hold; at most how many distinct values it has.
 
-    `errors` are the runs' differences from the truth, or from their own mean, which makes them dependent: k vectors
-    about their mean have cosines of −1/(k − 1) on the average.
+    `runs` are float64. k of them about their mean have cosines of −1/(k − 1) on the average, which is made up for.
     """
     most = float(np.unique(eager).size if eager.size <= _COUNTED else eager.size)
-    scale = max((float(np.abs(one).max(initial=0.0)) for one in errors), default=0.0)
+    flat = np.stack([np.ravel(run) for run in runs])
+    if not np.isfinite(flat).all():
+        return most
+    flat = flat - flat.mean(axis=0)
+    scale = float(np.abs(flat).max(initial=0.0))
     if not 0.0 < scale < math.inf:
         return most
-    flat = np.stack([np.ravel(one) / scale for one in errors])
+    flat = flat / scale
     products = flat @ flat.T
     lengths = np.sqrt(np.diag(products))
     first, second = np.triu_indices(len(flat), 1)
@@ -85,6 +89,5 @@ def independent_numbers(eager: Array, errors: Sequence[Array], *, about_their_me
     if not whole.any():
         return most
     cosines = (products[first, second] / np.where(whole, lengths[first] * lengths[second], 1.0))[whole]
-    if about_their_mean:
-        cosines = (cosines * (len(flat) - 1) + 1) / len(flat)
+    cosines = (cosines * (len(flat) - 1) + 1) / len(flat)
     return min(most, 1.0 / max(float(np.mean(np.square(cosines))), 1e-12))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,11 @@ class GoldenOutput:
     def exact(self) -> bool:
         """Integers and booleans have no rounding: they are equal or wrong."""
         return self.eager.dtype.kind != "f"
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was worked out from it once, for every engine that is judged by it."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -117,8 +123,8 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
         raise BundleError(f"the goldens are not whole ({error})", where=str(path), hint="release it again") from error
 
 
-def one_case(described: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Only the case of this name, or the one that is run again, or in more threads, under it.
+def one_case(described: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """What is said of the case of this name, or of the one that is run again, or in more threads, under it.
 
     Raises:
         UsageError: it was not recorded; the hint lists those that were.
@@ -127,7 +133,7 @@ def one_case(described: list[dict[str, Any]], name: str) -> list[dict[str, Any]]
     if not found:
         known = ", ".join(one["name"] for one in described)
         raise UsageError(f"no case '{name}' was recorded", where="--case", hint=f"the cases are: {known}")
-    return found
+    return found[0]
 
 
 def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:

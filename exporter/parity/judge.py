@@ -35,6 +35,7 @@ class Subject:
     """What is judged: a manifest's content, the folder it speaks of, the goldens, and the checkpoint where it is here.
 
     `trained` holds the digests of the layer's own tensors at release; later None, since the manifest has them.
+    `only` names the one recorded case that is run, where a run was narrowed; the others then serve as controls.
     `no_source` says why the model's code is not at hand; it is, where this is empty.
     """
 
@@ -46,6 +47,7 @@ class Subject:
     device: str
     trained: frozenset[str] | None
     no_source: str = ""
+    only: str = ""
 
 
 def judge(subject: Subject, runs: Sequence[Run], setting: Setting, notes: Sequence[str] = ()) -> Report:
@@ -130,16 +132,18 @@ def bench_of(subject: Subject) -> Bench:
     content, spec = subject.content, subject.spec
     outputs = [one["name"] for one in content["outputs"]]
     recorded = read_goldens(subject.golden, content["cases"])
+    narrowed = [case for case in recorded if case.name == subject.only]
     return Bench(
         folder=subject.folder,
         golden=subject.golden,
-        cases=to_run(recorded),
+        cases=to_run(narrowed or recorded),
         artifacts={name: artifact_from_json(one) for name, one in content["variants"].items()},
         outputs=tuple(outputs),
         inputs=tuple(spec.inputs),
         source=_source(subject, outputs),
         device=subject.device,
         budget=spec.budget,
+        controls=to_run(recorded) if narrowed else (),
     )
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
 from exporter.parity.allowance import ENOUGH, MOST_RUNS, allowance, independent_numbers
+from exporter.parity.domain import checked_places
 from exporter.parity.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.parity.norms import error
 from exporter.tensors import Array, TensorMap
@@ -34,8 +35,8 @@ from exporter.tensors import Array, TensorMap
 if TYPE_CHECKING:
     import paddle
 
-#: Copies of a layer of up to so many numbers are kept for the next case; the further ones of a larger are made anew.
-SMALL = 2_000_000
+#: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
+AFFORDABLE = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,9 @@ class Oracle:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
 
         Raises:
-            EngineRefused: the eager layer itself does not run on these inputs.
+            EngineRefused: the eager layer itself does not run on these inputs; `OutOfRange` where they are to blame.
         """
-        with self.watch():
+        with self.watch(), checked_places(self.eager, inputs):
             eager = self._run(self.eager, inputs)
         again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
@@ -126,7 +127,7 @@ class Oracle:
             open_ends = [name for name in told if self._truth(name, runs, exact).allowance > ENOUGH]
             if not open_ends:
                 break
-            unmoved = any(len(_distinct([run[name] for run in runs])) == 1 for name in open_ends)
+            unmoved = any(_unmoved([run[name] for run in runs]) for name in open_ends)
             count = min(len(runs) - 1, len(further))
             for form in further[:count]:
                 again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if unmoved else inputs)
@@ -137,7 +138,8 @@ class Oracle:
 
     def try_out(self, inputs: TensorMap) -> None:
         """Run eager alone, for the sake of the lines that it reaches; raises as :meth:`ask`."""
-        self._run(self.eager, inputs)
+        with checked_places(self.eager, inputs):
+            self._run(self.eager, inputs)
 
     def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
         with border():
@@ -172,7 +174,7 @@ class Oracle:
 
     def _truth(self, name: str, runs: list[dict[str, Array]], exact: dict[str, Array] | None) -> Truth:
         """The truth of one output, and what the float32 runs err; without a float64 run, their mean and spread."""
-        values = _distinct([run[name] for run in runs])
+        values = [run[name] for run in runs]
         if values[0].dtype.kind != "f":
             return Truth(values[0], 0.0, 0.0, "exact")
         centre = np.mean([value.astype("float64") for value in values], axis=0) if exact is None else exact[name]
@@ -180,8 +182,8 @@ class Oracle:
         largest = max(one[0] for one in errors), max(one[1] for one in errors)
         why = "; ".join(self.why_not)
         method = f"spread of float32 runs ({why})" if exact is None else self.ways[0].name
-        numbers = independent_numbers(values[0], [value - centre for value in values], about_their_mean=exact is None)
-        return Truth(centre, *largest, method, allowance(numbers, len(values)))
+        numbers = independent_numbers(values[0], [value.astype("float64") for value in values])
+        return Truth(centre, *largest, method, allowance(numbers, 1 if _unmoved(values) else len(values)))
 
 
 def make_oracle(
@@ -198,8 +200,10 @@ def make_oracle(
         _Way(lambda: raise_plain_tensors(_wide(layer)), keep, name="float64 with casts lifted", around=_Lifting()),
     ]
     moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
-    held = sum(math.prod(parameter.shape) for parameter in layer.parameters())
-    further = tuple(_Form(partial(_moved, layer, seed + step), keep and held <= SMALL) for step in range(3, MOST_RUNS))
+    held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
+    count = max(2, min(MOST_RUNS - 3, AFFORDABLE // held))
+    steps = range(3, 3 + count)
+    further = tuple(_Form(partial(_moved, layer, seed + step), keep and count * held <= AFFORDABLE) for step in steps)
     return Oracle(layer, ways, moved, order, outputs, further=further)
 
 
@@ -249,12 +253,9 @@ def _same_bits(one: Array, other: Array) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def _distinct(values: list[Array]) -> list[Array]:
-    """Those that no earlier one equals bit for bit: a run that moved nothing is no further witness."""
-    found: dict[bytes, Array] = {}
-    for value in values:
-        found.setdefault(value.tobytes(), value)
-    return list(found.values())
+def _unmoved(values: list[Array]) -> bool:
+    """Whether all runs gave the same bits: what was moved does not reach the output, so they are one run."""
+    return all(_same_bits(values[0], value) for value in values[1:])
 
 
 def _moved_inputs(inputs: TensorMap, seed: int) -> dict[str, Array]:

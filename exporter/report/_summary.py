@@ -13,6 +13,7 @@ from exporter.parity.budgets import CASE as BUDGET
 from exporter.parity.budgets import SIZE
 from exporter.parity.declared import ENGINE as BY_READING
 from exporter.parity.golden import one_thread
+from exporter.parity.overflow import ENGINE as BY_ARITHMETIC
 from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import GRAVITY, Report
 from exporter.parity.together import TOGETHER
@@ -47,7 +48,7 @@ class Run:
     @property
     def computed(self) -> bool:
         """An engine computed here; False for a proof that reads, where bits and error ratios say nothing."""
-        return self.engine not in (BY_CONTENT, BY_READING, SIZE)
+        return self.engine not in (BY_CONTENT, BY_READING, BY_ARITHMETIC, SIZE)
 
     @property
     def place(self) -> str:
@@ -81,7 +82,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Group:
-    """Claims that are no match for one reason; where numbers in it vary, the reason is that of the worst claim."""
+    """Claims that are no match for one reason.
+
+    Where only numbers vary among the cases of a run, the reason is that of its worst claim; each run keeps its figure.
+    """
 
     outcome: Outcome
     reason: str
@@ -105,15 +109,19 @@ def runs(report: Report) -> list[Run]:
 
 
 def groups(report: Report) -> list[Group]:
-    """Every claim that is no match, the worst outcomes first, one group for each kind of reason."""
-    found: dict[tuple[Outcome, str], list[Row]] = {}
+    """Every claim that is no match, the worst outcomes first, one group for each reason."""
+    kinds: dict[tuple[Outcome, str, str], list[Row]] = {}
     for claim, evidence in report.rows():
         if evidence.outcome is not Outcome.MATCH:
-            found.setdefault((evidence.outcome, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
-    return [
-        Group(outcome, plain((worst(rows) or rows[0])[1].reason), tuple(claim for claim, _ in rows))
-        for (outcome, _), rows in found.items()
-    ]
+            # A budget's figure is over all cases: that of another budget is no other case of it.
+            budget = claim.output if claim.case == BUDGET else ""
+            run = f"{claim.variant}/{claim.engine}/{budget}"
+            kinds.setdefault((evidence.outcome, run, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
+    found: dict[tuple[Outcome, str], list[Claim]] = {}
+    for (outcome, _, _), rows in kinds.items():
+        reason = plain((worst(rows) or rows[0])[1].reason)
+        found.setdefault((outcome, reason), []).extend(claim for claim, _ in rows)
+    return [Group(outcome, reason, tuple(claims)) for (outcome, reason), claims in found.items()]
 
 
 def waivers(report: Report) -> list[str]:

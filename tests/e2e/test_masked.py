@@ -22,7 +22,7 @@ formats: [pir, pdmodel, onnx]
 precisions:
   fp32:
   fp16: {formats: [onnx]}
-  int8: {formats: [onnx], samples: 64, budget: {min_snr_db: 20, min_top1: 0.8, max_metric_loss: 0.05, max_size: 0.9}}
+  int8: {formats: [onnx], samples: 64, budget: {min_snr_db: 5, min_top1: 0.5, max_metric_loss: 0.3, max_size: 0.9}}
 """
 RECIPE = """
 from dataclasses import replace
