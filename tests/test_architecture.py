@@ -20,8 +20,8 @@ PACKAGE = ROOT / "exporter"
 ORDER = (
     *("errors", "diagnostics", "files", "tensors", "registry", "references", "forks", "workers", "forkserver"),
     *("machine", "git", "readers"),
-    *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "prune.search", "bundle"),
-    *("parity.drill", "handoff"),
+    *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "proofs", "verdict"),
+    *("prune.search", "bundle", "parity.drill", "handoff"),
     *("report", "bench", "skeleton", "gate", "doctor", "pipeline", "cli"),
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")
@@ -121,7 +121,7 @@ def test_what_answers_at_once_loads_nothing_heavy(command: tuple[str, ...]) -> N
 
 
 @pytest.mark.parametrize(
-    "module", ["exporter.pipeline", "exporter.parity.judge", "exporter.bundle.open", "exporter.spec.read"]
+    "module", ["exporter.pipeline", "exporter.verdict.judge", "exporter.bundle.open", "exporter.spec.read"]
 )
 def test_the_main_process_never_loads_an_engine(module: str) -> None:
     assert not loaded_by(f"import {module}") & {"paddle", "onnxruntime", "openvino", "paddle2onnx", "onnx"}

@@ -21,12 +21,9 @@ import numpy as np
 
 from exporter.parity.golden import GoldenCase, GoldenOutput
 from exporter.parity.norms import FLOOR, norms
-from exporter.parity.plan import Run
-from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.parity.verdict import Evidence, Outcome
 from exporter.tensors import Array, TensorMap
 
-#: What stands in the place of a case's name in a claim on all of them.
-TOGETHER = "together"
 #: The share of the budget that the sum may take (measured: docs/parity.md).
 SHARE = 0.75
 #: Rows that differ by less, relative to the size of the output, are one draw: what is computed from almost the same
@@ -127,12 +124,6 @@ class Together:
                     f"{one.count} results err in one direction: taken together {ratio:.3g}, over {SHARE * budget:g}"
                 )
             yield name, Evidence(outcome, reason, elements=elements, metrics={"combined_ratio": ratio})
-
-
-def claims(runs: Sequence[Run], drawn: Mapping[str, Draws]) -> frozenset[Claim]:
-    """One claim for each run in full precision and each float output of which there are two independent draws."""
-    plain = [run for run in runs if run.precision == "fp32"]
-    return frozenset(Claim(run.format, run.precision, run.engine, TOGETHER, name) for run in plain for name in drawn)
 
 
 def draws(cases: Sequence[GoldenCase]) -> dict[str, Draws]:

@@ -42,6 +42,7 @@ CONTENT: dict[str, Any] = {
     "spec": {
         "name": "net",
         "model": "models.sound:mlp",
+        "weights": "factory",
         "inputs": {
             "a": {"dtype": "int64", "shape": ["batch"], "values": "integers(0,2)"},
             "x": {"dtype": "float32", "shape": ["batch", 4]},

@@ -31,6 +31,7 @@ def test_two_inputs_two_dims_and_a_dict_of_floats_and_integers(workplace: Path) 
 name: tagger
 version: "1"
 model: models.sound:tagger
+weights: factory
 inputs:
   weight: {dtype: float32, shape: [batch, seq, 4]}
   ids: {dtype: int64, shape: [batch, seq], values: "integers(0,20)"}
@@ -55,6 +56,7 @@ def test_inputs_are_bound_by_name_though_a_spec_lists_them_in_another_order(work
 name: subtle
 version: "1"
 model: models.sound:subtle
+weights: factory
 inputs:
   x: {dtype: float32, shape: [batch, 4]}
   y: {dtype: float32, shape: [batch, 4]}
@@ -74,6 +76,7 @@ def test_what_only_the_mends_can_trace_passes_in_the_process_and_as_a_file(workp
 name: mended
 version: "1"
 model: models.sound:Mended
+weights: factory
 inputs: {x: {dtype: float32, shape: [batch, 4]}}
 dims: {batch: {min: 1, typical: 2, max: 4}}
 """
@@ -86,6 +89,7 @@ def test_outputs_that_prove_nothing_are_each_named_and_nothing_is_released(workp
 name: vacuous
 version: "1"
 model: models.unsound:Vacuous
+weights: factory
 inputs: {x: {dtype: float32, shape: [batch, 4]}}
 dims: {batch: {min: 1, typical: 2, max: 4}}
 outputs: [sound, zero, constant, tiny]
@@ -113,6 +117,7 @@ def test_a_waiver_shows_everywhere_and_ends(workplace: Path) -> None:
 name: waived
 version: "1"
 model: models.unsound:Vacuous
+weights: factory
 inputs: {x: {dtype: float32, shape: [batch, 4]}}
 dims: {batch: {min: 1, typical: 2, max: 4}}
 outputs: [sound, zero, constant, tiny]

@@ -17,6 +17,7 @@ from exporter.workers import SINGLE_THREAD, call
 SPEC: dict[str, Any] = {
     "name": "net",
     "model": "models.sound:mlp",
+    "weights": "factory",
     "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
     "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
 }

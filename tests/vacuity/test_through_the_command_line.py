@@ -107,6 +107,7 @@ def test_what_stock_paddle_exports_in_silence_and_wrong(model: str, workplace: P
     spec = {
         "name": "silent",
         "model": f"models.silent:{model}",
+        "weights": "factory",
         "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
         "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
         "formats": ["pir"],
@@ -154,5 +155,5 @@ def test_a_file_exported_for_one_row(workplace: Path) -> None:
     done = exporter("verify", "any", "--engines", "onnxruntime,paddle_inference", "--json", cwd=workplace)
     report = done.json()
     assert done.code == ExitCode.REFUSED and report["verdict"] == "failed"
-    declared = [one for one in report["checks"] if one["engine"] == "declared"]
+    declared = [one for one in report["checks"] if one["kind"] == "interface"]
     assert {one["outcome"] for one in declared} == {"mismatch"} and len(declared) == 2

@@ -10,12 +10,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from exporter.parity.judge import Subject, bench_of, judge
+
 from exporter.bundle.contents import contents
 from exporter.bundle.open import GOLDEN
 from exporter.errors import ExporterError, ModelError
 from exporter.lower._convert import Conversion, convert_all
 from exporter.parity.golden import GoldenCase
-from exporter.parity.judge import Subject, bench_of, judge
 from exporter.parity.plan import ENGINES, Run, plan_some
 from exporter.parity.record import record
 from exporter.parity.run import Bench, gather
@@ -93,6 +94,7 @@ def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
     described = {
         "name": network.key,
         "model": model,
+        "weights": "factory",
         "inputs": inputs,
         "dims": {name: dict(dim) for name, dim in network.dims.items()},
         "formats": list(wish.formats),

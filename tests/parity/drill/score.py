@@ -70,7 +70,7 @@ TRAINED = "digits"
 def _spec(network: str) -> Spec:
     if network == TRAINED:
         return read_spec(Path("specs/digits.yaml"))
-    about = {"name": network, "version": "1", "model": f"networks:{network}", **NETWORKS[network]}
+    about = {"name": network, "version": "1", "model": f"networks:{network}", "weights": "factory", **NETWORKS[network]}
     return Spec.model_validate({"device": "cpu", **about})
 
 

@@ -29,6 +29,7 @@ BENT = """
 name: bent
 version: "1"
 model: models.mistreated:bent
+weights: factory
 inputs:
   x: {dtype: float32, shape: [batch, 6]}
 dims: {batch: {min: 1, typical: 2, max: 3}}
