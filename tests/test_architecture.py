@@ -28,7 +28,7 @@ HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "p
 FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 400
 #: It lies in bundles by itself, as one file that an operator can read from top to bottom, so it cannot be split.
-ALONE = {"exporter.bundle.verify_template": 520}
+ALONE = {"exporter.bundle.verify_template": 570}
 
 
 def room(module: str) -> str:

@@ -16,6 +16,7 @@ from typing import ClassVar
 from exporter.lower._convert import effective_budget, fixed_dims
 from exporter.lower.base import Artifact
 from exporter.parity.golden import GoldenCase, to_run
+from exporter.parity.low import suffering
 from exporter.parity.plan import Run
 from exporter.parity.run import Bench, run_engine
 from exporter.parity.verdict import Claim, Evidence
@@ -96,6 +97,7 @@ class Harness:
     setting: Setting
     narrowing: Narrowing = Narrowing()
     _results: dict[Run, Mapping[Claim, Evidence]] = field(default_factory=dict)
+    _noise: dict[str, tuple[list[str], str]] = field(default_factory=dict)
 
     @property
     def spec(self) -> Spec:
@@ -126,6 +128,12 @@ class Harness:
             self.setting.say(f"verifying {run.variant} by {run.engine}")
             self._results[run] = run_engine(self.bench, run, self.setting)
         return self._results[run]
+
+    def suffering(self, artifact: Artifact) -> tuple[list[str], str]:
+        """What the report says of the noise of a variant's layers, and which suffers most; worked out once."""
+        if artifact.variant not in self._noise:
+            self._noise[artifact.variant] = suffering(self.bench, artifact, self.setting)
+        return self._noise[artifact.variant]
 
     def run_of(self, claim: Claim) -> Run:
         """The run that a claim is about."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.parity.budgets import prove_cases
-from exporter.parity.low import searched, suffering
+from exporter.parity.low import searched
 from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
 from exporter.proofs._promises import lower, per_output, promises
 from exporter.proofs.base import Harness, Proof
@@ -27,7 +27,7 @@ class SignalToNoise(Proof):
         for promise in promises(claims, harness, lambda budget, _: budget.min_snr_db):
             proven = prove_cases(promise, harness.bench, evidence)
             artifact = harness.artifact(promise.claim)
-            if proven.outcome is Outcome.MISMATCH and (worst := suffering(harness.bench, artifact, harness.setting)[1]):
+            if proven.outcome is Outcome.MISMATCH and (worst := harness.suffering(artifact)[1]):
                 said = f"{proven.reason}; {worst}"
                 proven = Evidence(proven.outcome, said, elements=proven.elements, metrics=proven.metrics)
             found[promise.claim] = proven
@@ -38,7 +38,7 @@ class SignalToNoise(Proof):
         said = []
         names = [f"{format}-{precision}" for format, precision in lower(harness.variants)]
         for artifact in (harness.subject.artifacts[name] for name in names if name in harness.subject.artifacts):
-            said += [*searched(artifact), *suffering(harness.bench, artifact, harness.setting)[0]]
+            said += [*searched(artifact), *harness.suffering(artifact)[0]]
         return said
 
 
