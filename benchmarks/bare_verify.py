@@ -1,12 +1,14 @@
 """What `verify` is measured against: import one engine, load one artifact, run every case once, and nothing else.
 
-    python benchmarks/bare_verify.py ENGINE BUNDLE
+    python benchmarks/bare_verify.py FORMAT/ENGINE BUNDLE
 
-One thread but for the case that `verify` runs in two, for which the artifact is loaded again.
+One thread but for the case that `verify` runs in two, for which the artifact is loaded again. Of the format `source`
+the layer has the weights of its factory, which take as long as others.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -15,23 +17,29 @@ from pathlib import Path
 from typing import Any
 
 Run = Callable[[dict[str, Any]], Any]
+MODELS = {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}
 
 
 def main() -> None:
     """Run all; the numbers are thrown away."""
-    engine, bundle = sys.argv[1], Path(sys.argv[2])
-    load, file = {
-        "jit_load": (jit_load, "pir/model.json"),
-        "paddle_inference": (predictor, "pir/model.json"),
-        "onnxruntime": (onnxruntime, "onnx/model.onnx"),
-        "openvino": (openvino, "onnx/model.onnx"),
-    }[engine]
-    run = load(bundle / file, 1)
+    (format, _, engine), bundle = sys.argv[1].partition("/"), Path(sys.argv[2])
+    load = {
+        "source/eager": eager,
+        "source/static": static,
+        "pir/jit_load": jit_load,
+        "pdmodel/jit_load": executor,
+        "pir/paddle_inference": predictor,
+        "pdmodel/paddle_inference": predictor,
+        "onnx/onnxruntime": onnxruntime,
+        "onnx/openvino": openvino,
+    }[sys.argv[1]]
+    path = bundle if format == "source" else bundle / format / MODELS[format]
+    run = load(path, 1)
     names, cases = zip(*inputs(bundle), strict=True)
     for case in (*cases, cases[0]):
         run(case)
-    sizes = [max(value.shape[0] for value in case.values()) for case in cases]
-    load(bundle / file, 2)(cases[sizes.index(max(sizes))])
+    sizes = [sum(value.size for value in case.values()) for case in cases]
+    load(path, 2)(cases[sizes.index(max(sizes))])
     print(f"{engine}: {len(names) + 2} runs")
     sys.stdout.flush()
     os._exit(0)
@@ -59,11 +67,59 @@ def jit_load(path: Path, threads: int) -> Run:
     layer = paddle.jit.load(str(path.with_suffix("")))
     layer.eval()
 
-    def run(case: dict[str, Any]) -> Any:
-        with paddle.no_grad():
-            return layer(*[paddle.to_tensor(value) for value in case.values()]).numpy()
+    return lambda case: _call(layer, case)
 
-    return run
+
+def eager(bundle: Path, threads: int) -> Run:
+    """The layer as its factory builds it."""
+    layer = _layer(bundle, threads)
+    return lambda case: _call(layer, case)
+
+
+def static(bundle: Path, threads: int) -> Run:
+    """The same, traced."""
+    import paddle
+
+    layer = _layer(bundle, threads)
+    described = json.loads((bundle / "manifest.json").read_bytes())["inputs"]
+    shapes = [[None if isinstance(size, str) else size for size in one["shape"]] for one in described]
+    specs = [
+        paddle.static.InputSpec(shape, one["dtype"], one["name"]) for shape, one in zip(shapes, described, strict=True)
+    ]
+    traced = paddle.jit.to_static(layer, input_spec=specs, backend=None, full_graph=True)
+    return lambda case: _call(traced, case)
+
+
+def _layer(bundle: Path, threads: int) -> Any:
+    import paddle
+
+    paddle.set_device("cpu")
+    paddle.base.core.set_num_threads(threads)
+    sys.path.insert(0, str(Path.cwd()))
+    module, _, name = json.loads((bundle / "manifest.json").read_bytes())["spec"]["model"].partition(":")
+    layer = getattr(importlib.import_module(module), name)()
+    layer.eval()
+    return layer
+
+
+def _call(layer: Any, case: dict[str, Any]) -> Any:
+    import paddle
+
+    with paddle.no_grad():
+        answer = layer(*[paddle.to_tensor(value) for value in case.values()])
+    return [value.numpy() for value in paddle.utils.flatten(answer)]
+
+
+def executor(path: Path, threads: int) -> Run:
+    """A `.pdmodel` in Paddle's executor."""
+    os.environ["FLAGS_enable_pir_api"] = "0"  # noqa: SIM112 - its name
+    import paddle
+
+    paddle.enable_static()
+    paddle.base.core.set_num_threads(threads)
+    runner = paddle.static.Executor(paddle.CPUPlace())
+    program, _, fetched = paddle.static.load_inference_model(str(path.with_suffix("")), runner)
+    return lambda case: runner.run(program, feed=case, fetch_list=fetched)
 
 
 def predictor(path: Path, threads: int) -> Run:

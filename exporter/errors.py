@@ -6,7 +6,7 @@
     ├── ModelError              4       the model cannot be exported
     │   ├── ChildFailed         4       a child raised something that is not one of ours
     │   ├── ChildCrashed        4       a child died by a signal
-    │   ├── ChildTimedOut       4       a child ran past its time limit
+    │   ├── ChildTimedOut       4       a child used up its limit of seconds
     │   └── ChildOutOfMemory    4       a child grew past its memory limit
     └── BundleError             5       the bundle is damaged, tampered with or not trusted
 
@@ -81,7 +81,7 @@ class ChildCrashed(ChildFailed):
 
 
 class ChildTimedOut(ChildFailed):
-    """A child ran past its time limit and was killed."""
+    """A child computed or did nothing for longer than its limit and was killed; waiting for a processor is neither."""
 
 
 class ChildOutOfMemory(ChildFailed):

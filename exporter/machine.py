@@ -29,6 +29,17 @@ def cpu() -> dict[str, Any]:
     }
 
 
+def adds_in_16_bits() -> bool:
+    """Whether int8 kernels add products in pairs into 16 bits here: an x86 CPU without VNNI, or none that says so.
+
+    `ONEDNN_MAX_CPU_ISA` takes VNNI from oneDNN, whatever the CPU has.
+    """
+    if platform.machine().lower() not in ("x86_64", "amd64", "i686", "i386"):
+        return False
+    limited = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2", "AVX512_CORE")
+    return limited or not {"avx_vnni", "avx512_vnni"} & set(cpu()["abilities"])
+
+
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

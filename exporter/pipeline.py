@@ -18,12 +18,13 @@ from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
 from exporter.bundle.provenance import find_checkpoint, find_whole, recorded_checkpoint, source_at_hand, training_of
 from exporter.bundle.subject import about, objections, subject_in
 from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal, written
+from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
 from exporter.check.targets import of_spec
-from exporter.diagnostics import Diagnostic, Severity
+from exporter.diagnostics import Diagnostic
 from exporter.engines._device import require_device
-from exporter.errors import EnvironmentLacks
+from exporter.errors import EnvironmentLacks, ModelError
 from exporter.files import write_bytes
 from exporter.lower._convert import convert_all, refuse_precisions
 from exporter.parity.calibrate import calibration, refuse_noise
@@ -31,6 +32,9 @@ from exporter.parity.plan import Run, plan_runs, plan_some, refuse_promises, wit
 from exporter.parity.record import record
 from exporter.parity.report import Report
 from exporter.parity.repro import REPRO, Keep
+from exporter.preflight import run as preflight
+from exporter.preflight.evidence import gather
+from exporter.preflight.files import refuse_files, refuse_waivers
 from exporter.proofs.base import Narrowing
 from exporter.prune.search import run as pruning
 from exporter.registry import Registry
@@ -41,9 +45,6 @@ from exporter.train import run as training
 from exporter.verdict.judge import blame, harness_of, judge
 from exporter.workers import Setting
 
-#: Findings on what stock Paddle exports wrong or not at all, and we do: EX109, outputs of a dict under others' names;
-#: EX139, `enumerate` and `zip` with arguments by name.
-MENDED = frozenset({"EX109", "EX139"})
 RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
 
 
@@ -58,16 +59,25 @@ class Product:
 
 
 def find(spec: Spec, setting: Setting) -> tuple[Diagnostic, ...]:
-    """Check the model's code for what cannot be traced, or would be traced wrong."""
+    """Check the model's code for what cannot be traced, or would be traced wrong.
+
+    A finding that predicts a fault which an export does not show is settled here, by a comparison; one that predicts a
+    failure is left to the export (:mod:`exporter.check.settle`).
+    """
     setting.say(f"checking {spec.model}")
-    settings = of_project(Path.cwd())
-    found = examine([of_spec(spec)], settings).findings
-    return tuple(replace(one, severity=Severity.WARNING) if one.code in MENDED else one for one in found)
+    findings = settle.cured(examine([of_spec(spec)], of_project(Path.cwd())).findings)
+    silent = [one for one in findings if settle.is_silent(one)]
+    if not silent or len(silent) < sum(map(settle.refuses, findings)):  # nothing to settle, or refused anyway
+        return findings
+    try:
+        return settle.settle(findings, gather(spec, silent, setting))
+    except ModelError as error:
+        return settle.failed(findings, error) or findings
 
 
 def forbids(findings: Sequence[Diagnostic]) -> bool:
-    """Whether a finding is an error, so that nothing may be exported."""
-    return any(one.severity is Severity.ERROR for one in findings)
+    """Whether a finding is an error, so that nothing may be exported; the export decides on those that foretell it."""
+    return any(map(settle.refuses, findings))
 
 
 def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
@@ -86,6 +96,13 @@ def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.Tra
     """
     folder = into or pruning.default_folder(spec)
     pruning.check(spec, folder)
+    if spec.recipe is not None:
+        refuse_files(spec)
+        preflight.rehearse(spec, folder, setting)
+    return _prune(spec, folder, setting)
+
+
+def _prune(spec: Spec, folder: Path, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
     trained = train(spec, setting)
     return trained, pruning.ensure(spec, trained.checkpoint if trained else find_whole(spec), folder, setting)
 
@@ -104,9 +121,12 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
     if forbids(findings := find(spec, setting)):
         return Product(findings)
     with drafting(into) as draft, calibration(spec, setting) as samples:
-        conversion = convert_all(spec, checkpoint, draft, setting, samples)
+        try:
+            conversion = convert_all(spec, checkpoint, draft, setting, samples)
+        except ModelError as error:
+            return _foretold(spec, findings, error)
         content = contents(spec, conversion, draft, checkpoint)
-        return Product(findings, seal(draft, into, content, runnable=False))
+        return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
 
 
 def release(spec: Spec, root: Path, setting: Setting) -> Product:
@@ -121,11 +141,30 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
         refuse_strangers(root / spec.name / (spec.version or "failed"))
     if forbids(findings := find(spec, setting)):
         return Product(findings)
+    try:
+        return _release(spec, root, (device, runs), findings, setting)
+    except ModelError as error:
+        return _foretold(spec, findings, error)
+
+
+def _foretold(spec: Spec, findings: Sequence[Diagnostic], error: ModelError) -> Product:
+    """Findings that foretold that a format cannot be written; raises the error where none did."""
+    stage, _, _ = error.what.partition(":")
+    if stage not in spec.formats or (told := settle.failed(findings, error)) is None:
+        raise error
+    return Product(told)
+
+
+def _release(
+    spec: Spec, root: Path, plan: tuple[str, tuple[Run, ...]], findings: tuple[Diagnostic, ...], setting: Setting
+) -> Product:
+    device, runs = plan
+    preflight.rehearse(spec, pruning.default_folder(spec), setting)
     if spec.prune is None:
         trained = train(spec, setting)
         checkpoint = trained.checkpoint if trained else find_whole(spec)
     else:
-        whole, pruned = prune(spec, None, setting)
+        whole, pruned = _prune(spec, pruning.default_folder(spec), setting)
         checkpoint, trained = pruned.checkpoint, pruned.tuned or whole
     if rounded := qat.ensure(spec, checkpoint, setting):
         checkpoint, trained = rounded.checkpoint, rounded
@@ -144,7 +183,7 @@ def release(spec: Spec, root: Path, setting: Setting) -> Product:
             write_bytes(draft / name, RENDERERS[form](report).encode())
         content = content.model_copy(update={"verdict": report.verdict.word})
         bundle = seal(draft, place, content, proven, runnable=True)
-    return Product(findings, bundle, replace(report, digest=bundle.manifest.digest), trained)
+    return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
 
 
 def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
@@ -154,6 +193,8 @@ def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
     refuse_precisions(spec)
     refuse_noise(spec)
     refuse_promises(spec)
+    refuse_files(spec)
+    refuse_waivers(spec)
     runs = plan_runs(spec.engines, spec.variants(), with_source=True)
     return require_device(spec.device, spec.engines, setting.limits), runs
 

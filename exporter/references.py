@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import re
 import sys
 import sysconfig
@@ -68,6 +69,36 @@ def find_source(module: str, folder: Path | None = None) -> Path | None:
             if candidate.is_file():
                 return candidate
     return None
+
+
+def find_installed(module: str) -> Path | None:
+    """Return the file of a module of an installed package, found by the package's place; nothing is imported.
+
+    The standard library is not looked into. Packages that are installed in place (`pip install -e`) are found by their
+    finder, which is asked for the top package alone: for a deeper one it would import what is above.
+    """
+    top, *inner = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):  # ValueError: a module that was made by hand has no spec
+        return None
+    if spec is None or _is_standard(spec.origin or ""):
+        return None
+    places = [Path(place) for place in spec.submodule_search_locations or ()]
+    if not inner:
+        return Path(spec.origin) if spec.origin and spec.origin.endswith(".py") else None
+    for place in places:
+        stem = place.joinpath(*inner)
+        for candidate in (stem / "__init__.py", stem.with_name(stem.name + ".py")):
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+def _is_standard(origin: str) -> bool:
+    """Whether a file is of Python's own library, below which installed packages lie, too."""
+    installed = bool({"site-packages", "dist-packages"} & set(Path(origin).parts))
+    return not installed and origin.startswith(sysconfig.get_path("stdlib") + "/")
 
 
 def load_object(reference: str) -> Any:

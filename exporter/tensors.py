@@ -110,6 +110,12 @@ def metadata(path: Path) -> dict[str, str]:
         return dict(reader.metadata() or {})
 
 
+def shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor, from the header of a safetensors file; raises as :func:`load`."""
+    with _opened(path) as reader:
+        return {name: tuple(reader.get_slice(name).get_shape()) for name in reader.keys()}  # noqa: SIM118 - no mapping
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     from safetensors import SafetensorError, safe_open

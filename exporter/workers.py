@@ -36,6 +36,8 @@ from exporter.errors import (
     ExporterError,
 )
 from exporter.forks import Forked, Job, fork
+from exporter.paddle.crashes import end_at_crashes
+from exporter.usage import Meter
 
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
@@ -57,14 +59,20 @@ PADDLE = ("paddle",)
 _EVENTS = "EXPORTER_EVENTS_FD"
 _DATA_LIMIT = "EXPORTER_DATA_LIMIT"
 _TAIL = 4000
-#: Seconds between two looks at a child's memory: each reads what all processes of the machine say of their parents.
-_LOOK = 0.2
+#: Seconds between two looks at what a child uses, and the share of a processor that looking may take: each look reads
+#: what all processes of the machine say of their parents.
+_LOOK, _LOOKING = 0.2, 0.05
+#: Seconds, charged as a limit's are, in which an interrupted child may save what it has.
+_SAVING = 30.0
 _LAST_WORDS = "run it again with --debug to see what the child said last"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`seconds` of wall time and `megabytes` of resident memory, children of the child included."""
+    """`seconds` of processor time or of sleep, and `megabytes` of resident memory, children of the child included.
+
+    Waiting for a processor counts nothing, so that a busy machine ends no sound child (:mod:`exporter.usage`).
+    """
 
     seconds: float = 600.0
     megabytes: int = 0
@@ -96,6 +104,7 @@ class _Watch:
 
     doing: str = "starting"
     killed: str = ""
+    hint: str = ""
 
 
 def call(
@@ -176,20 +185,17 @@ def _start(job: Job, log: IO[bytes], environment: Mapping[str, str | None], impo
 
 
 def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple[_Watch, int]:
-    watch = _Watch()
+    watch, meter = _Watch(), Meter()
     reader = threading.Thread(target=_read_events, args=(child.events, watch, on_event), daemon=True)
     reader.start()
-    deadline, most = time.monotonic() + limits.seconds, limits.bytes()
+    most = limits.bytes()
     look = 0.0
     try:
         while (status := _ended(child.process)) is None:
-            now = time.monotonic()
-            if now > deadline:
-                watch.killed = f"its limit of {limits.seconds:g} s"
-            elif now > look:
-                look = now + _LOOK
-                if _resident(child.process.pid) > most:
-                    watch.killed = f"its limit of {most >> 20} MB of memory"
+            if (now := time.monotonic()) > look:
+                resident = meter.look(child.process.pid)
+                look = now + max(_LOOK, (time.monotonic() - now) / _LOOKING)
+                _judge_usage(watch, meter, resident, limits, most)
             if watch.killed:
                 _kill(child.process)
     except KeyboardInterrupt:
@@ -199,8 +205,22 @@ def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple
         _kill(child.process)
         raise
     finally:
-        reader.join(1)
+        # Its end, and that of all that it started, closes the pipe: what it said last is read before it is quoted.
+        reader.join(_SAVING)
     return watch, status
+
+
+def _judge_usage(watch: _Watch, meter: Meter, resident: int, limits: Limits, most: int) -> None:
+    """Say why the child is to be killed, where it is."""
+    if resident > most:
+        watch.killed = f"the child passed its limit of {most >> 20} MB of memory"
+        watch.hint = "look for what grows without end, or make the dims smaller"
+    elif meter.charged > limits.seconds and meter.worked >= meter.slept:
+        watch.killed = f"the child used up its limit of {limits.seconds:g} s of processor time"
+        watch.hint = "look for a loop without end, or give more time with --timeout"
+    elif meter.charged > limits.seconds:
+        watch.killed = f"the child waited for nothing through its limit of {limits.seconds:g} s: it did not compute"
+        watch.hint = "look for a lock or a message that never comes, or give more time with --timeout"
 
 
 def _ended(process: Forked) -> int | None:
@@ -220,19 +240,6 @@ def _read_events(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> 
                 on_event(event)
 
 
-def _resident(pid: int | None) -> int:
-    import psutil
-
-    if pid is None:
-        return 0
-
-    try:
-        parent = psutil.Process(pid)
-        return sum(process.memory_info().rss for process in (parent, *parent.children(recursive=True)))
-    except psutil.Error:  # it ended between two looks
-        return 0
-
-
 def _kill(process: Forked) -> None:
     process.kill()
     process.wait()
@@ -242,9 +249,13 @@ def _interrupt(process: Forked) -> None:
     """Give the child time to save; Ctrl-C in a terminal reached it too, `kill -INT` of the parent alone did not."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
+    meter = Meter()
     try:
-        process.wait(30)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        while _ended(process) is None:
+            meter.look(process.pid)
+            if meter.charged > _SAVING:
+                _kill(process)
+    except KeyboardInterrupt:
         _kill(process)
 
 
@@ -257,11 +268,9 @@ def _tail(log: IO[bytes]) -> str:
 def _answer(place: Path, watch: _Watch, status: int, tail: str) -> Json:
     where = f"while {watch.doing}"
     if "memory" in watch.killed:
-        hint = "look for what grows without end, or make the dims smaller"
-        raise ChildOutOfMemory(f"the child passed {watch.killed}", where=where, hint=hint, details=tail)
+        raise ChildOutOfMemory(watch.killed, where=where, hint=watch.hint, details=tail)
     if watch.killed:
-        hint = "look for a loop without end, or give more time with --timeout"
-        raise ChildTimedOut(f"the child passed {watch.killed}", where=where, hint=hint, details=tail)
+        raise ChildTimedOut(watch.killed, where=where, hint=watch.hint, details=tail)
     answer = place / "answer.json"
     if status < 0:
         raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, hint=_LAST_WORDS, details=tail)
@@ -345,6 +354,7 @@ def run_job(function: str, place: Path, events: int) -> NoReturn:
     """
     os.environ[_EVENTS] = str(events)
     _limit_data()
+    end_at_crashes()
     answer = _run_child(function, place)
     draft = place / "answer.draft"  # a full disk must leave no half an answer
     draft.write_text(answer)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import paddle
 from paddle import nn
-from sklearn.datasets import load_digits
 
 from exporter.recipe.base import Recipe, Samples
 
@@ -42,6 +41,8 @@ def build() -> nn.Layer:
 
 def data() -> Samples:
     """Pixels scaled from 0…16 to 0…1; every fifth of the shuffled images is held out, always the same ones."""
+    from sklearn.datasets import load_digits  # a second to import, and a process that builds the net needs no data
+
     digits = load_digits()
     image = (digits.images[:, None] / 16).astype(np.float32)
     label = digits.target.astype(np.int64)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,23 @@ def segfaults(_: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def segfaults_beside_paddle(request: dict[str, Any]) -> dict[str, Any]:
+    import paddle
+
+    doing(f"using {paddle.__name__}")
+    return segfaults(request)
+
+
+def feeds_a_length_beyond_the_sequence(_: dict[str, Any]) -> dict[str, Any]:
+    import paddle
+
+    doing("running an LSTM")
+    network = paddle.nn.LSTM(8, 16, 2, direction="bidirect")
+    for _ in range(50):
+        network(paddle.randn([4, 5, 8]), sequence_length=paddle.to_tensor([5, 9, 500, 10**6]))
+    return {}
+
+
 def dies(request: dict[str, Any]) -> dict[str, Any]:
     os.kill(os.getpid(), request["signal"])
     time.sleep(60)
@@ -64,6 +82,38 @@ def hangs(request: dict[str, Any]) -> dict[str, Any]:
         Path(request["pid"]).write_text(str(os.getpid()))
     while True:
         time.sleep(0.05)
+
+
+def spins(request: dict[str, Any]) -> dict[str, Any]:
+    """A loop without end, in as many threads or processes."""
+    doing("spinning", case="batch=2")
+    for _ in range(request.get("processes", 1) - 1):
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    while True:
+        pass
+
+
+def waits_for_another(request: dict[str, Any]) -> dict[str, Any]:
+    """Does nothing itself while a process below it computes so many seconds; short-lived ones if there are many."""
+    for _ in range(request.get("times", 1)):
+        code = f"import time\nwhile time.process_time() < {request['seconds']}: pass"
+        subprocess.run([sys.executable, "-c", code], check=True)
+    return {}
+
+
+def stops(_: dict[str, Any]) -> dict[str, Any]:
+    doing("stopping itself")
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return {}
+
+
+def locks(_: dict[str, Any]) -> dict[str, Any]:
+    doing("waiting for a lock", case="batch=2")
+    lock = threading.Lock()
+    lock.acquire()
+    threading.Thread(target=lock.acquire, daemon=True).start()
+    lock.acquire()
+    return {}
 
 
 def eats(_: dict[str, Any]) -> dict[str, Any]:

@@ -18,17 +18,17 @@ PACKAGE = ROOT / "exporter"
 #: rooms behind it do in children; `parity.drill` plants faults in whole bundles, so it stands behind `bundle`. What a
 #: pruned layer is (`prune`) is known wherever a layer is built; choosing one (`prune.search`) needs traces and proofs.
 ORDER = (
-    *("errors", "diagnostics", "files", "tensors", "registry", "references", "forks", "workers", "forkserver"),
-    *("machine", "git", "readers"),
+    *("errors", "diagnostics", "files", "tensors", "registry", "references", "paddle", "forks", "usage", "workers"),
+    *("forkserver", "machine", "git", "readers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "proofs", "verdict"),
     *("prune.search", "bundle", "parity.drill", "handoff"),
-    *("report", "bench", "skeleton", "gate", "doctor", "pipeline", "cli"),
+    *("report", "bench", "skeleton", "gate", "doctor", "preflight", "pipeline", "cli", "__main__"),
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")
 FILES = sorted(PACKAGE.rglob("*.py"))
 MOST_LINES = 400
 #: It lies in bundles by itself, as one file that an operator can read from top to bottom, so it cannot be split.
-ALONE = {"exporter.bundle.verify_template": 570}
+ALONE = {"exporter.bundle.verify_template": 590}
 
 
 def room(module: str) -> str:
@@ -118,6 +118,26 @@ def loaded_by(*command: str) -> set[str]:
 )
 def test_what_answers_at_once_loads_nothing_heavy(command: tuple[str, ...]) -> None:
     assert not loaded_by(*command) & set(HEAVY)
+
+
+def test_the_package_runs_as_a_module_like_the_script() -> None:
+    """Where another `exporter` is on the PATH, or none."""
+    for arguments in (["--version"], ["--help"], ["convert"]):
+        as_module, as_script = (
+            subprocess.run(
+                [*command, *arguments], capture_output=True, text=True, env=environment(), cwd="/", check=False
+            )
+            for command in ([sys.executable, "-m", "exporter"], COMMAND)
+        )
+        assert (as_module.returncode, as_module.stdout, as_module.stderr) == (
+            as_script.returncode,
+            as_script.stdout,
+            as_script.stderr,
+        )
+        assert as_module.returncode == (2 if arguments == ["convert"] else 0)
+    assert not loaded_by(
+        "import runpy, sys; sys.argv[1:] = ['--help']; runpy.run_module('exporter', run_name='__main__')"
+    ) & set(HEAVY)
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def test_a_deaf_child_and_its_server_end_with_the_main_process(how: signal.Signa
     servers = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text().split()
     assert servers
     parent.send_signal(how)
-    parent.wait(30)
+    parent.wait(120)
     assert_soon(lambda: gone(int(pid.read_text())) and all(gone(int(server)) for server in servers))
 
 

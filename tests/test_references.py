@@ -7,7 +7,7 @@ import pytest
 
 from exporter import workers
 from exporter.errors import ChildFailed, ModelError, UsageError
-from exporter.references import find_source, load_object, split, user_code
+from exporter.references import find_installed, find_source, load_object, split, user_code
 
 
 class OwnError(Exception):
@@ -107,3 +107,17 @@ def test_a_child_blames_the_line_that_raised_what_nobody_knows() -> None:
     with pytest.raises(ChildFailed, match="OwnError: why not") as caught:
         workers.call("tests.test_references:raise_own_error", {})
     assert caught.value.where == f"tests/test_references.py:{raise_own_error.__code__.co_firstlineno + 1}"
+
+
+def test_a_module_of_another_package_is_found_without_running_any_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loudpackage/deep").mkdir(parents=True)
+    (tmp_path / "loudpackage/__init__.py").write_text("raise SystemExit('it was imported')\n")
+    (tmp_path / "loudpackage/deep/net.py").write_text("raise SystemExit('it was imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find_installed("loudpackage") == tmp_path / "loudpackage/__init__.py"
+    assert find_installed("loudpackage.deep.net") == tmp_path / "loudpackage/deep/net.py"
+    assert find_installed("loudpackage.deep.no") is None and find_installed("nopackage.net") is None
+    assert find_installed("json.decoder") is None, "Python's own library is not looked into"
+    assert "loudpackage" not in sys.modules

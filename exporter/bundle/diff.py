@@ -174,7 +174,7 @@ def _one_drift(case: str, old: GoldenOutput, new: GoldenOutput) -> Drift:
         return Drift(old.name, case, differing=float((old.eager != new.eager).mean()) if old.eager.size else 0.0)
     if old.gate:
         return Drift(old.name, case, why=f"the old bundle could not judge it: {old.gate}")
-    relative, times = max(error(old.truth, new.eager)), ratio(old.truth, new.eager, old.e_ref)
+    relative, times = max(error(old.truth, new.eager)), ratio(old.truth, new.eager, old.unit)
     if not (math.isfinite(relative) and math.isfinite(times)):
         return Drift(old.name, case, why="the old truth is zero throughout, or the new value is not finite")
     return Drift(old.name, case, relative, times)

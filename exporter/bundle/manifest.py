@@ -3,9 +3,10 @@
 Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
 
 1   2026-11-21   the first.
-2   2026-11-22   `variants.*.origins`, the layer's name for what a file stores; the verdict `passed_with_waivers`;
-                 `weights: factory` in the spec, which has to be asked for. Without them: no origins, and the
-                 factory's weights where no others are named.
+2   2026-11-22   `allowance` of each output of each case, which widens the tolerance of few numbers;
+                 `variants.*.origins`, the layer's name for what a file stores; the verdict `passed_with_waivers`;
+                 `weights: factory` in the spec, which has to be asked for. Without them: an allowance of 1, no
+                 origins, and the factory's weights where no others are named.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ class GoldenFacts(_Frozen):
     method: str
     gate: str
     scores: Scores | None = None
+    allowance: Annotated[float, Field(ge=1)] = 1.0
 
 
 class CaseFacts(_Frozen):

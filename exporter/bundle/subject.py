@@ -48,8 +48,7 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
     """
     folder, golden = places
     described = [one.model_dump() for one in content.cases]
-    if case:
-        described = one_case(described, case)
+    only = str(one_case(described, case)["name"]) if case else ""
     planned = _planned(content, spec)
     for facts in content.cases:
         _refuse_other(facts, planned.get(facts.name))
@@ -64,6 +63,8 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         artifacts={name: one.artifact() for name, one in content.variants.items()},
         parameters=content.parameters,
         recorded=recorded,
+        only=only,
+        passed=content.released,
         missing=() if case else tuple(name for name in lacking if not _may_lack(planned[name], content)),
         checkpoint=checkpoint,
         no_source=no_source,

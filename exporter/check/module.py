@@ -6,7 +6,7 @@ import ast
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,6 +22,8 @@ LIBRARIES = frozenset(
     "logging copy warnings re json pathlib datetime uuid secrets operator enum contextlib inspect types threading "
     "sklearn matplotlib pandas tqdm yaml six builtins string numbers secrets einops paddlenlp jax tensorflow".split()
 )
+#: What is looked into nevertheless, where a factory takes its model from there.
+_MODELS = ("paddle.vision.models",)
 #: Base classes with a `forward` that is not a layer's.
 _NOT_LAYERS = ("paddle.autograd.PyLayer", "paddle.autograd.LegacyPyLayer", "torch.", "abc.", "typing.", "enum.")
 
@@ -225,6 +227,8 @@ class Project:
         self._found: dict[tuple[str, Path], Path | None] = {}
         self._kept = 0
         self._comments: dict[str, list[tuple[int, str]]] = {}
+        #: Whether models in installed packages are followed too: a target's class may lie in one.
+        self.installed = False
         #: Modules of which top-level names have been evaluated.
         self.asked: set[ParsedModule] = set()
 
@@ -258,13 +262,14 @@ class Project:
     def find(self, name: str, importer: ParsedModule) -> ParsedModule | None:
         """The user's module of that qualified name, seen from a file that imports it; None for a library's."""
         top = name.partition(".")[0]
-        if not top or top in LIBRARIES:
+        models = self.installed and name.startswith(_MODELS)
+        if not top or (top in LIBRARIES and not models):
             return None
         base = importer.path.parents[len(importer.package)]
         key = (name, base)
         if key not in self._found:
             self._found[key] = _file_of(name, (base, Path.cwd()))
-        path = self._found[key]
+        path = self._found[key] or (_installed(name) if self.installed else None)
         found = self.read(path) if path else None
         return found if isinstance(found, ParsedModule) else None
 
@@ -281,6 +286,19 @@ def _file_of(name: str, places: tuple[Path, ...]) -> Path | None:
             if candidate.is_file() and "site-packages" not in candidate.parts:
                 return candidate
     return None
+
+
+@lru_cache(maxsize=4096)
+def _installed(name: str) -> Path | None:
+    """The file of a module that is on the path, if it may hold a model or hand one on: nothing is imported for it."""
+    from exporter.references import find_installed
+
+    path = find_installed(name)
+    try:
+        fits = path is not None and (path.name == "__init__.py" or b"paddle" in path.read_bytes())
+        return path if fits else None
+    except OSError:
+        return None
 
 
 def _length(module: ParsedModule | Diagnostic) -> int:

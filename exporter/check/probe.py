@@ -11,31 +11,17 @@ import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from exporter.check.codes import PROBE_CODES
 from exporter.check.paper.run_model import Model
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
+from exporter.registry import Registry
 from exporter.workers import PADDLE, Json, Limits, call
 
-#: Rules whose fault ends the export; where the model exports, they were wrong.
-_FATAL = frozenset(
-    "EX102 EX106 EX107 EX108 EX114 EX115 EX117 EX119 EX120 EX123 EX124 EX126 EX127 EX134 EX135 EX137 EX138 "
-    "EX139 EX140".split()
-)
-_UNUSABLE = frozenset("EX104 EX105 EX107 EX131 EX132".split())
-#: Which rules explain an outcome.
-_EXPLAINS: dict[str, frozenset[str]] = {
-    "fails": _FATAL | frozenset("EX111 EX113 EX116 EX118 EX121 EX122 EX125 EX128 EX130 EX132 EX133".split()),
-    "ends": frozenset("EX113 EX115 EX119 EX120 EX124 EX132".split()),
-    "structure": frozenset("EX104 EX109 EX110 EX111 EX112 EX118".split()),
-    "values": frozenset(
-        "EX101 EX103 EX109 EX110 EX112 EX113 EX116 EX118 EX121 EX122 EX125 EX126 EX128 EX129 EX130 EX132 EX133 "
-        "EX136".split()
-    ),
-    "unusable": _UNUSABLE,
-}
 #: Which rules explain that a program depends on something outside the model.
 _DEPENDS = {"randomness": "EX101", "the clock": "EX101", "the environment": "EX101", "earlier calls": "EX103"}
 _CODES = {"fails": "EX201", "ends": "EX202", "unusable": "EX203", "structure": "EX204", "values": "EX205"}
@@ -47,7 +33,6 @@ _CURES = {
     "values": "look for state, randomness and questions about the mode in forward and what it calls",
     "depends": "make it an input, or read it once in __init__",
 }
-_PATIENCE = 15  # times its limit that a child may take by the clock, as long as it waits for a busy machine only
 
 
 @dataclass(frozen=True)
@@ -66,7 +51,7 @@ class Outcome:
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
-    """Build, run, export and compare one model; `seconds` limits the work of each child."""
+    """Build, run, export and compare one model; `seconds` limits each child, as :class:`exporter.workers.Limits`."""
     sizes = [[each if isinstance(each, int) else None for each in one.sizes] for one in model.inputs]
     inputs = [
         {"name": one.name or f"x{at}", "dtype": one.dtype, "sizes": size}
@@ -85,7 +70,7 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
             request |= _eagerly(request, limits)
         except ExporterError as error:
             return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
-        outcome = _export(model, request, seconds)
+        outcome = _export(model, request, limits)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
         return replace(outcome, depends=_dependencies(request, limits), request=request)
@@ -102,14 +87,10 @@ def _eagerly(request: Json, limits: Limits) -> Json:
         return call(target, request | {"tame": True}, limits, imports=PADDLE) | {"tame": True}
 
 
-def _export(model: Model, request: Json, seconds: float) -> Outcome:
+def _export(model: Model, request: Json, limits: Limits) -> Outcome:
     try:
-        limits = Limits(seconds=_PATIENCE * seconds)
         answer = call("exporter.check.probe_child:exported", request, limits, imports=PADDLE)
-    except ChildTimedOut as error:
-        what = f"the export took too long on this machine: {_telling(error.what)}; give it more with --timeout"
-        return Outcome(model, "not probed", what, 0)
-    except (ChildCrashed, ChildOutOfMemory) as error:
+    except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
         return Outcome(model, "ends", f"{error.what} {error.where}".strip(), 0)
     except ChildFailed as error:
         return Outcome(model, "fails", _telling(error.what), _line_in(error.details, request["path"]))
@@ -137,6 +118,26 @@ def _line_in(details: str, path: str) -> int:
     return int(named[-1]) if named else 0
 
 
+@cache
+def _predicts() -> dict[str, tuple[Fault, ...]]:
+    """What each rule predicts, by its code."""
+    rules: Registry[Rule] = Registry("exporter.check.rules", "rule")
+    return {rule.code: rule.predicts for _, rule in rules.all()}
+
+
+def _explaining(kind: str) -> frozenset[str]:
+    return frozenset(code for code, faults in _predicts().items() if Fault(kind) in faults)
+
+
+def _refuted(agrees: bool) -> frozenset[str]:
+    """Rules that a finished export proves wrong: what they think likeliest would have ended it, or spoilt its file.
+
+    Other outputs show in any comparison, and so it needs one that `agrees`; other values may show in other runs only.
+    """
+    seen = {Fault.FAILS, Fault.ENDS} | ({Fault.UNUSABLE, Fault.STRUCTURE} if agrees else set())
+    return frozenset(code for code, faults in _predicts().items() if faults[0] in seen)
+
+
 def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[Diagnostic]:
     """Findings with what the probes showed: proved, added to, or put down to warnings where every model exports."""
     kept = list(findings)
@@ -149,15 +150,15 @@ def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[D
         for what in outcome.depends:
             _explain_dependency(kept, outcome, what)
     if outcomes and all(each.kind in ("agrees", "values", "structure") for each in outcomes):
-        loads = all(each.kind == "agrees" for each in outcomes)
-        refuted = _FATAL | _UNUSABLE - {"EX132"} if loads else _FATAL
+        agrees = all(each.kind == "agrees" for each in outcomes)
+        refuted = _refuted(agrees)
         kept = [_put_down(each) if each.code in refuted and not each.proved else each for each in kept]
     return kept
 
 
 def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
     """Mark the findings that an outcome proves: those at the line that Paddle blames, else all of their kind."""
-    codes = _EXPLAINS[outcome.kind]
+    codes = _explaining(outcome.kind)
     causes = [at for at, each in enumerate(kept) if each.severity is not Severity.INFO and each.code in codes]
     if outcome.line:
         path = outcome.model.forward.path

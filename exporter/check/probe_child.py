@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import math
-import os
 import random
-import resource
-import signal
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from exporter.paddle.names import forget_parameter_names
 from exporter.tensors import Array, load, save
 from exporter.workers import Json, doing
 
@@ -54,7 +50,6 @@ def exported(request: Json) -> Json:
     """
     import paddle
 
-    _limit_processor_time(request["seconds"])
     layer = build(request)
     doing("exporting the model")
     with tempfile.TemporaryDirectory() as folder:
@@ -76,23 +71,6 @@ def specs(request: Json) -> list[Any]:
     return [paddle.static.InputSpec(list(one["sizes"]), one["dtype"], one["name"]) for one in request["inputs"]]
 
 
-def _limit_processor_time(seconds: float) -> None:
-    """End this process with SIGXCPU after that much work: an export without end is told from a busy machine."""
-    end = math.ceil(time.process_time() + seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (end, end + 1))
-    threading.Thread(target=_end_when_idle, args=(seconds,), daemon=True).start()
-
-
-def _end_when_idle(seconds: float) -> None:
-    """End this process when it has slept that long: neither worked nor waited for its turn to work."""
-    schedule, began = Path("/proc/self/schedstat"), time.monotonic()  # of the main thread: nanoseconds run, and waited
-    while schedule.exists():
-        run, waited = map(int, schedule.read_text().split()[:2])
-        if time.monotonic() - began - (run + waited) / 1e9 > seconds:
-            os.kill(os.getpid(), signal.SIGXCPU)
-        time.sleep(1)
-
-
 def build(request: Json) -> Any:
     """The model, by its factory, in evaluation mode; the random generators are at a known state before and after."""
     import paddle
@@ -100,7 +78,10 @@ def build(request: Json) -> Any:
     doing("importing the model")
     path = Path(request["path"])
     seed()
-    layer = getattr(_module(path), request["builder"])()
+    builder = attrgetter(request["builder"])(_module(path))
+    seed()  # a module that lies in a package is imported once: the next layer must draw the same numbers
+    forget_parameter_names()
+    layer = builder()
     if not isinstance(layer, paddle.nn.Layer):
         raise TypeError(f"{request['builder']} gives {type(layer).__name__}, not a layer")
     layer.eval()

@@ -65,6 +65,9 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
                 continue
             files[module.shown] = None
             found = _run(module, place)
+            if isinstance(found, Diagnostic):
+                findings.append(found)
+                continue
             judged = _judge(module, found, tuple(every.values()))
             layers += found.layers
             if probe_seconds and place.named:
@@ -113,15 +116,20 @@ def _collector_at_rest() -> Iterator[Callable[[int], None]]:
             gc.enable()
 
 
-def _run(module: ParsedModule, place: Target) -> Findings:
-    name = place.name.rpartition(".")[2]
-    if name and name not in module.bound:
+def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:
+    """What running the target gives; a finding where reading does not find it, which only an import can decide."""
+    first = place.name.partition(".")[0]
+    if first and first not in module.bound:
         import difflib
 
-        close = difflib.get_close_matches(name, module.bound, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"define {name} in {module.shown}"
-        raise UsageError(f"{module.shown} has no '{name}'", where=place.name, hint=hint)
-    return run_module(module, name, place.inputs, place.named)
+        close = difflib.get_close_matches(first, module.bound, n=1)
+        maybe = f", or correct the name: there is '{close[0]}'" if close else ""
+        message = f"not checked: '{first}' is made when the module is imported, or is not there"
+        severity = Severity.INFO if place.inputs else Severity.WARNING
+        cure = f"name the file or class of the layer that it builds{maybe}"
+        return Diagnostic("EX005", severity, Location(module.shown), message, cure)
+    module.project.installed = bool(place.name)
+    return run_module(module, place.name, place.inputs, place.named)
 
 
 def _judge(module: ParsedModule, found: Findings, chosen: Sequence[Rule]) -> list[Diagnostic]:

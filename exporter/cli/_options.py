@@ -15,4 +15,11 @@ Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a ke
 Device = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N. What is asked for is what runs.")
 ]
-Timeout = Annotated[float | None, typer.Option("--timeout", help="Limit of each child, in seconds.", min=1)]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        help="Limit of each child: seconds of processor time, or of doing nothing. A busy machine uses up none.",
+        min=1,
+    ),
+]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from exporter.workers import Json, Limits, Setting
 
-#: Seconds that one child may take, unless --timeout says otherwise.
+#: Seconds of processor time, or of doing nothing, that one child may take, unless --timeout says otherwise.
 DEFAULT_TIMEOUT = 300.0
 
 

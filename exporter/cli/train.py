@@ -47,6 +47,9 @@ def train(  # noqa: PLR0913 - an option is a parameter
     into = out or (folder.with_name(f"{folder.name}.qat") if qat else folder)
     request = run.TrainRequest(reference, into, seed, epochs, device or "auto", qat, qat=qat is not None)
     try:
+        run.check(request, resume=resume)
+        if not (resume and run.finished(request)):
+            run.rehearse(request, timeout=timeout)
         with shown(sys.stderr, quiet=quiet) as on_event:
             result = run.train(request, resume=resume, timeout=timeout, on_event=on_event)
     except KeyboardInterrupt:

@@ -30,7 +30,6 @@ class OnnxRuntime(Engine):
 
     formats = ("onnx",)
     precisions = ("fp32", "fp16", "int8")
-    imports = ("onnxruntime",)
 
     def probe(self, device: str) -> Availability:
         if found := missing("onnxruntime", "pip install onnxruntime"):

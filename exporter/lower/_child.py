@@ -33,6 +33,7 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
     with plugin.session(request["target"]) if anew else nullcontext(), tempfile.TemporaryDirectory() as folder:
         if anew:
             traced = _trace(request)
+            plugin.prepare(traced)
         if anew and plugin.after is not None:
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")

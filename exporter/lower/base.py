@@ -72,6 +72,10 @@ class Format(ABC):
         del source
         return True
 
+    def prepare(self, traced: Traced) -> None:
+        """Change the traced program, within `session`, before anything is written; most formats do not."""
+        del traced
+
     @abstractmethod
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
         """Write the files into the empty folder `into`; return details for the manifest.

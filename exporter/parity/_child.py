@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,16 @@ import numpy as np
 from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
 from exporter.parity.cases import Case, plan_cases
-from exporter.parity.compare import compare_case
+from exporter.parity.controls import amplified
+from exporter.parity.coverage import Coverage, TooLong
+from exporter.parity.domain import OutOfRange
+from exporter.parity.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
 from exporter.parity.golden import read_case
+from exporter.parity.informative import doubts, eager_judged, runs_of, still_open
 from exporter.parity.margin import find_scores
 from exporter.parity.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.parity.oracle import Oracle, Truth, make_oracle
-from exporter.parity.reached import Reached
-from exporter.parity.values import draw, real_rows, trials
+from exporter.parity.values import Rows, content, draw, real_rows
 from exporter.parity.verdict import Outcome
 from exporter.references import short
 from exporter.spec.model import Spec
@@ -26,8 +31,9 @@ from exporter.trace.layer import load_layer
 from exporter.trace.traced import bind_inputs
 from exporter.workers import doing
 
-#: How many variations of the first case are tried where lines or branches are left unreached.
-TRIALS = 60
+#: After so many cases it is asked whether they tell anything: the typical one and its second draw.
+FIRST = 2
+_GIVEN_UP = "the search for inputs that reach other lines was given up"
 #: Elements kept of an output that is too large to keep whole.
 SAMPLE = 65_536
 
@@ -40,11 +46,20 @@ class _Recorded:
     facts: dict[str, Any]
     tensors: dict[str, Array]
 
+    def inputs(self) -> dict[str, Array]:
+        """Its inputs by their own names."""
+        start = f"{self.case.name}/input/"
+        return {key.removeprefix(start): value for key, value in self.tensors.items() if key.startswith(start)}
+
 
 def record(request: dict[str, Any]) -> dict[str, Any]:
     """Write `golden.safetensors`; answer with what the manifest says of each case, and of those left out.
 
+    With `first` only so many cases are recorded, and nothing is searched for. It ends early where the promised cases
+    tell nothing; `whole` says whether it did not.
+
     Raises:
+        UsageError: an input of such a case holds what is no place of the table or the sequence that it is used for.
         ModelError: the eager layer does not run on a case that the spec promises.
     """
     doing("importing paddle")
@@ -55,25 +70,22 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     doing("building the layer")
     layer = load_layer(spec.model, request["checkpoint"], spec.seed)
     order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
+    coverage = Coverage(layer, order)
     oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)
+    oracle.watch = coverage.watching
     rows, cases = real_rows(spec), plan_cases(spec)
-    recorded: list[_Recorded] = []
-    left_out: dict[str, str] = {}
-    reached = Reached(layer)
-    for number, case in enumerate(cases, start=1):
-        doing(f"recording case {case.name}", case=case.name, number=number, of=len(cases))
-        try:
-            with reached.watching():
-                recorded.append(_record_case(oracle, case, draw(spec, case, rows)))
-        except EngineRefused as refusal:
-            if not case.kind:
-                raise ModelError(
-                    f"the eager layer does not run on this case: {refusal}",
-                    where=f"case {case.name}",
-                    hint="the dims or values of the spec promise what forward cannot take",
-                ) from refusal
-            left_out[case.name] = f"eager refuses it: {refusal}"
-    recorded += (found := _search(oracle, reached, spec, recorded[0]))
+    planned = _Planned()
+    whole = planned.record(oracle, spec, cases[: request.get("first") or len(cases)], rows)
+    recorded, left_out = planned.recorded, planned.left_out
+    found: list[_Recorded] = []
+    notes: list[str] = []
+    if whole and not request.get("first"):
+        notes += _batch_note(recorded)
+        if request.get("search", True):
+            found, ended = _search(oracle, coverage, spec, recorded, rows)
+            notes += ended
+            recorded += found
+        notes += [f"{short(Path(left.path))}:{left.line}: {left.what}" for left in coverage.unreached()]
     _note_scores(recorded)
     left_out.update(_untelling(recorded, spec.budget))
     telling = [one for one in recorded if one.case.name not in left_out]
@@ -83,9 +95,50 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "cases": [one.facts for one in telling],
         "left_out": left_out,
-        "notes": [*_batch_note(recorded), *_unreached_notes(reached)],
+        "notes": notes,
         "found": [one.case.name for one in found],
+        "whole": whole,
     }
+
+
+@dataclass
+class _Planned:
+    """The planned cases as they are recorded, and those that are left out with the reason."""
+
+    recorded: list[_Recorded] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    drawn: dict[str, str] = field(default_factory=dict)
+
+    def record(self, oracle: Oracle, spec: Spec, cases: Sequence[Case], rows: Rows | None) -> bool:
+        """Record one after the other; False where it was given up, since the promised ones tell nothing."""
+        promised = sum(not case.kind for case in cases)
+        for number, case in enumerate(cases, start=1):
+            doing(f"recording case {case.name}", case=case.name, number=number, of=len(cases))
+            inputs = draw(spec, case, rows)
+            same = self.drawn.setdefault(content(inputs), case.name)
+            if case.kind and same != case.name:
+                self.left_out[case.name] = f"its inputs are those of {same}"
+                continue
+            try:
+                self.recorded.append(_record_case(oracle, case, inputs))
+            except EngineRefused as refusal:
+                if not case.kind and isinstance(refusal, OutOfRange):
+                    raise refusal.for_user(spec, case) from refusal
+                if not case.kind:
+                    raise ModelError(
+                        f"the eager layer does not run on this case: {refusal}",
+                        where=f"case {case.name}",
+                        hint="the dims or values of the spec promise what forward cannot take",
+                    ) from refusal
+                self.left_out[case.name] = f"eager refuses it: {refusal}"
+            if number in (FIRST, promised) and _hopeless(self.recorded, spec):
+                return False
+        return True
+
+
+def _hopeless(recorded: list[_Recorded], spec: Spec) -> bool:
+    goldens = [read_case(one.tensors, one.facts) for one in recorded]
+    return bool(still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
 
 
 def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array]) -> _Recorded:
@@ -98,29 +151,33 @@ def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array]) -> _Recor
     return _Recorded(case, facts, tensors)
 
 
-def _search(oracle: Oracle, reached: Reached, spec: Spec, first: _Recorded) -> list[_Recorded]:
-    """Look for inputs that reach what no case has; each that does becomes a case. Counted, so that it repeats."""
+def _search(
+    oracle: Oracle, coverage: Coverage, spec: Spec, recorded: list[_Recorded], rows: Rows | None
+) -> tuple[list[_Recorded], list[str]]:
+    """Look for inputs that reach what no case has; each that does becomes a case. A note, if it had to end before."""
     found: list[_Recorded] = []
-    missing = reached.unreached()
-    inputs = {name: first.tensors[f"{first.case.name}/input/{name}"] for name in spec.inputs}
-    for case, varied in trials(spec, first.case, inputs, TRIALS):
-        if not missing:
-            break
+    missing = coverage.unreached()
+    inputs = [one.inputs() for one in recorded]
+    allowance, patience = Allowance.of(inputs), PATIENCE * coverage.longest
+    for case, varied, by in attempts(spec, recorded[0].case, inputs[0], rows, missing):
+        if not any(left.by == by for left in missing):
+            if not missing:
+                break
+            continue
+        if not allowance.take(varied, TRYING):
+            return found, [f"{_GIVEN_UP}: it took as many forwards as recording the cases"]
         doing(f"searching for unreached lines: {case.name}")
-        try:
-            with reached.watching():
-                oracle.try_out(varied)
-            left = reached.unreached()
-            if len(left) < len(missing):
+        with contextlib.suppress(EngineRefused):  # the trial is outside what forward takes
+            try:
+                with coverage.watching(patience):
+                    oracle.try_out(varied)
+            except TooLong:
+                return found, [f"{_GIVEN_UP}: a forward ran {PATIENCE} times as many lines as in any case"]
+            if len(coverage.unreached()) < len(missing):
+                allowance.take(varied, RECORDING)
                 found.append(_record_case(oracle, case, varied))
-        except EngineRefused:  # the trial is outside what forward takes
-            left = reached.unreached()
-        missing = left
-    return found
-
-
-def _unreached_notes(reached: Reached) -> list[str]:
-    return [f"{short(Path(path))}:{line}: {what}, so nothing proves it" for path, line, what in reached.unreached()]
+        missing = coverage.unreached()
+    return found, []
 
 
 def _note_scores(recorded: list[_Recorded]) -> None:
@@ -134,14 +191,15 @@ def _note_scores(recorded: list[_Recorded]) -> None:
 def _untelling(recorded: list[_Recorded], budget: float) -> dict[str, str]:
     """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
     goldens = [read_case(one.tensors, one.facts) for one in recorded]
+    plain = [golden for one, golden in zip(recorded, goldens, strict=True) if not one.case.kind]
     others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
     reasons = {}
     for one, golden in zip(recorded, goldens, strict=True):
         if one.case.kind:
-            eager = {name: output.eager for name, output in golden.outputs.items()}
-            judged = compare_case(golden, eager, budget, others).values()
-            if doubts := [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]:
-                reasons[one.case.name] = doubts[0]
+            judged = eager_judged(golden, budget, others).values()
+            unproven = [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]
+            if unproven := unproven or amplified(golden, plain):
+                reasons[one.case.name] = unproven[0]
     return reasons
 
 
@@ -180,6 +238,7 @@ def _describe(eager: Array, truth: Truth, unstable: str) -> dict[str, Any]:
         "scale_l2": scale[1] if all(sound) else 0.0,
         "e_ref_max": truth.e_ref_max if all(sound) else 0.0,
         "e_ref_l2": truth.e_ref_l2 if all(sound) else 0.0,
+        "allowance": truth.allowance,
         "method": truth.method,
         "gate": gate,
         "scores": None,

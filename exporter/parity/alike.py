@@ -1,4 +1,4 @@
-"""A speed is only compared on the like: a CPU without int8 kernels breaks no promise that one with them made."""
+"""Speeds are compared only on CPUs with the same instruction sets: they decide which kernels both sides run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from exporter.parity.verdict import Evidence, Outcome
 
 
 def on_the_like(evidence: Evidence, released_on: Sequence[str]) -> Evidence:
-    """The evidence for a speed-up; a broken promise is inconclusive where the CPU lacks what the releasing one had.
+    """The evidence for a speed-up; a broken promise is inconclusive where the CPU has other instruction sets.
 
     `released_on` are the abilities that the manifest records (:data:`exporter.machine.ABILITIES`); empty in bundles
     that record none, which are judged as they are.
     """
-    lacking = sorted(set(released_on) - set(machine.cpu()["abilities"]))
-    if evidence.outcome is not Outcome.MISMATCH or not lacking:
+    here = set(machine.cpu()["abilities"])
+    lacking, more = sorted(set(released_on) - here), sorted(here - set(released_on))
+    if evidence.outcome is not Outcome.MISMATCH or not released_on or not (lacking or more):
         return evidence
-    reason = f"{evidence.reason}; but this CPU has no {', '.join(lacking)}, which the one that released it had"
+    differs = f"has no {', '.join(lacking)}" if lacking else f"has {', '.join(more)}"
+    there = "had" if lacking else "had not"
+    reason = f"{evidence.reason}; but this CPU {differs}, which the one that released it {there}"
     return replace(evidence, outcome=Outcome.INCONCLUSIVE, reason=reason)

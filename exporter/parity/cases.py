@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from exporter.spec.model import Dim, Spec
+from exporter.spec.values import arguments
 
-#: What the typical case becomes, in order: strange values first, then changes that must leave each row as it was.
-STRANGE = ("zeros", "large", "tiny", "one_hot", "padded")
+if TYPE_CHECKING:
+    from exporter.spec.model import Dim, Input, Spec
+
+#: What the typical case becomes, in order: strange values first, of real numbers (`zeros` to `one_hot`), of whole ones
+#: with a range (ids and lengths, `smallest` to `repeated`) and of those that are 0 or 1 (masks and flags, `all_ones`
+#: and `all_but_one`); then changes that must leave each row as it was.
+REAL = ("zeros", "large", "tiny", "one_hot")
+WHOLE = ("smallest", "largest", "distinct", "sorted", "repeated")
+MASKS = ("all_ones", "all_but_one", "sorted")
+STRANGE = (*REAL, *WHOLE, "all_ones", "all_but_one", "padded")
 INVARIANT = ("equal_rows", "reversed", "one_row")
+#: Those that need two elements in a row, else they change nothing.
+_OF_ROWS = ("distinct", "sorted", "repeated", "all_but_one")
 
 
 @dataclass(frozen=True)
@@ -44,13 +53,37 @@ def plan_cases(spec: Spec) -> tuple[Case, ...]:
     cases = [Case(_name(point), point, spec.seed + index) for index, point in enumerate(points)]
     cases.insert(1, Case(f"{_name(typical)}#2", typical, spec.seed + len(cases)))
     batch = batch_dim(spec)
-    kinds = [kind for kind in STRANGE if kind != "padded" or set(spec.dims) - {batch}]
+    meant = {kind for one in spec.inputs.values() for kind in kinds_of(one, typical)}
+    kinds = [kind for kind in STRANGE if kind in meant or (kind == "padded" and set(spec.dims) - {batch})]
     if batch and typical[batch] > 1:
         kinds.extend(kind for kind in INVARIANT if kind != "one_row" or spec.dims[batch].min == 1)
     for kind in kinds:
         dims = {**typical, str(batch): 1} if kind == "one_row" else typical
         cases.append(Case(f"{_name(typical)}:{kind}", dims, spec.seed, kind))
     return tuple(cases)
+
+
+def kinds_of(one: Input, dims: Mapping[str, int]) -> tuple[str, ...]:
+    """The strange kinds that mean something for an input: of whole numbers only where the spec declares their range.
+
+    What a file or a recipe holds may have a range of its own in each column, which nothing here knows.
+    """
+    bounds = declared_range(one, dims)
+    if bounds is None:
+        return REAL if one.dtype.startswith("float") else ()
+    low, high = bounds
+    last = one.shape[-1] if one.shape else 1
+    size = dims[last] if isinstance(last, str) else last
+    kinds = () if high - low < 2 else MASKS if (low, high) == (0, 2) else WHOLE
+    return tuple(kind for kind in kinds if size > 1 or kind not in _OF_ROWS)
+
+
+def declared_range(one: Input, dims: Mapping[str, int]) -> tuple[int, int] | None:
+    """The smallest whole number and the one after the largest, at these sizes; None where the spec declares none."""
+    if not one.values.startswith("integers"):
+        return None
+    low, high = (dims[text] if text in dims else int(text) for text in arguments(one.values))
+    return low, high
 
 
 def pairwise(dims: Mapping[str, Dim]) -> list[dict[str, int]]:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from exporter.errors import BundleError, UsageError
-from exporter.parity.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, norms
+from exporter.parity.allowance import LARGEST
+from exporter.parity.norms import FLOOR, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, norms
 from exporter.tensors import Array, TensorMap
 
 #: What the name of a case ends in when it is run once more, and when it is run in more threads than the others.
@@ -24,6 +26,8 @@ AGAIN = ":again"
 IN_THREADS = ":threads="
 #: The other number of threads: two share the work wherever there is some, on any machine.
 THREADS = 2
+#: What safetensors calls the dtypes that are wider than float32, or none of its kind.
+_DTYPES = {"F64": "float64", "BOOL": "bool", **{f"{kind}{bits}": "int64" for kind in "IU" for bits in (8, 16, 32, 64)}}
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class GoldenOutput:
     `eager` and `truth` are whole, or the elements at `index` of the flattened output. `scale` is (largest absolute
     value, rms) of the whole truth, `e_ref` eager's relative error in the same two norms. `seed` is that of the case's
     values: cases of one seed are related. `scores` names the float output and the axis whose argmax an integer is.
+    `allowance` widens the tolerance of few numbers (exporter/parity/allowance.py); bundles of schema 1 know none.
+    `wide` says that it is float64, and no input is narrower.
     """
 
     name: str
@@ -47,11 +53,31 @@ class GoldenOutput:
     gate: str
     seed: int
     scores: tuple[str, int] | None
+    allowance: float = 1.0
+    wide: bool = False
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """What an error is measured in, relative to the size of the output, in both norms: never below the floor.
+
+        Of few numbers it is larger than e_ref, by an allowance for chance; the floor needs none.
+        """
+        return max(self.allowance * self.e_ref[0], self.floor), max(self.allowance * self.e_ref[1], self.floor)
+
+    @property
+    def floor(self) -> float:
+        """The smallest error that is measured in: of rounding in float32, or in float64 where nothing is narrower."""
+        return FLOOR_64 if self.wide else FLOOR
 
     @property
     def exact(self) -> bool:
         """Integers and booleans have no rounding: they are equal or wrong."""
         return self.eager.dtype.kind != "f"
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was worked out from it once, for every engine that is judged by it."""
+        return {}
 
 
 @dataclass(frozen=True)
@@ -103,7 +129,11 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
         raise BundleError("the bundle records no case", where=str(path), hint="release it again")
     try:
         with safe_open(str(path), framework="numpy") as reader:
-            tensors = {name: reader.get_tensor(name) for name in list(reader.keys()) if "/input/" not in name}
+            names = list(reader.keys())
+            tensors = {name: reader.get_tensor(name) for name in names if "/input/" not in name}
+            for name in names:  # of the inputs nothing but their dtypes
+                if "/input/" in name:
+                    tensors[name] = np.empty(0, _DTYPES.get(reader.get_slice(name).get_dtype(), "float32"))
         return tuple(read_case(tensors, one) for one in cases)
     except (SafetensorError, KeyError, ValueError) as error:
         raise BundleError(f"the goldens are not whole ({error})", where=str(path), hint="release it again") from error
@@ -125,8 +155,8 @@ def input_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         raise BundleError(f"the goldens are not whole ({error})", where=str(path), hint="release it again") from error
 
 
-def one_case(described: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
-    """Only the case of this name, or the one that is run again, or in more threads, under it.
+def one_case(described: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """What is said of the case of this name, or of the one that is run again, or in more threads, under it.
 
     Raises:
         UsageError: it was not recorded; the hint lists those that were.
@@ -135,7 +165,7 @@ def one_case(described: list[dict[str, Any]], name: str) -> list[dict[str, Any]]
     if not found:
         known = ", ".join(one["name"] for one in described)
         raise UsageError(f"no case '{name}' was recorded", where="--case", hint=f"the cases are: {known}")
-    return found
+    return found[0]
 
 
 def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
@@ -149,6 +179,8 @@ def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
         ValueError: the tensors do not fit each other, or not what is said of them.
     """
     case = described["name"]
+    inputs = [value.dtype.name for key, value in tensors.items() if key.startswith(f"{case}/input/")]
+    narrow = any(name in ("float16", "float32") for name in inputs)
     outputs = {}
     for name, about in described["outputs"].items():
         eager = tensors[f"{case}/eager/{name}"]
@@ -169,6 +201,8 @@ def read_case(tensors: TensorMap, described: Mapping[str, Any]) -> GoldenCase:
             gate=gate,
             seed=described["seed"],
             scores=(about["scores"]["output"], about["scores"]["axis"]) if about.get("scores") else None,
+            allowance=min(about.get("allowance", 1.0), LARGEST),
+            wide=eager.dtype.name == "float64" and not narrow,
         )
         _check(outputs[name], case)
     return GoldenCase(case, described["dims"], outputs, case)

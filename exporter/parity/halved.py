@@ -8,10 +8,9 @@ import numpy as np
 
 from exporter.lower._stored import stored_weights
 from exporter.lower.base import Artifact
+from exporter.lower.precision._half import rounded_to_half
 from exporter.parity.verdict import Evidence, Outcome
 from exporter.tensors import Array
-
-_LIMIT = float(np.finfo(np.float16).max)
 
 
 def prove_halved(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
@@ -27,7 +26,7 @@ def prove_halved(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence:
             return Evidence(Outcome.MISMATCH, f"tensor '{name}' of fp32's file is gone")
         want, got = weight.array(before), stored[name].array(content)
         if got.dtype == np.float16:
-            want = np.clip(want, -_LIMIT, _LIMIT).astype(np.float16)
+            want = rounded_to_half(want)
             halved += got.size
         if not _same(want, got):
             return Evidence(Outcome.MISMATCH, f"tensor '{name}' is not fp32's, rounded to the nearest fp16")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from exporter import machine
 from exporter.lower.base import Artifact
 from exporter.parity.plan import ENGINES
-from exporter.parity.quantised import layer_noise
+from exporter.parity.quantised import LayerNoise, layer_noise
 from exporter.parity.run import Bench
 from exporter.workers import Setting
 
@@ -17,13 +20,11 @@ def suffering(bench: Bench, artifact: Artifact, setting: Setting) -> tuple[list[
     noise = _noise(bench, artifact, setting)
     if not noise:
         return [], ""
-    told = ", ".join(f"{name} {value:.1f} dB" for name, value in list(noise.items())[:_SHOWN])
-    worst, value = next(iter(noise.items()))
-    said = f"{artifact.variant}: noise that rounding adds, by layer, the worst first: {told}"
-    return [said], f"the layer that suffers most is {worst}, at {value:.1f} dB"
+    told, worst = _suffering(noise, in_16_bits=machine.adds_in_16_bits())
+    return [f"{artifact.variant}: noise that rounding adds, by layer, the worst first: {told}"], worst
 
 
-def _noise(bench: Bench, artifact: Artifact, setting: Setting) -> dict[str, float]:
+def _noise(bench: Bench, artifact: Artifact, setting: Setting) -> dict[str, LayerNoise]:
     """By an engine that runs the fp32 variant here, strict Paddle kernels before others."""
     able = [name for name, engine in ENGINES.all() if engine.runs(artifact.format, "fp32")]
     able.sort(key=lambda name: (not ENGINES[name].paddle_kernels, name != "paddle_inference", name))
@@ -31,6 +32,18 @@ def _noise(bench: Bench, artifact: Artifact, setting: Setting) -> dict[str, floa
         setting.say(f"measuring the noise of each layer of {artifact.variant}")
         return layer_noise(bench, artifact, setting, name)
     return {}
+
+
+def _suffering(noise: Mapping[str, LayerNoise], *, in_16_bits: bool) -> tuple[str, str]:
+    """What rounding adds to the worst layers, and the layer that suffers most on this CPU, with the cause."""
+    by_rounding = sorted(noise, key=lambda name: (noise[name].rounding, name))
+    told = ", ".join(f"{name} {noise[name].rounding:.1f} dB" for name in by_rounding[:_SHOWN])
+    worst = min(noise, key=lambda name: (noise[name].here(in_16_bits=in_16_bits), name))
+    value = noise[worst].here(in_16_bits=in_16_bits)
+    cause = ""
+    if in_16_bits and noise[worst].overflow is not None:
+        cause = ": this CPU has no VNNI and adds its products in pairs in 16 bits, which cuts them off"
+    return told, f"the layer that suffers most is {worst}, at {value:.1f} dB{cause}"
 
 
 def searched(artifact: Artifact) -> list[str]:

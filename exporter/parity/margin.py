@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from exporter.parity.golden import GoldenOutput
-from exporter.parity.norms import FLOOR
 from exporter.tensors import Array, TensorMap
 
 
@@ -43,7 +42,7 @@ def unexplained(expected: GoldenOutput, got: Array, scores: Mapping[str, GoldenO
     inside = (got >= 0) & (got < size)
     chosen = np.where(inside, got, 0)
     gap = _at(score.truth, expected.eager, axis) - _at(score.truth, chosen, axis)
-    tolerance = budget * max(score.e_ref[0], FLOOR) * score.scale[0]
+    tolerance = budget * score.unit[0] * score.scale[0]
     return int((differ & ~(inside & (gap <= 2 * tolerance))).sum())
 
 

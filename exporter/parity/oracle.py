@@ -2,7 +2,10 @@
 
 For each float output of each case: the truth, and e_ref, the largest relative error of eager and of two eager runs
 whose weights are moved by one ulp at random, in the max norm and in L2. Moving weights shows how much rounding the
-network amplifies; moving inputs would not do, since masks and flags are not noise.
+network amplifies; moving inputs would not do, since masks and flags are not noise. An output of few independent numbers
+gets more runs, up to sixteen, and an allowance for what they still leave to chance (exporter/parity/allowance.py).
+Where the weights do not move the output, or there are none, inputs are moved in these further runs: those elements of
+them that are no whole numbers.
 
 A plain float64 copy is tried first, then one with casts lifted. Where neither is truly float64, the centre and the
 spread of the float32 runs take the place of truth and e_ref. The method's name says which it was, and why.
@@ -23,6 +26,8 @@ import numpy as np
 
 from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
+from exporter.parity.allowance import ENOUGH, MOST_RUNS, allowance, independent_numbers
+from exporter.parity.domain import checked_places
 from exporter.parity.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.parity.norms import error
 from exporter.tensors import Array, TensorMap
@@ -30,15 +35,22 @@ from exporter.tensors import Array, TensorMap
 if TYPE_CHECKING:
     import paddle
 
+#: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
+AFFORDABLE = 64_000_000
+
 
 @dataclass(frozen=True)
 class Truth:
-    """What one output of one case should be; `e_ref` is relative to the largest value (max norm) and the rms (L2)."""
+    """What one output of one case should be; `e_ref` is relative to the largest value (max norm) and the rms (L2).
+
+    `allowance` widens the tolerance of an output of few numbers, see :mod:`exporter.parity.allowance`.
+    """
 
     value: Array
     e_ref_max: float
     e_ref_l2: float
     method: str
+    allowance: float = 1.0
 
 
 @dataclass
@@ -75,14 +87,19 @@ class Oracle:
     order: tuple[str, ...]
     outputs: tuple[str, ...]
     why_not: list[str] = field(default_factory=list)
+    further: tuple[_Form, ...] = ()
+    #: What surrounds a run of eager, once for each case.
+    watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
 
     def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
 
         Raises:
-            EngineRefused: the eager layer itself does not run on these inputs.
+            EngineRefused: the eager layer itself does not run on these inputs; `OutOfRange` where they are to blame.
         """
-        eager, again = self._run(self.eager, inputs), self._run(self.eager, inputs)
+        with self.watch(), checked_places(self.eager, inputs):
+            eager = self._run(self.eager, inputs)
+        again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
         moved = [self._run(form.layer(), inputs) for form in self.moved]
@@ -91,18 +108,38 @@ class Oracle:
         shifting = {name for name, value in eager.items() if any(one[name].shape != value.shape for one in others)}
         if shifting:  # rows that a threshold lets through, as non-maximum suppression does
             gate = gate or f"rounding alone changes the shape of {', '.join(sorted(shifting))}"
+        told = [name for name, value in eager.items() if value.dtype.kind == "f" and name not in shifting]
+        runs = self._enough([eager, *moved], exact, told, inputs)
         truths = {}
         for name, value in eager.items():
-            runs = [value, *(one[name] for one in moved)]
             if name in shifting:
                 truths[name] = _untold(value)
             else:
-                truths[name] = self._spread(runs) if exact is None else _against(exact[name], runs, self.ways[0].name)
+                truths[name] = self._truth(name, runs, exact)
         return eager, truths, gate
+
+    def _enough(
+        self, runs: list[dict[str, Array]], exact: dict[str, Array] | None, told: list[str], inputs: TensorMap
+    ) -> list[dict[str, Array]]:
+        """Add runs, twice as many moved ones each time, until e_ref of each output `told` is known well enough."""
+        runs, further = list(runs), list(self.further)
+        while further:
+            open_ends = [name for name in told if self._truth(name, runs, exact).allowance > ENOUGH]
+            if not open_ends:
+                break
+            unmoved = any(_unmoved([run[name] for run in runs]) for name in open_ends)
+            count = min(len(runs) - 1, len(further))
+            for form in further[:count]:
+                again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if unmoved else inputs)
+                if all(again[name].shape == runs[0][name].shape for name in told):
+                    runs.append(again)
+            del further[:count]
+        return runs
 
     def try_out(self, inputs: TensorMap) -> None:
         """Run eager alone, for the sake of the lines that it reaches; raises as :meth:`ask`."""
-        self._run(self.eager, inputs)
+        with checked_places(self.eager, inputs):
+            self._run(self.eager, inputs)
 
     def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
         with border():
@@ -135,14 +172,18 @@ class Oracle:
         way.proven = found <= FAKE
         return "" if way.proven else f"a second difference of {found:.2g} shows float32 inside"
 
-    def _spread(self, runs: list[Array]) -> Truth:
-        if runs[0].dtype.kind != "f":
-            return Truth(runs[0], 0.0, 0.0, "exact")
-        centre = np.mean([run.astype("float64") for run in runs], axis=0)
-        errors = [error(centre, run) for run in runs]
-        why = "; ".join(self.why_not)
+    def _truth(self, name: str, runs: list[dict[str, Array]], exact: dict[str, Array] | None) -> Truth:
+        """The truth of one output, and what the float32 runs err; without a float64 run, their mean and spread."""
+        values = [run[name] for run in runs]
+        if values[0].dtype.kind != "f":
+            return Truth(values[0], 0.0, 0.0, "exact")
+        centre = np.mean([value.astype("float64") for value in values], axis=0) if exact is None else exact[name]
+        errors = [error(centre, value) for value in values]
         largest = max(one[0] for one in errors), max(one[1] for one in errors)
-        return Truth(centre, *largest, f"spread of float32 runs ({why})")
+        why = "; ".join(self.why_not)
+        method = f"spread of float32 runs ({why})" if exact is None else self.ways[0].name
+        numbers = independent_numbers(values[0], [value.astype("float64") for value in values])
+        return Truth(centre, *largest, method, allowance(numbers, 1 if _unmoved(values) else len(values)))
 
 
 def make_oracle(
@@ -159,7 +200,11 @@ def make_oracle(
         _Way(lambda: raise_plain_tensors(_wide(layer)), keep, name="float64 with casts lifted", around=_Lifting()),
     ]
     moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
-    return Oracle(layer, ways, moved, order, outputs)
+    held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
+    count = max(2, min(MOST_RUNS - 3, AFFORDABLE // held))
+    steps = range(3, 3 + count)
+    further = tuple(_Form(partial(_moved, layer, seed + step), keep and count * held <= AFFORDABLE) for step in steps)
+    return Oracle(layer, ways, moved, order, outputs, further=further)
 
 
 def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
@@ -189,7 +234,10 @@ def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
         value = parameter.numpy()
         if value.dtype.kind == "f":
             side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
-            parameter.set_value(np.nextafter(value, side))
+            with np.errstate(over="ignore"):
+                moved = np.nextafter(value, side)
+            # The neighbour of infinity is the largest number, that of the largest number infinity: both stay.
+            parameter.set_value(np.where(np.isfinite(value) & np.isfinite(moved), moved, value))
     twin.eval()
     return twin
 
@@ -205,8 +253,17 @@ def _same_bits(one: Array, other: Array) -> bool:
     return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
-def _against(truth: Array, runs: list[Array], method: str) -> Truth:
-    if runs[0].dtype.kind != "f":
-        return Truth(runs[0], 0.0, 0.0, "exact")
-    errors = [error(truth, run) for run in runs]
-    return Truth(truth, max(one[0] for one in errors), max(one[1] for one in errors), method)
+def _unmoved(values: list[Array]) -> bool:
+    """Whether all runs gave the same bits: what was moved does not reach the output, so they are one run."""
+    return all(_same_bits(values[0], value) for value in values[1:])
+
+
+def _moved_inputs(inputs: TensorMap, seed: int) -> dict[str, Array]:
+    """Each float that is no whole number goes one ulp up or down: whole ones may be masks, flags or indices."""
+    generator = np.random.default_rng(seed)
+    moved = dict(inputs)
+    for name, value in inputs.items():
+        if value.dtype.kind == "f":
+            side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
+            moved[name] = np.where(value == np.rint(value), value, np.nextafter(value, side))
+    return moved

@@ -8,6 +8,7 @@ computes just so: no error of an earlier layer is in it, so that the layer which
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageErro
 from exporter.lower._stored import stored_weights
 from exporter.lower.base import Artifact
 from exporter.lower.precision._noise import decibel, energies
+from exporter.lower.precision._saturation import cut_off
 from exporter.parity.halved import prove_halved
 from exporter.parity.localise.program import program_values
 from exporter.parity.plan import Run
@@ -52,8 +54,25 @@ def prove_rounded(artifact: Artifact, plain: Artifact, folder: Path) -> Evidence
     return Evidence(Outcome.MATCH, said, elements=proven, provider="by content")
 
 
-def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str) -> dict[str, float]:
-    """For each quantised layer the signal-to-noise ratio, in dB, of its rounded input and weight; the worst first.
+@dataclass(frozen=True)
+class LayerNoise:
+    """What int8 adds to one layer, as signal-to-noise ratios in dB: by rounding, and by products cut off at 16 bits.
+
+    The second is what a CPU without VNNI adds; None where no product of the first case is cut off.
+    """
+
+    rounding: float
+    overflow: float | None
+
+    def here(self, *, in_16_bits: bool) -> float:
+        """Both together on a CPU that adds in 16 bits, and rounding alone on others."""
+        if self.overflow is None or not in_16_bits:
+            return self.rounding
+        return decibel(1.0, 10 ** (-self.rounding / 10) + 10 ** (-self.overflow / 10))
+
+
+def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str) -> dict[str, LayerNoise]:
+    """For each quantised layer the noise of its rounded input and weight, and of its products.
 
     The input is what `engine` computes in the first case from the fp32 variant. A layer whose input it does not show is
     left out; empty where nothing can be shown.
@@ -76,8 +95,19 @@ def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str)
                 energies(values[layer["input"]], _rounded(values[layer["input"]], layer)),
                 energies(_weight(exact, layer), _multiplied(stored[layer["codes"]], stored[layer["scales"]], layer)),
             ]
-            found[name] = decibel(1.0, sum(noise / signal if signal else 0.0 for signal, noise in ratios))
-    return dict(sorted(found.items(), key=lambda one: (one[1], one[0])))
+            rounding = decibel(1.0, sum(noise / signal if signal else 0.0 for signal, noise in ratios))
+            found[name] = LayerNoise(rounding, _overflow(values[layer["input"]], stored[layer["codes"]], layer))
+    return found
+
+
+def _overflow(value: Array, codes: Array, layer: Mapping[str, Any]) -> float | None:
+    """What a CPU without VNNI cuts off of a layer's products, in dB; None where that is nothing."""
+    low, _ = layer["range"]
+    if codes.dtype != np.int8 or layer.get("halved"):
+        return None
+    taken = _codes(value, layer) - (low if low < 0 else 0)  # kernels for signed codes add 128 to them
+    signal, noise = cut_off(taken, codes, int(layer["axis"]))
+    return decibel(signal, noise) if noise else None
 
 
 def _inputs(bench: Bench, case: str) -> TensorMap:
@@ -95,6 +125,8 @@ def _arrays(artifact: Artifact, folder: Path) -> dict[str, Array]:
 def _weight(exact: Mapping[str, Array], layer: Mapping[str, Any]) -> Array:
     """What was rounded: fp32's weight, multiplied by the batch norm that follows where the writer folded it."""
     weight = exact[layer["weight"]].astype("float64")
+    if "transposed" in layer:  # a linear layer, written as a convolution of 1x1
+        weight = (weight.T if layer["transposed"] else weight)[..., None, None]
     norm = layer.get("norm")
     if norm is None:
         return weight
@@ -108,9 +140,16 @@ def _rounded(value: Array, layer: Mapping[str, Any]) -> Array:
     scale, zero = float(layer["scale"]), int(layer["zero_point"])
     if not scale > 0:  # calibrated with nothing but zeros
         return np.zeros_like(value)
-    codes = np.clip(np.rint(value / scale) + zero, *layer["range"])
-    rounded: Array = (codes - zero) * scale
+    rounded: Array = (_codes(value, layer) - zero) * scale
     return rounded
+
+
+def _codes(value: Array, layer: Mapping[str, Any]) -> Array:
+    scale = float(layer["scale"])
+    if not scale > 0:
+        return np.zeros_like(value)
+    codes: Array = np.clip(np.rint(value / scale) + int(layer["zero_point"]), *layer["range"])
+    return codes
 
 
 def _multiplied(codes: Array, scales: Array, layer: Mapping[str, Any]) -> Array:

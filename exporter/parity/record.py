@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import ModelError
+from exporter.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
 from exporter.parity.cases import plan_cases
+from exporter.parity.golden import read_goldens
+from exporter.parity.informative import Doubt, doubts, runs_of, still_open
 from exporter.spec.model import Spec
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+
+#: How the child calls what it does while it tries inputs that nobody promised.
+SEARCHING = "searching for unreached lines"
 
 
 @dataclass(frozen=True)
@@ -30,13 +36,59 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
         ModelError: the eager layer fails on a case that the spec promises.
     """
     setting.say("recording goldens")
+    answer = _asked(spec, checkpoint, outputs, into, setting)
+    recorded = [one["name"] for one in answer["cases"]]
+    planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
+    if answer["whole"] and sorted([*recorded, *answer["left_out"]]) != sorted(planned):
+        raise ModelError(
+            "not every planned case was recorded", where=str(into), hint="this is a bug of ours; report it"
+        )
+    return Record(answer["cases"], answer["left_out"], tuple(answer["notes"]))
+
+
+def preview(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], setting: Setting) -> tuple[Doubt, ...]:
+    """What two typical inputs already show that no engine could be proven by; empty where nothing stands against it.
+
+    Raises:
+        UsageError, ModelError: as :func:`record`.
+    """
+    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+        into = Path(place) / "golden.safetensors"
+        answer = _call(spec, checkpoint, outputs, into, setting, first=2)
+        goldens = read_goldens(into, answer["cases"])
+    return still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers)
+
+
+def _asked(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting) -> Json:
+    """The answer of the child; of a second one, if the first died of an input that was only tried out."""
+    step = {"doing": ""}
+
+    def follow(event: Json) -> None:
+        step["doing"] = event["doing"]
+        if setting.on_event:
+            setting.on_event(event)
+
+    try:
+        return _call(spec, checkpoint, outputs, into, replace(setting, on_event=follow))
+    except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
+        if not step["doing"].startswith(SEARCHING):
+            raise
+        answer = _call(spec, checkpoint, outputs, into, setting, search=False)
+        answer["notes"].insert(0, f"the search for inputs that reach other lines was given up: {error.what}")
+        return answer
+
+
+def _call(
+    spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting, **keys: Any
+) -> Json:
     request = {
         "spec": spec.model_dump(mode="json"),
         "checkpoint": str(checkpoint) if checkpoint else None,
         "outputs": list(outputs),
         "into": str(into),
+        **keys,
     }
-    answer = call(
+    return call(
         "exporter.parity._child:record",
         request,
         setting.limits,
@@ -44,10 +96,3 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
         imports=PADDLE,
         on_event=setting.on_event,
     )
-    recorded = [one["name"] for one in answer["cases"]]
-    planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
-    if sorted([*recorded, *answer["left_out"]]) != sorted(planned):
-        raise ModelError(
-            "not every planned case was recorded", where=str(into), hint="this is a bug of ours; report it"
-        )
-    return Record(answer["cases"], answer["left_out"], tuple(answer["notes"]))

@@ -24,7 +24,10 @@ from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 @dataclass(frozen=True)
 class Bench:
-    """Where the evidence comes from: a bundle's folder and goldens, its artifacts, the source if at hand, a device."""
+    """Where the evidence comes from: a bundle's folder and goldens, its artifacts, the source if at hand, a device.
+
+    `controls` are the cases whose goldens serve as impostors, where those that run are not all that were recorded.
+    """
 
     folder: Path
     golden: Path
@@ -35,6 +38,7 @@ class Bench:
     source: Mapping[str, Any] | None
     device: str
     budget: float
+    controls: tuple[GoldenCase, ...] = ()
 
     @cached_property
     def draws(self) -> dict[str, Draws]:
@@ -167,9 +171,9 @@ def _judge(
 ) -> dict[str, Evidence]:
     refused, fate = end
     if got is not None and run.precision != "fp32":
-        return compare_lossy(case, got, _by_output(bench.cases))
+        return compare_lossy(case, got, _by_output(bench.controls or bench.cases))
     if got is not None:
-        return compare_case(case, got, bench.budget, _by_output(bench.cases))
+        return compare_case(case, got, bench.budget, _by_output(bench.controls or bench.cases))
     if refused:
         fate = Evidence(Outcome.CRASHED, f"the engine refused it: {refused}", stage="run")
     return {name: fate or Evidence(Outcome.MISSING, "the engine left no result", stage="run") for name in case.outputs}

@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from exporter.parity.golden import GoldenCase, GoldenOutput
-from exporter.parity.norms import FLOOR, norms
+from exporter.parity.norms import above, norms
 from exporter.parity.verdict import Evidence, Outcome
 from exporter.tensors import Array, TensorMap
 
@@ -59,7 +59,12 @@ class Draws:
     @cached_property
     def of_eager(self) -> float:
         """The combined ratio of eager itself."""
-        return self.ratio([self.sum(case, expected.eager) for case, expected in self.outputs.items()])
+        return self.ratio(list(self.eager_sums.values()))
+
+    @cached_property
+    def eager_sums(self) -> dict[str, _Sum]:
+        """The sum of each case of eager itself, and so of every engine that gives the same."""
+        return {case: self.sum(case, expected.eager) for case, expected in self.outputs.items()}
 
     def sum(self, case: str, candidate: Array) -> _Sum:
         """Sum the errors of one case; a candidate has the shape of what was recorded."""
@@ -70,9 +75,10 @@ class Draws:
             off = np.asarray(candidate, dtype="float64") - truth
             if by_row and not sampled:
                 truth, off = truth[fresh], off[fresh]
-            units = [scale * max(ref, FLOOR) for scale, ref in zip(expected.scale, expected.e_ref, strict=True)]
+            floor = expected.floor
+            units = [scale * max(ref, floor) for scale, ref in zip(expected.scale, expected.e_ref, strict=True)]
             draws = int(fresh.sum())
-            gain = draws * float(np.vdot(off / units[1], truth / expected.scale[1])) / max(truth.size, 1)
+            gain = draws * float(np.sum((off / units[1]) * (truth / expected.scale[1]))) / max(truth.size, 1)
             if sampled:  # its features are not complete
                 return _Sum(None, gain)
             # Rows are summed; other dimensions that vary (the length of a sequence) are averaged: they may depend.
@@ -105,7 +111,8 @@ class Together:
                 continue
             if value.shape == expected.shape and value.dtype.name == expected.dtype:
                 kept = value if expected.index is None else value.ravel()[expected.index]
-                self._sums[name][case] = one.sum(case, kept)
+                eager = np.array_equal(kept, expected.eager)
+                self._sums[name][case] = one.eager_sums[case] if eager else one.sum(case, kept)
 
     def judge(self, budget: float) -> Iterator[tuple[str, Evidence]]:
         """Yield the name of each output with the evidence on all its cases."""
@@ -120,9 +127,8 @@ class Together:
             outcome, reason = Outcome.MATCH, ""
             if not ratio <= SHARE * budget:  # so that NaN fails
                 outcome = Outcome.MISMATCH
-                reason = (
-                    f"{one.count} results err in one direction: taken together {ratio:.3g}, over {SHARE * budget:g}"
-                )
+                far = above(ratio, SHARE * budget)
+                reason = f"{one.count} results err in one direction: taken together {far}, over {SHARE * budget:g}"
             yield name, Evidence(outcome, reason, elements=elements, metrics={"combined_ratio": ratio})
 
 

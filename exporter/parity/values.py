@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from exporter.errors import UsageError
-from exporter.parity.cases import Case, batch_dim
+from exporter.files import sha256_bytes
+from exporter.parity.cases import Case, batch_dim, declared_range, kinds_of
 from exporter.spec.model import Input, Spec
 from exporter.spec.values import arguments
-from exporter.tensors import Array
+from exporter.tensors import Array, digest
 
 #: Gives `count` rows of real inputs by name: `rows(names, count, seed)`.
 Rows = Callable[[tuple[str, ...], int, int], Mapping[str, Array]]
@@ -57,6 +58,12 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
     return _changed(spec, case, drawn_inputs) if case.kind else drawn_inputs
 
 
+def content(inputs: Mapping[str, Array]) -> str:
+    """A digest of all inputs of a case: two cases that have it in common are one."""
+    said = [f"{name} {list(value.shape)} {digest(value)}" for name, value in inputs.items()]
+    return sha256_bytes("\n".join(said).encode())
+
+
 def _shape(one: Input, dims: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(dims[dim] if isinstance(dim, str) else dim for dim in one.shape)
 
@@ -68,7 +75,7 @@ def _fill(one: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator
     if word == "uniform":
         return generator.uniform(float(numbers[0]), float(numbers[1]), shape).astype(one.dtype)
     if word == "integers":
-        low, high = (dims[text] if text in dims else int(text) for text in numbers)
+        low, high = declared_range(one, dims) or (0, 0)
         return generator.integers(low, high, shape).astype(one.dtype)
     return generator.standard_normal(shape).astype(one.dtype)
 
@@ -132,9 +139,11 @@ def _changed(spec: Spec, case: Case, inputs: dict[str, Array]) -> dict[str, Arra
         if case.kind in _ROWS:
             changed[name] = np.ascontiguousarray(_ROWS[case.kind](value)) if rows else value
         elif case.kind == "padded":
-            changed[name] = _padded(one, value, batch)
+            changed[name] = _padded(one, value, batch, case.dims)
+        elif case.kind in kinds_of(one, case.dims):
+            changed[name] = _whole(one, case, value) if one.values.startswith("integers") else _real(case.kind, value)
         else:
-            changed[name] = _strange(one, case, value)
+            changed[name] = value
     return changed
 
 
@@ -145,26 +154,47 @@ _ROWS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def _strange(one: Input, case: Case, value: Array) -> Array:
-    if value.dtype.kind == "f":
-        if case.kind == "one_hot":
-            hot = np.zeros_like(value)
-            flat = hot.reshape(len(hot), -1) if hot.ndim > 1 else hot.reshape(1, -1)
-            flat[np.arange(len(flat)), np.arange(len(flat)) % max(flat.shape[1], 1)] = 1
-            return hot
-        factor = {"zeros": 0.0, "large": 16.0, "tiny": 2.0**-10}[case.kind]
-        return (value * factor).astype(value.dtype)
-    if one.values.startswith("integers") and case.kind in ("zeros", "large"):
-        low, high = (case.dims[text] if text in case.dims else int(text) for text in arguments(one.values))
-        return np.full_like(value, low if case.kind == "zeros" else high - 1)
-    return value
+def _real(kind: str, value: Array) -> Array:
+    if kind == "one_hot":
+        hot = np.zeros_like(value)
+        flat = hot.reshape(len(hot), -1) if hot.ndim > 1 else hot.reshape(1, -1)
+        flat[np.arange(len(flat)), np.arange(len(flat)) % max(flat.shape[1], 1)] = 1
+        return hot
+    factor = {"zeros": 0.0, "large": 16.0, "tiny": 2.0**-10}[kind]
+    return (value * factor).astype(value.dtype)
 
 
-def _padded(one: Input, value: Array, batch: str | None) -> Array:
-    """Zero the later half along the first named dim that does not count rows, as padding does."""
+def _whole(one: Input, case: Case, value: Array) -> Array:
+    """Ids, lengths and masks, within the range that the spec declares."""
+    low, high = declared_range(one, case.dims) or (0, 0)
+    if case.kind in ("smallest", "largest", "all_ones"):
+        return np.full_like(value, low if case.kind == "smallest" else high - 1)
+    changed = value.copy()
+    if case.kind == "distinct":  # as far as the range goes; then from its beginning
+        generator = np.random.default_rng([case.seed, 2])
+        for row in changed.reshape(-1, changed.shape[-1]):
+            row[:] = low + generator.permutation(max(high - low, len(row)))[: len(row)] % (high - low)
+    elif case.kind == "repeated":
+        changed[..., 1::2] = changed[..., 0 : changed.shape[-1] // 2 * 2 : 2]
+    elif case.kind == "all_but_one":
+        changed[...] = 1
+        changed[..., -1] = 0
+    elif (low, high) == (0, 2):  # sorted: a mask has its ones first
+        changed = np.ascontiguousarray(np.sort(value, axis=-1)[..., ::-1])
+    else:
+        changed = np.sort(value, axis=-1)
+    return changed
+
+
+def _padded(one: Input, value: Array, batch: str | None, dims: Mapping[str, int]) -> Array:
+    """Zero the later half along the first named dim that does not count rows, as padding does.
+
+    Whole numbers become what is nearest to zero in their declared range.
+    """
     axes = [axis for axis, dim in enumerate(one.shape) if isinstance(dim, str) and dim != batch]
     if not axes:
         return value
+    low, high = declared_range(one, dims) or (0, 1)
     padded = value.copy()
-    padded[(slice(None),) * axes[0] + (slice((value.shape[axes[0]] + 1) // 2, None),)] = 0
+    padded[(slice(None),) * axes[0] + (slice((value.shape[axes[0]] + 1) // 2, None),)] = max(low, min(0, high - 1))
     return padded

@@ -146,5 +146,5 @@ class Verdict:
         if self.passed:
             with_waivers = "passed_with_waivers" if Outcome.WAIVED in outcomes else "passed"
             return "partial" if self.narrowed else with_waivers
-        open_ends = outcomes <= {Outcome.MATCH, Outcome.WAIVED, Outcome.INCONCLUSIVE} and not self.objections
+        open_ends = outcomes <= {Outcome.MATCH, Outcome.WAIVED, Outcome.INCONCLUSIVE}
         return "inconclusive" if open_ends and Outcome.INCONCLUSIVE in outcomes else "failed"

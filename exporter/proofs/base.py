@@ -46,7 +46,8 @@ class Subject:
 
     `parameters` holds the digest of each of the layer's tensors, by the layer's own names. `checkpoint` and the model's
     code are at hand unless `no_source` says why not. `missing` names what the spec plans and the bundle does not
-    record. `released_on` are the abilities of the CPU that released it.
+    record. `only` is the one recorded case that is run, where somebody narrowed it; the others then serve as controls.
+    `passed` says that a release has judged it before. `released_on` are the abilities of the CPU that released it.
     """
 
     spec: Spec
@@ -57,18 +58,21 @@ class Subject:
     parameters: Mapping[str, str]
     recorded: tuple[GoldenCase, ...]
     missing: tuple[str, ...] = ()
+    only: str = ""
+    passed: bool = False
     checkpoint: Path | None = None
     no_source: str = ""
     device: str = "cpu"
     released_on: tuple[str, ...] = ()
 
-    def bench(self, recorded: Sequence[GoldenCase] | None = None) -> Bench:
-        """Where engines run it; on the cases given, else on all that were recorded."""
+    def bench(self) -> Bench:
+        """Where engines run it."""
         spec = self.spec
+        narrowed = [case for case in self.recorded if case.name == self.only]
         return Bench(
             folder=self.folder,
             golden=self.golden,
-            cases=to_run(recorded or self.recorded),
+            cases=to_run(narrowed or self.recorded),
             artifacts=self.artifacts,
             outputs=tuple(one.name for one in self.outputs),
             inputs=tuple(spec.inputs),
@@ -84,6 +88,7 @@ class Subject:
             },
             device=self.device,
             budget=spec.budget,
+            controls=to_run(self.recorded) if narrowed else (),
         )
 
 
@@ -143,12 +148,14 @@ class Harness:
 class Proof(ABC):
     """A kind of claim: how it is planned and how it is proven. Its name is the name of its file.
 
-    `after` are kinds whose evidence it needs. It may be read by no verdict whether a claim holds for want of a plan:
-    what `plan` leaves out is not promised.
+    `after` are kinds whose evidence it needs. `reads` says that it only reads files, and runs nothing. A `promise` is
+    told on every report where it is kept: how well it is.
     """
 
     kind: ClassVar[str]
     after: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[bool] = False
+    promise: ClassVar[bool] = False
 
     @abstractmethod
     def plan(self, harness: Harness) -> frozenset[Claim]:

@@ -13,6 +13,7 @@ class Interface(Proof):
     """One claim for each variant; pure reading."""
 
     kind = "interface"
+    reads = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
         return per_variant(self.kind, harness.variants)

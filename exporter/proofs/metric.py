@@ -20,6 +20,7 @@ class TaskMetric(Proof):
     """
 
     kind = "metric"
+    promise = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
         ratable = Task(harness.spec, None).ratable

@@ -14,6 +14,8 @@ class Size(Proof):
     """One claim for each variant of low precision; pure reading."""
 
     kind = "size"
+    reads = True
+    promise = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
         return per_variant(self.kind, lower(harness.variants))

@@ -15,6 +15,7 @@ class SignalToNoise(Proof):
     """One claim for each run in low precision and each float output."""
 
     kind = "snr_db"
+    promise = True
     after = (OUTPUTS,)
 
     def plan(self, harness: Harness) -> frozenset[Claim]:

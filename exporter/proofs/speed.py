@@ -16,6 +16,7 @@ class Speed(Proof):
     """One claim for each variant of low precision and the engine that its budget names."""
 
     kind = "speed"
+    promise = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
         wishes = [(run, harness.promised(run.precision).min_speedup) for run in lower_runs(harness)]

@@ -18,6 +18,7 @@ class Top1(Proof):
     """
 
     kind = "top1"
+    promise = True
     after = (OUTPUTS,)
 
     def plan(self, harness: Harness) -> frozenset[Claim]:

@@ -21,6 +21,7 @@ class Weights(Proof):
     """One claim for each variant, unless the model has no tensors at all: then nothing stores any."""
 
     kind = "weights"
+    reads = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
         return per_variant(self.kind, harness.variants) if _has_tensors(harness.subject) else frozenset()

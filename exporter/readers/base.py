@@ -33,8 +33,10 @@ BITS = {
     "complex128": 128,
 }
 _NOT_NUMPY = ("bfloat16", "float8")
-#: More than any format here allows (Paddle: 9); it keeps a hostile product of sizes small.
-MAX_RANK = 64
+#: More than any format here allows (Paddle: 9), and as many as every numpy's arrays have (1.x: 32, 2.x: 64).
+MAX_RANK = 32
+#: numpy counts the bytes of an array in an int64 and leaves sizes of 0 out of the product.
+_MOST_BYTES = 1 << 63
 HINT = "it may be truncated, damaged or of another kind: get a fresh copy"
 
 
@@ -68,16 +70,20 @@ class Weight:
 
         Raises:
             UsageError: the tensor is stored elsewhere, or its dtype has no array (strings, 4 bits).
+            BundleError: the bytes are not as many as the shape says: the file is not the one that was read.
         """
         import numpy as np
 
         bits = BITS.get(self.dtype, 0)
-        if self.file or bits < 8 or (self.elements and not self.pieces):
+        if self.file or bits < 8 or -1 in self.shape or (self.elements and not self.pieces):
             kept = f"in {self.file}" if self.file else f"as {self.dtype}" if bits < 8 else "elsewhere"
             raise UsageError(f"tensor {self.name!r} is stored {kept}: its values cannot be read here")
         raw = b"".join(content[start:stop] for start, stop in self.pieces)
         if self.varints:
             raw = b"".join((n & ((1 << bits) - 1)).to_bytes(bits // 8, "little") for n in varints(raw))
+        if len(raw) != self.nbytes:
+            what = f"tensor {self.name!r} {self.dtype}{list(self.shape)} has {len(raw)} bytes, not {self.nbytes}"
+            raise damaged(what, self.file, self.pieces[0][0] if self.pieces else None)
         numpy_name = f"uint{bits}" if self.dtype.startswith(_NOT_NUMPY) else self.dtype
         return np.frombuffer(raw, np.dtype(numpy_name).newbyteorder("<")).reshape(self.shape)
 
@@ -148,13 +154,15 @@ def checked_shape(dims: Sequence[object], where: str, offset: int | None = None)
     """Return `dims` if they can be the shape of a tensor (-1: unknown).
 
     Raises:
-        BundleError: too many, too large, below -1, or no integers.
+        BundleError: too many, too large each or together, below -1, or no integers.
     """
     if len(dims) > MAX_RANK:
         raise damaged(f"a tensor of {len(dims)} dimensions", where, offset)
     shape = tuple(dim for dim in dims if isinstance(dim, int) and not isinstance(dim, bool) and -1 <= dim < 1 << 63)
     if len(shape) != len(dims):
         raise damaged("a tensor whose shape is not made of sizes", where, offset)
+    if math.prod(dim for dim in shape if dim > 0) * (max(BITS.values()) // 8) >= _MOST_BYTES:
+        raise damaged(f"a tensor of {list(shape)}, larger than any memory", where, offset)
     return shape
 
 

@@ -109,9 +109,15 @@ def samples_of(
     Raises:
         UsageError: the data has no such array, or is not sound.
     """
+    return rows_of(load_data(recipe, "the recipe"), part, names, count, seed)
+
+
+def rows_of(
+    data: Data, part: Literal["train", "held_out"], names: Sequence[str], count: int, seed: int
+) -> dict[str, Array]:
+    """As :func:`samples_of`, of data that was loaded already."""
     import numpy as np
 
-    data = load_data(recipe, "the recipe")
     arrays = data.train if part == "train" else data.held_out
     _check_part(arrays, names, f"the recipe, data().{part}")
     total = len(arrays[names[0]])

@@ -79,7 +79,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Group:
-    """Claims that are no match for one reason; where numbers in it vary, the reason is that of the worst claim."""
+    """Claims that are no match for one reason.
+
+    Where only numbers vary among the cases of a run, the reason is that of its worst claim; each run keeps its figure.
+    """
 
     outcome: Outcome
     reason: str
@@ -117,15 +120,19 @@ def _run_of(claim: Claim) -> str:
 
 
 def groups(report: Report) -> list[Group]:
-    """Every claim that is no match, the worst outcomes first, one group for each kind of reason."""
-    found: dict[tuple[Outcome, str], list[Row]] = {}
+    """Every claim that is no match, the worst outcomes first, one group for each reason."""
+    kinds: dict[tuple[Outcome, str, str], list[Row]] = {}
     for claim, evidence in report.rows():
         if evidence.outcome is not Outcome.MATCH:
-            found.setdefault((evidence.outcome, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
-    return [
-        Group(outcome, plain((worst(rows) or rows[0])[1].reason), tuple(claim for claim, _ in rows))
-        for (outcome, _), rows in found.items()
-    ]
+            # A figure over all cases is no other case of another figure.
+            over_all = claim.kind if claim.kind != OUTPUTS else ""
+            run = f"{claim.variant}/{claim.engine}/{over_all}"
+            kinds.setdefault((evidence.outcome, run, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
+    found: dict[tuple[Outcome, str], list[Claim]] = {}
+    for (outcome, _, _), rows in kinds.items():
+        reason = plain((worst(rows) or rows[0])[1].reason)
+        found.setdefault((outcome, reason), []).extend(claim for claim, _ in rows)
+    return [Group(outcome, reason, tuple(claims)) for (outcome, reason), claims in found.items()]
 
 
 def waivers(report: Report) -> list[str]:

@@ -141,6 +141,9 @@ class PrecisionSettings(_Frozen):
     With `ranges: trained` the checkpoint is fine-tuned first, by the recipe, with the roundings in place (QAT), for
     `epochs` or as many as the recipe says; what each layer takes has the range that it had in training.
 
+    `cpu: any` is right on every x86: no two products can overflow the 16 bits in which a CPU without VNNI adds them,
+    which costs up to one bit of the weights or activations. `cpu: vnni` takes all 8 bits, for CPUs that have VNNI.
+
     With `timed` the search tells how fast its candidates are. It does not choose by it, but the bundle is not the same
     byte for byte when it is made again.
     """
@@ -156,6 +159,7 @@ class PrecisionSettings(_Frozen):
     timed: bool = False
     ranges: Literal["calibrated", "trained"] = "calibrated"
     epochs: Annotated[int, Field(ge=1)] | None = None
+    cpu: Literal["any", "vnni"] = "any"
     budget: Budget = Budget()
 
     @model_validator(mode="after")

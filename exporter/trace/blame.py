@@ -7,7 +7,7 @@ import re
 import site
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _SUNK = re.compile(r"(\w+)\(\): argument (?:'\w+' )?\(position \d+\) must be Value, but got (?:Variable|None)")
 #: Folder of the code that dy2static writes and runs in place of the user's (`jit/dy2static/utils.py`, 3.3.1).
 _REWRITTEN = "to_static_tmp"
-_ELSEWHERE = tuple(
-    {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    | set(site.getsitepackages())
-    | {str(Path(__file__).resolve().parents[1])}
-)
+_OURS = str(Path(__file__).resolve().parents[1])
+_SITE = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | set(site.getsitepackages())
+_ELSEWHERE = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")} | _SITE | {_OURS})
+#: Installed packages that a network calls and that are none: their lines say nothing of what to change.
+_LIBRARIES = ("paddle", "numpy")
 
 
 @contextlib.contextmanager
@@ -42,22 +42,43 @@ def blamed(stage: str, layer: Any = None) -> Iterator[None]:
 
 
 def user_line(error: BaseException) -> str:
-    """Return `path:line` of the innermost frame outside Paddle, Python and this package; empty where there is none.
+    """Return `path:line` of the innermost frame of the model's code; empty where there is none.
 
+    The user's own files come first. A network that is installed as a package (PaddleNLP, PaddleClas) has no frame in
+    them: then it is the innermost one of an installed package that is neither Paddle nor numpy.
     dy2static runs a rewritten copy of the code and quotes the original lines in its message, so that is looked at too.
     """
-    frames = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
-    return quoted_line(str(error)) or next((one for one in reversed(frames) if is_users(one.rpartition(":")[0])), "")
+    frames = [(frame.filename, str(frame.lineno)) for frame in traceback.extract_tb(error.__traceback__)]
+    return quoted_line(str(error)) or _innermost(frames)
 
 
 def quoted_line(text: str) -> str:
     """As :func:`user_line`, from frames quoted as Python does (`File "…", line N`), the innermost last."""
-    return next((f"{path}:{line}" for path, line in reversed(_FRAME.findall(text)) if is_users(path)), "")
+    return _innermost(_FRAME.findall(text))
+
+
+def _innermost(frames: Sequence[tuple[str, str]]) -> str:
+    """The model's innermost frame; what stands before our first frame called us, and is no part of the model."""
+    ours = next((index for index, (path, _) in enumerate(frames) if path.startswith(_OURS)), 0)
+    frames = frames[ours:]
+    for belongs in (is_users, _is_installed):
+        for path, line in reversed(frames):
+            if belongs(path):
+                return f"{path}:{line}"
+    return ""
 
 
 def is_users(path: str) -> bool:
     """Whether a file in a traceback is the user's: not of Python, an installed package or this one, nor rewritten."""
     return not path.startswith((*_ELSEWHERE, "<")) and _REWRITTEN not in path and Path(path).is_file()
+
+
+def _is_installed(path: str) -> bool:
+    """Whether it is of a package that is installed beside Paddle and may hold the network."""
+    folders = [Path(folder) for folder in _SITE if path.startswith(f"{folder}/")]
+    if not folders or path.startswith(_OURS):
+        return False
+    return Path(path).relative_to(max(folders, key=lambda folder: len(folder.parts))).parts[0] not in _LIBRARIES
 
 
 def _what(error: BaseException, text: str) -> str:

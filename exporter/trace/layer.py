@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exporter.errors import BundleError, ModelError, UsageError
+from exporter.paddle.names import forget_parameter_names
 from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
 from exporter.references import load_object
@@ -30,24 +31,7 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
         UsageError: the factory cannot be imported or gives no Layer; the checkpoint does not fit.
         ModelError: the factory raised, or gave weights that are not finite.
     """
-    import paddle
-
-    random.seed(seed)
-    np.random.seed(seed)  # factories of users draw from the legacy generator
-    paddle.seed(seed)
-    factory = load_object(model)
-    if not callable(factory):
-        raise UsageError(
-            f"{type(factory).__name__} is not callable", where=model, hint="name a factory or a Layer class"
-        )
-    _refuse_arguments(factory, model)
-    layer = factory()
-    if not isinstance(layer, paddle.nn.Layer):
-        raise UsageError(
-            f"the factory returned {type(layer).__name__}, not a paddle.nn.Layer",
-            where=model,
-            hint="name a function without arguments that builds the layer",
-        )
+    layer = _build(model, seed)
     if checkpoint is not None:
         try:
             tensors, about = load_with_metadata(Path(checkpoint))
@@ -56,13 +40,74 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
         if KEY in about:
             shrink(layer, read_plan(about[KEY], checkpoint), checkpoint)
         _assign(layer, tensors, checkpoint)
-    for name, value in parameters(layer).items():
-        if value.dtype.kind == "f" and not np.isfinite(value).all():
-            where = f"{checkpoint or model}: {name}"
-            kind = UsageError if checkpoint else ModelError
-            raise kind("the weights hold NaN or infinity", where=where, hint="export a checkpoint that is sound")
+    _refuse_nan(layer, model, checkpoint)
     layer.eval()
     return layer
+
+
+def _build(model: str, seed: int) -> paddle.nn.Layer:
+    """Call the factory; a process may do so as often as it likes, and gets the same weights each time."""
+    import paddle
+
+    _seed_all(seed)  # a module may draw when it is imported
+    factory = load_object(model)
+    if not callable(factory):
+        raise UsageError(
+            f"{type(factory).__name__} is not callable", where=model, hint="name a factory or a Layer class"
+        )
+    _refuse_arguments(factory, model)
+    forget_parameter_names()
+    _seed_all(seed)  # and is imported once: the next layer of this process must draw the same numbers
+    layer = factory()
+    if not isinstance(layer, paddle.nn.Layer):
+        raise UsageError(
+            f"the factory returned {type(layer).__name__}, not a paddle.nn.Layer",
+            where=model,
+            hint="name a function without arguments that builds the layer",
+        )
+    _refuse_shared_names(layer, model)
+    return layer
+
+
+def _refuse_nan(layer: paddle.nn.Layer, model: str, checkpoint: str | None) -> None:
+    """Refuse NaN in what a checkpoint holds: training has diverged, or the file is damaged.
+
+    Infinity is lawful, as in the mask of an attention. NaN in a buffer that is not persistable is let through: nothing
+    stores it, it may be scratch that nothing reads, and where it is read eager's outputs say so.
+    """
+    for name, tensor in layer.state_dict().items():
+        value = tensor.numpy()
+        if value.dtype.kind == "f" and (count := int(np.isnan(value).sum())):
+            kind = UsageError if checkpoint else ModelError
+            raise kind(
+                f"the weights hold NaN: {count} of the {value.size} numbers of '{name}'",
+                where=f"{checkpoint or model}: {name}",
+                hint="training has diverged or the file is damaged: export a checkpoint without NaN",
+            )
+
+
+def _seed_all(seed: int) -> None:
+    import paddle
+
+    random.seed(seed)
+    np.random.seed(seed)  # factories of users draw from the legacy generator
+    paddle.seed(seed)
+
+
+def _refuse_shared_names(layer: paddle.nn.Layer, model: str) -> None:
+    """Refuse two tensors of one name: Paddle stores by these names, so that one would take the other's place.
+
+    A tensor that two sublayers share is one tensor, and has one name.
+    """
+    owners: dict[str, tuple[str, int]] = {}
+    for name, tensor in {**layer.state_dict(), **dict(layer.named_buffers())}.items():
+        owner, identity = owners.setdefault(tensor.name, (name, id(tensor)))
+        if identity != id(tensor):
+            raise ModelError(
+                f"'{owner}' and '{name}' are two tensors of one name, '{tensor.name}', and only one would be stored",
+                where=model,
+                hint="give each ParamAttr a name of its own; to share weights, give both sublayers the same Parameter",
+            )
 
 
 def _refuse_arguments(factory: Callable[..., object], model: str) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.files import remove, sha256_file, write_json
+from exporter.paddle.names import forget_parameter_names
 from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
 from exporter.recipe.base import Recipe
@@ -40,8 +41,7 @@ def train(request: Json) -> Json:
     """
     folder, reference = Path(request["folder"]), request["recipe"]
     doing("loading paddle")
-    if find_spec("matplotlib") is None:
-        raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint="install exporter[train]")
+    require_plots()
     recipe = load_recipe(reference)
     device = use_device(request["device"])
     doing("loading the data")
@@ -50,10 +50,10 @@ def train(request: Json) -> Json:
     with _locked(folder), quiet_interrupts() as asked:
         doing("building the model")
         randomness.seed_all(request["seed"])
-        layer, plan = _build(recipe, reference), {}
+        layer, plan = build_layer(recipe, reference), {}
         if request["start"]:
             plan = _start_from(layer, Path(request["start"]["file"]))
-        state = State(layer, _optimizer(recipe, reference, layer))
+        state = State(layer, make_optimizer(recipe, reference, layer))
         before = {}
         if request["qat"]:
             doing("evaluating in float32")
@@ -106,9 +106,17 @@ def use_device(asked: str) -> str:
     return f"gpu:{number or 0}"
 
 
-def _build(recipe: Recipe, reference: str) -> paddle.nn.Layer:
+def require_plots() -> None:
+    """Raises EnvironmentLacks where the plot of the losses, which is drawn last, cannot be."""
+    if find_spec("matplotlib") is None:
+        raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint="install exporter[train]")
+
+
+def build_layer(recipe: Recipe, reference: str) -> paddle.nn.Layer:
+    """The recipe's layer; raises UsageError where `build` fails or gives something else."""
     import paddle
 
+    forget_parameter_names()
     with user_code("build() failed", reference):
         layer = recipe.build()
     if not isinstance(layer, paddle.nn.Layer):
@@ -129,7 +137,8 @@ def _start_from(layer: paddle.nn.Layer, checkpoint: Path) -> dict[str, str]:
     return {KEY: about[KEY]} if KEY in about else {}
 
 
-def _optimizer(recipe: Recipe, reference: str, layer: paddle.nn.Layer) -> paddle.optimizer.Optimizer:
+def make_optimizer(recipe: Recipe, reference: str, layer: paddle.nn.Layer) -> paddle.optimizer.Optimizer:
+    """The recipe's optimizer; raises UsageError where `optimizer` fails or gives something else."""
     import paddle
 
     with user_code("optimizer() failed", reference):

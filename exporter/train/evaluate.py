@@ -103,6 +103,22 @@ def held_out(layer: paddle.nn.Layer, recipe: Recipe, arrays: TensorMap, where: s
     return losses / total, score(recipe, whole, arrays, where)
 
 
+def outputs_of(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: str) -> list[Array]:
+    """What the layer gives for one batch in evaluation mode, one row a sample; its loss must exist, too.
+
+    Raises:
+        UsageError: as :func:`forward` and :func:`loss_of`.
+    """
+    import paddle
+
+    layer.eval()
+    with paddle.no_grad():
+        outputs = forward(layer, recipe, batch, where)
+        loss_of(recipe, outputs, batch, where)
+    layer.train()
+    return [_rows(output, len(batch[recipe.inputs[0]]), where) for output in outputs]
+
+
 def _rows(output: paddle.Tensor, count: int, where: str) -> Array:
     array: Array = output.numpy()
     if array.shape[:1] != (count,):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter import tensors
-from exporter.errors import ModelError
+from exporter.errors import ModelError, UsageError
 from exporter.files import write_bytes
 from exporter.recipe.base import Data, Recipe
 from exporter.references import user_code
@@ -59,7 +59,7 @@ def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
             if state.ranges:
                 about[qat.KEY] = qat.as_text(state.ranges)
             tensors.save(job.folder / BEST, weights(state.layer), about)
-        _save(job, state)
+        save_run(job, state)
         doing("finished epoch", epochs=job.epochs, metric=job.recipe.metric_name, row=row)
 
 
@@ -76,6 +76,19 @@ def begin_late(job: Job, state: State) -> None:
     if not isinstance(state.optimizer._learning_rate, ReduceOnPlateau):
         for _ in range(times):
             _advance_schedule(state, 0.0, job.reference)
+
+
+def first_step(job: Job, state: State) -> None:
+    """Take the first step of an epoch, on its own rows, and move the schedule on once, whenever its turn is.
+
+    Raises:
+        ModelError, UsageError: as :func:`fit`.
+    """
+    where = f"{job.reference}, epoch 1, step 1"
+    state.layer.train()
+    loss = _step(job, state, _order(job, 0)[0], where)
+    if job.recipe.schedule_by == "epoch":
+        _advance_schedule(state, loss, where)
 
 
 def best_row(history: list[Json], recipe: Recipe) -> Json:
@@ -98,7 +111,7 @@ def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
             shown = time.monotonic()
             doing("training", epoch=state.epoch + 1, epochs=job.epochs, step=step + 1, steps=len(order), loss=loss)
         if stop():
-            _save(job, state)
+            save_run(job, state)
             raise KeyboardInterrupt
 
 
@@ -119,6 +132,12 @@ def _step(job: Job, state: State, rows: Array, where: str) -> float:
     value = float(loss)
     if not math.isfinite(value):
         raise ModelError(f"the loss is {value}", where=where, hint="lower the learning rate, or mend the loss")
+    if loss.stop_gradient:
+        raise UsageError(
+            "the loss has no gradient, so nothing would be learned",
+            where=where,
+            hint="compute it from the outputs by Paddle's operators, and leave some parameter trainable",
+        )
     loss.backward()
     state.optimizer.step()
     state.optimizer.clear_grad()
@@ -158,7 +177,8 @@ def _advance_schedule(state: State, loss: float, where: str) -> None:
             schedule.step(*([loss] if isinstance(schedule, ReduceOnPlateau) else []))
 
 
-def _save(job: Job, state: State) -> None:
+def save_run(job: Job, state: State) -> None:
+    """Write all that a run needs to go on, and its history so far."""
     save_state(job.folder / LAST, state, job.about)
     write_bytes(job.folder / METRICS, b"".join(_lines(state.history)))
     doing("saved", epoch=state.epoch, step=state.step)

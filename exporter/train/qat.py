@@ -56,6 +56,12 @@ def finished(spec: Spec, start: Path | None) -> Path | None:
     return found.checkpoint
 
 
+def pending(spec: Spec, start: Path | None) -> bool:
+    """Whether `start` is yet to be fine-tuned with its roundings in place; raises as :func:`ensure`."""
+    request = _request(spec, start)
+    return request is not None and training.finished(request) is None
+
+
 def _request(spec: Spec, start: Path | None) -> training.TrainRequest | None:
     asked = wanted(spec)
     if asked is None or (start is not None and _text(start) is not None):

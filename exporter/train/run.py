@@ -106,10 +106,7 @@ def train(
         KeyboardInterrupt: interrupted (SIGINT or SIGTERM); the state is saved and `resume` goes on from there.
     """
     digest = source_digest(request.recipe)
-    if request.start is not None and not request.start.is_file():
-        raise UsageError(
-            "no such checkpoint", where=str(request.start), hint="check the path that training starts from"
-        )
+    _refuse_start(request)
     if resume and (found := finished(request)):
         return found
     folder, saved = _place(request, resume)
@@ -145,10 +142,55 @@ def train(
     return _result(request, answer)
 
 
+def check(request: TrainRequest, *, resume: bool = False) -> None:
+    """Find what forbids a training without reading more than files; raises UsageError as :func:`train`."""
+    source_digest(request.recipe)
+    _refuse_start(request)
+    if not (resume and finished(request)):
+        _place(request, resume)
+
+
+def rehearse(
+    request: TrainRequest,
+    weights: Path | None = None,
+    *,
+    steps: bool = True,
+    timeout: float | None = None,
+    on_event: OnEvent | None = None,
+) -> None:
+    """Find in a child, in seconds, what the training would find after its first epoch; see :mod:`.rehearsal`.
+
+    `weights` gets the layer's weights after one step. Without `steps` only an evaluation is made. `timeout` is in
+    seconds; without it the data takes as long to load as it takes.
+
+    Raises:
+        UsageError, EnvironmentLacks, ModelError: as :func:`train`.
+    """
+    asked = {
+        "recipe": request.recipe,
+        "seed": request.seed,
+        "epochs": request.epochs,
+        "device": request.device,
+        "qat": request.qat,
+        "weights": str(weights) if weights else None,
+        "steps": steps,
+    }
+    limits = Limits(seconds=timeout or float("inf"))
+    call = "exporter.train.rehearsal:rehearse"
+    workers.call(call, asked, limits, environment=workers.SINGLE_THREAD, imports=workers.PADDLE, on_event=on_event)
+
+
 def resumable(request: TrainRequest) -> bool:
     """Whether an unfinished run is there that `resume` would go on with."""
     _, saved = _unfinished(request)
     return saved is not None and not _difference(saved, request)
+
+
+def _refuse_start(request: TrainRequest) -> None:
+    if request.start is not None and not request.start.is_file():
+        raise UsageError(
+            "no such checkpoint", where=str(request.start), hint="check the path that training starts from"
+        )
 
 
 def _place(request: TrainRequest, resume: bool) -> tuple[Path, Json | None]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 
 from exporter.errors import UsageError
+from exporter.parity.informative import Doubt, doubts, still_open, told, undecided
 from exporter.parity.localise.find import localise
 from exporter.parity.localise.search import Search
 from exporter.parity.plan import ENGINES, Run
@@ -58,13 +59,34 @@ def judge(harness: Harness, about: About) -> Report:
     if not plan:
         raise UsageError("nothing is left to prove", where="--without", hint="leave out less")
     evidence = dict(_absent(plan, harness.subject))
+    said = []
+    if idle := _idle(harness):
+        running = [claim for proof in proofs if not proof.reads for claim in planned[proof.kind]]
+        evidence.update(undecided([claim for claim in running if claim not in evidence], idle))
+        said.append(told(idle))
     for proof in proofs:
         open_claims = sorted(planned[proof.kind] - set(evidence))
         if open_claims:
             evidence.update(proof.prove(open_claims, harness, evidence))
-    said = [note for proof in proofs for note in proof.notes(harness, evidence)]
+    if not idle:
+        said += [note for proof in proofs for note in proof.notes(harness, evidence)]
+    said += _kept({proof.kind for proof in proofs if proof.promise}, evidence)
     verdict = Verdict(plan, evidence, narrowed=str(harness.narrowing), objections=about.objections)
     return _report(harness, about, verdict, said)
+
+
+def _idle(harness: Harness) -> tuple[Doubt, ...]:
+    """Why it is idle to run any engine; of a bundle that has passed, and of one case alone, it is not asked."""
+    subject = harness.subject
+    if subject.passed or subject.only or len(subject.recorded) < 2:
+        return ()
+    return still_open(doubts(subject.recorded, subject.spec.budget), harness.runs, subject.spec.waivers)
+
+
+def _kept(kinds: set[str], evidence: Mapping[Claim, Evidence]) -> list[str]:
+    """How well each promise is kept."""
+    own = sorted(((claim, found) for claim, found in evidence.items() if claim.kind in kinds), key=lambda pair: pair[0])
+    return [f"{claim}: {found.reason}" for claim, found in own if found.outcome is Outcome.MATCH and found.reason]
 
 
 def _in_order(without: Sequence[str]) -> list[Proof]:

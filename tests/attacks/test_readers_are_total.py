@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exporter.errors import BundleError, UsageError
 from exporter.readers import onnx, pdiparams, pdmodel, pir, read, safetensors
-from exporter.readers.base import ModelFacts, Reader
+from exporter.readers.base import ModelFacts, Reader, Weight, checked_shape
 
 READERS: dict[str, Reader] = {
     "onnx/model.onnx": onnx.plugin,
@@ -21,7 +21,24 @@ READERS: dict[str, Reader] = {
     "pir/model.pdiparams": pdiparams.plugin,
     "checkpoint.safetensors": safetensors.plugin,
 }
-RELAXED = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+#: As many as the profile asks for (HYPOTHESIS_PROFILE=search: 2000), and 400 at least.
+EXAMPLES = max(400, settings.default.max_examples if settings.default else 0)
+RELAXED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+#: What lies at the ends of numbers: varints of -1 and of the largest, JSON's infinities and integers beyond 64 bits.
+ENDS = [b"\xff" * 9 + b"\x01", b"\xff" * 10, b"\x80" * 5 + b"\x01", b"\xff\xff\x03", bytes(4), bytes(8), b"\xff" * 8]
+ENDS += [
+    b"1e999",
+    b"-1e999",
+    b"NaN",
+    b"Infinity",
+    b"-1",
+    b"0",
+    b"9" * 30,
+    b"null",
+    b'""',
+    b"[]",
+    b"4611686018427387904",
+]
 
 
 @pytest.fixture(params=READERS)
@@ -43,6 +60,25 @@ def assert_total(reader: Reader, content: bytes) -> ModelFacts | None:
         except UsageError:
             assert weight.file or not weight.pieces or weight.dtype in ("int4", "uint4", "float4_e2m1", "string")
     return facts
+
+
+@pytest.mark.parametrize("shape", [(0, -1), (-1,), (-1, -1), (0, -1, 3)], ids=str)
+def test_a_declared_tensor_of_unknown_size_has_no_array(shape: tuple[int, ...]) -> None:
+    """Flipped bits in a `.pdmodel` declared a parameter of [0, -1]: numpy cannot shape nothing into that."""
+    with pytest.raises(UsageError, match="values cannot be read"):
+        Weight("w", "float32", shape).array(b"")
+
+
+def test_a_stored_tensor_whose_bytes_are_gone_is_damaged() -> None:
+    """As when the file was replaced after its facts were read."""
+    with pytest.raises(BundleError, match=r"at byte 4: tensor 'w' float32\[2\] has 6 bytes, not 8"):
+        Weight("w", "float32", (2,), ((4, 12),)).array(bytes(10))
+
+
+@pytest.mark.parametrize("dims", [[1] * 33, [1 << 62, 1 << 62, 0], [1 << 60]], ids=["rank", "product", "size"])
+def test_a_shape_that_no_array_can_have_is_damage(dims: list[int]) -> None:
+    with pytest.raises(BundleError, match="a tensor of"):
+        checked_shape(dims, "here", 7)
 
 
 @RELAXED
@@ -67,9 +103,10 @@ def test_cut_and_spliced(real: tuple[Reader, bytes], data: st.DataObject) -> Non
     """A piece is replaced by random bytes, by nothing, or by another piece of the file."""
     reader, content = real
     places = st.integers(0, len(content))
-    start, stop = sorted((data.draw(places), data.draw(places)))
+    start = data.draw(places)
+    stop = min(len(content), start + data.draw(st.integers(0, 12) | places))
     other, end = sorted((data.draw(places), data.draw(places)))
-    filling = data.draw(st.one_of(st.binary(max_size=20), st.just(content[other:end])))
+    filling = data.draw(st.one_of(st.binary(max_size=20), st.just(content[other:end]), st.sampled_from(ENDS)))
     assert_total(reader, content[:start] + filling + content[stop:])
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from exporter.parity.compare import compare_case
 from exporter.parity.golden import GoldenCase, GoldenOutput, read_case
 from exporter.parity.margin import unexplained
+from exporter.parity.norms import above
 from exporter.parity.together import Together, draws
 from tests.bundle.test_verify_py import namespace_of_template
 from tests.parity.goldens import golden
@@ -28,6 +31,7 @@ def described(outputs: dict[str, list[GoldenOutput]]) -> tuple[dict[str, Any], d
             about = {"dtype": one.dtype, "shape": list(one.shape), "exact": one.exact, "gate": one.gate, "method": ""}
             about |= dict(zip(("scale_max", "scale_l2", "e_ref_max", "e_ref_l2"), one.scale + one.e_ref, strict=True))
             about |= {"scores": dict(zip(("output", "axis"), one.scores, strict=True))} if one.scores else {}
+            about |= {"allowance": one.allowance} if one.allowance != 1.0 else {}  # as a bundle of schema 1 has it
             facts[name] = about
             kept = {"eager": one.eager, **({} if one.exact else {"truth": one.truth})}
             kept |= {} if one.index is None else {"index": one.index}
@@ -68,6 +72,44 @@ def test_all_cases_together_are_judged_as_the_exporter_judges_them(
     assert all(
         space["judge_together"](manifest, tensors, "y", spoilt, limits[name])[0] == "mismatch" for name in limits
     )
+
+
+@given(
+    st.integers(1, 4),
+    st.integers(0, 10**6),
+    st.sampled_from([1.0, 1.2, 1.96, 4.0]),
+    st.sampled_from([1e-8, 1e-7, 1e-6]),
+    st.floats(0.0, 12.0),
+)
+def test_few_numbers_are_judged_with_the_same_allowance(
+    size: int, seed: int, allowance: float, e_ref: float, times: float
+) -> None:
+    """An error of `times` units, below and above the budget, where e_ref and where the floor is the unit."""
+    draw = np.random.default_rng(seed)
+    ones = [
+        replace(golden(draw.standard_normal((size, 1)) + 3, seed=at), e_ref=(e_ref, e_ref), allowance=allowance)
+        for at in range(2)
+    ]
+    assume(abs(times - 4) > 1e-2)
+    first = replace(ones[0], dtype="float64", eager=ones[0].truth)
+    manifest, tensors, cases = described({"y": [first, replace(ones[1], dtype="float64", eager=ones[1].truth)]})
+    step = np.zeros((size, 1))
+    step[seed % size] = times * first.unit[0] * first.scale[0]
+    got = first.truth + step
+    others = {"y": [case.outputs["y"] for case in cases]}
+    expected = compare_case(cases[0], {"y": got}, 4.0, others)["y"]
+    outcome, reason = namespace_of_template()["judge"](manifest, tensors, 0, "y", got, None)
+    assert outcome == expected.outcome.value, (reason, expected.reason)
+    assert outcome == ("mismatch" if times > 4 else outcome) and (outcome != "mismatch" or times > 4)
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(4.001, "4.001"), (4.0000001, "4.0000001"), (5.5123, "5.51"), (4e9, "4e+09")]
+)
+def test_a_number_over_a_limit_is_written_so_that_it_reads_so(number: float, said: str) -> None:
+    space = namespace_of_template()
+    assert space["above"](number, 4.0) == above(number, 4.0) == said
+    assert above(float("nan"), 4.0) == "nan" and float(above(np.nextafter(4, 5), 4.0)) > 4
 
 
 def test_of_a_sample_and_of_one_draw_nothing_is_taken_together() -> None:

@@ -56,6 +56,21 @@ PARTINGS = {
 }
 
 
+NAMED = """class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.linear = paddle.nn.Linear(4, 4, paddle.ParamAttr(name='named'))
+
+    def forward(self, x):
+        vars(self)['n'] = vars(self).get('n', 0) + 1
+        return self.linear(x) * vars(self)['n']
+"""
+
+
+def test_a_model_that_names_its_parameters_is_built_as_often_as_the_search_for_the_line_needs(tmp_path: Path) -> None:
+    assert probed(tmp_path, NAMED) == [("EX205", 12, True)]
+
+
 @pytest.mark.parametrize(
     "what", [pytest.param(each, marks=[pytest.mark.slow] if at else []) for at, each in enumerate(PARTINGS)]
 )

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from exporter import machine
 from exporter.bundle.manifest import sealed
 from tests.command import exporter
 
 SPEC = "specs/digits-int8.yaml"
+KINDS = ("snr_db", "top1", "metric", "size", "overflow")
 
 
 @pytest.fixture(scope="module")
@@ -28,20 +30,25 @@ def workplace(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def budgets(bundle: Path) -> dict[str, Any]:
     checks = json.loads((bundle / "parity.json").read_text())["checks"]
     low = [one for one in checks if one["precision"] == "int8"]
-    return {
-        f"{one['format']}/{one['output']}": one for one in low if one["case"] == "budget" or one["engine"] == "size"
-    }
+    return {f"{one['format']}/{one['kind']}": one for one in low if one["kind"] in KINDS}
 
 
-def test_both_formats_keep_every_promise(workplace: Path) -> None:
+def test_both_formats_keep_every_promise(workplace: Path, tmp_path: Path) -> None:
     done = exporter("release", SPEC, "--json", cwd=workplace)
     assert done.code == 0, done.out + done.err
     found = budgets(workplace / "artifacts/digits-int8/1.0.0")
-    kinds = ("snr_db:logits", "top1:logits", "metric", "bytes")
-    assert set(found) == {f"{format}/{kind}" for format in ("onnx", "pdmodel") for kind in kinds}
+    assert set(found) == {f"{format}/{kind}" for format in ("onnx", "pdmodel") for kind in KINDS}
     assert {one["outcome"] for one in found.values()} == {"match"}
     again = exporter("verify", "artifacts/digits-int8/1.0.0", cwd=workplace)
     assert again.code == 0, again.out + again.err
+    elsewhere = exporter("verify", workplace / "artifacts/digits-int8/1.0.0", "--json", cwd=tmp_path)
+    lacking = [one for one in elsewhere.json()["checks"] if one["outcome"] != "match"]
+    assert elsewhere.code == 3 and {(one["kind"], one["outcome"]) for one in lacking} == {("metric", "missing")}
+    assert all("--without metric" in one["reason"] for one in lacking)
+    narrowed = exporter(
+        "verify", workplace / "artifacts/digits-int8/1.0.0", "--json", "--without", "metric", cwd=tmp_path
+    )
+    assert (narrowed.code, narrowed.json()["verdict"]) == (0, "partial")
 
 
 def calibration(workplace: Path, images: Any) -> str:
@@ -53,7 +60,7 @@ def fails(workplace: Path, override: str) -> None:
     done = exporter("release", SPEC, "--json", "--set", override, cwd=workplace)
     assert done.code == 1, done.out + done.err
     found = budgets(workplace / "artifacts/digits-int8/failed")
-    wrong = [one for one in found.values() if one["outcome"] == "mismatch" and one["output"] == "snr_db:logits"]
+    wrong = [one for one in found.values() if one["outcome"] == "mismatch" and one["kind"] == "snr_db"]
     assert {one["format"] for one in wrong} == {"onnx", "pdmodel"}
     assert all("the layer that suffers most is " in one["reason"] for one in wrong)
 
@@ -72,7 +79,7 @@ def speed(bundle: Path) -> tuple[str, dict[str, Any]]:
     """The verdict, and the check of the promised speed."""
     done = exporter("verify", bundle.name, "--json", cwd=bundle.parent)
     assert done.code == 1, done.out + done.err
-    (found,) = (one for one in done.json()["checks"] if one["output"] == "speedup")
+    (found,) = (one for one in done.json()["checks"] if one["kind"] == "speed")
     return done.json()["verdict"], found
 
 
@@ -90,6 +97,41 @@ def test_a_cpu_that_can_less_than_the_one_that_released_it_breaks_no_promise(pro
     verdict, found = speed(elsewhere)
     assert (verdict, found["outcome"]) == ("inconclusive", "inconclusive")
     assert "but this CPU has no avx_of_tomorrow" in found["reason"]
+
+
+@pytest.fixture(scope="module")
+def for_vnni(workplace: Path) -> Path:
+    """A bundle whose int8 takes all 8 bits."""
+    only = ("--set", "formats=[onnx]", "--set", "engines=[onnxruntime]", "--set", "precisions.int8.cpu=vnni")
+    done = exporter("convert", SPEC, "--out", "vnni", *only, cwd=workplace)
+    assert done.code == 0, done.err
+    return workplace / "vnni"
+
+
+def test_what_is_made_for_vnni_fails_without_and_says_why(for_vnni: Path) -> None:
+    done = exporter("verify", for_vnni.name, "--json", cwd=for_vnni.parent)
+    (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
+    content = json.loads((for_vnni / "manifest.json").read_text())
+    assert content["variants"]["onnx-int8"]["details"]["cpu"] == {"asked": "vnni", "effective": "vnni"}
+    if machine.adds_in_16_bits():
+        assert (done.code, pairs["outcome"]) == (1, "mismatch"), done.out
+        assert "this one has none" in pairs["reason"] and "`cpu: any` writes one that is right here" in pairs["reason"]
+        noise = next(one for one in done.json()["checks"] if one["kind"] == "snr_db")
+        assert noise["outcome"] == "mismatch" and "this CPU has no VNNI" in noise["reason"]
+    else:
+        assert (done.code, pairs["outcome"]) == (0, "match"), done.out
+        assert any("is made for CPUs with VNNI" in note for note in done.json()["notes"])
+
+
+def test_a_file_of_all_8_bits_that_is_promised_for_any_cpu_fails_on_every_one(for_vnni: Path) -> None:
+    promised = shutil.copytree(for_vnni, for_vnni.with_name("promised"))
+    content = json.loads((promised / "manifest.json").read_text())
+    content["variants"]["onnx-int8"]["details"]["cpu"]["asked"] = "any"
+    (promised / "manifest.json").write_bytes(sealed(content))
+    done = exporter("verify", promised.name, "--json", cwd=promised.parent)
+    (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
+    assert (done.code, pairs["outcome"]) == (1, "mismatch"), done.out
+    assert "`cpu: any` promises that none does" in pairs["reason"]
 
 
 def images() -> Any:

@@ -31,3 +31,10 @@ def test_on_the_like_a_broken_promise_is_broken(released_on: list[str]) -> None:
 @pytest.mark.usefixtures("plain_cpu")
 def test_a_promise_that_is_kept_is_kept_anywhere() -> None:
     assert on_the_like(KEPT, ["avx512_vnni"]) == KEPT
+
+
+def test_a_promise_of_a_cpu_that_could_less_is_not_broken_here_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "cpu", lambda: {"abilities": ["avx2", "avx512f"]})
+    found = on_the_like(BROKEN, ["avx2"])
+    assert found.outcome is Outcome.INCONCLUSIVE
+    assert found.reason.endswith("but this CPU has avx512f, which the one that released it had not")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
-from exporter.parity.cases import batch_dim, odd_size, pairwise, plan_cases
-from exporter.parity.values import draw
+from exporter.parity.cases import MASKS, WHOLE, batch_dim, declared_range, odd_size, pairwise, plan_cases
+from exporter.parity.values import content, draw
 from exporter.spec.model import Dim, Spec
 from exporter.spec.read import validate
 
@@ -126,6 +126,75 @@ def test_related_cases_are_what_they_say() -> None:
     assert np.array_equal(drawn["batch=4:one_row"], base[:1])
     assert not drawn["batch=4:zeros"].any() and np.array_equal(drawn["batch=4:large"], base * 16)
     assert not np.array_equal(drawn["batch=4#2"], base)
+
+
+def ids(**inputs: Any) -> Spec:
+    named = {"batch": Dim(min=1, typical=3, max=6), "seq": Dim(min=2, typical=6, max=9)}
+    used = str(list(inputs.values()))
+    named = {name: dim for name, dim in named.items() if name in used}
+    described = {
+        name: {"dtype": dtype, "shape": shape, "values": values} for name, (dtype, shape, values) in inputs.items()
+    }
+    return spec(named, **described)
+
+
+IDS = ("int64", ["batch", "seq"], "integers(0,40)")
+FLAGS = ("float32", ["batch", "seq"], "integers(0,2)")
+LENGTHS = ("int32", ["batch"], "integers(1,seq)")
+REAL = ("float32", ["batch", 3], "normal")
+
+
+@settings(max_examples=60)
+@given(
+    st.dictionaries(st.sampled_from("abcd"), st.sampled_from([IDS, FLAGS, LENGTHS, REAL]), max_size=3),
+    st.integers(0, 99),
+)
+def test_no_probing_case_repeats_another_and_every_value_is_declared(inputs: dict[str, Any], seed: int) -> None:
+    wanted = ids(**inputs, ids=IDS).model_copy(update={"seed": seed})
+    seen: dict[str, str] = {}
+    for case in plan_cases(wanted):
+        drawn = draw(wanted, case, None)
+        same = seen.setdefault(content(drawn), case.name)
+        assert same == case.name
+        for name, one in wanted.inputs.items():
+            if one.values.startswith("integers"):
+                low, high = declared_range(one, case.dims) or (0, 0)
+                assert low <= drawn[name].min() and drawn[name].max() < high and drawn[name].dtype.name == one.dtype
+
+
+def test_strange_ids_lengths_and_masks_are_what_they_say() -> None:
+    wanted = ids(ids=IDS, mask=FLAGS, lengths=LENGTHS)
+    cases = {case.kind: case for case in plan_cases(wanted) if case.kind}
+    base = draw(wanted, plan_cases(wanted)[0], None)
+    drawn = {kind: draw(wanted, case, None) for kind, case in cases.items()}
+    assert set(drawn) == {*WHOLE, *MASKS, "padded", "equal_rows", "reversed", "one_row"}
+    assert (drawn["smallest"]["ids"] == 0).all() and (drawn["smallest"]["lengths"] == 1).all()
+    assert (drawn["largest"]["ids"] == 39).all() and (drawn["largest"]["lengths"] == 5).all()
+    assert all(len(set(row)) == 6 for row in drawn["distinct"]["ids"].tolist())
+    assert np.array_equal(drawn["sorted"]["ids"], np.sort(base["ids"], -1))
+    assert np.array_equal(drawn["sorted"]["mask"], -np.sort(-base["mask"], -1)), "a mask has its ones first"
+    repeated = drawn["repeated"]["ids"]
+    assert np.array_equal(repeated[:, 1::2], repeated[:, ::2])
+    assert (drawn["all_ones"]["mask"] == 1).all()
+    assert (drawn["all_but_one"]["mask"][:, :-1] == 1).all() and not drawn["all_but_one"]["mask"][:, -1].any()
+    for kind in ("smallest", "largest", "distinct", "repeated"):
+        assert np.array_equal(drawn[kind]["mask"], base["mask"])
+    for kind in ("all_ones", "all_but_one"):
+        assert np.array_equal(drawn[kind]["ids"], base["ids"])
+
+
+def test_whole_numbers_have_no_cases_of_real_ones() -> None:
+    kinds = {case.kind for case in plan_cases(ids(ids=IDS))}
+    assert not kinds & {"zeros", "large", "tiny", "one_hot", "all_ones", "all_but_one"}
+    single = ids(size=("float32", ["batch", 2], "integers(160,161)"))
+    assert {case.kind for case in plan_cases(single)} <= {"", "equal_rows", "reversed", "one_row"}
+    both = {case.kind for case in plan_cases(ids(ids=IDS, x=REAL))}
+    assert {"zeros", "large", "smallest", "distinct"} <= both
+
+
+def test_ids_of_a_file_have_no_declared_range() -> None:
+    wanted = ids(ids=("int64", ["batch", "seq"], "ids.npy"))
+    assert {case.kind for case in plan_cases(wanted)} == {"", "padded", "equal_rows", "reversed", "one_row"}
 
 
 class TestFiles:

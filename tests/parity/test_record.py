@@ -9,10 +9,13 @@ import pytest
 
 from exporter.errors import ModelError, UsageError
 from exporter.files import sha256_file
+from exporter.parity.explore import RECORDING, TRYING
 from exporter.parity.golden import read_goldens
+from exporter.parity.record import SEARCHING
+from exporter.parity.record import record as record_in_child
 from exporter.spec.read import validate
 from exporter.tensors import load
-from exporter.workers import SINGLE_THREAD, call
+from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 
 SPEC: dict[str, Any] = {
     "name": "net",
@@ -97,3 +100,56 @@ def test_a_probing_case_that_eager_cannot_compute_is_left_out(tmp_path: Path) ->
 def test_whatever_forward_raises_is_a_models_mistake(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="does not run on this case: OfItsOwn: the sensor is off"):
         record(tmp_path / "g.safetensors", ["y"], model="models.unsound:Raises")
+
+
+def doings(into: Path, model: str, **keys: Any) -> tuple[dict[str, Any], list[str]]:
+    """The child's answer, and what it said that it did."""
+    said: list[str] = []
+    spec = validate({**SPEC, "model": model, **keys}, "test")
+    request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": ["y"], "into": str(into)}
+    answer = call(
+        "exporter.parity._child:record",
+        request,
+        environment=SINGLE_THREAD,
+        on_event=lambda event: said.append(event["doing"]),
+    )
+    return answer, [one for one in said if one.startswith(SEARCHING)]
+
+
+WIDE: dict[str, Any] = {"dims": {"batch": {"min": 1, "typical": 2, "max": 20}}}
+
+
+def test_branches_on_values_and_named_dims_are_searched_for_and_others_are_not_named(tmp_path: Path) -> None:
+    told, tried = doings(tmp_path / "g.safetensors", "models.branching:Branching", **WIDE)
+    assert told["notes"] == [], "training, configuration and a size that never varies are no branches of inputs"
+    by_size = [case for case in told["cases"] if case["dims"]["batch"] == 7]
+    assert len(told["found"]) == 2 and len(by_size) == 1 and by_size[0]["name"].startswith("batch=7:search-")
+    assert 2 <= len(tried) <= 20
+
+
+def test_what_no_trial_reaches_is_named_and_the_search_costs_no_more_than_the_recording(tmp_path: Path) -> None:
+    told, tried = doings(tmp_path / "g.safetensors", "models.branching:Unreachable", **WIDE)
+    (note,) = [one for one in told["notes"] if "is reached by no case" in one]
+    assert note.startswith("models/branching.py:") and not told["found"]
+    planned = sum(case["dims"]["batch"] for case in told["cases"]) / 2
+    assert 0 < TRYING * len(tried) <= RECORDING * planned
+
+
+def test_nothing_is_tried_where_no_input_decides_a_branch(tmp_path: Path) -> None:
+    _, tried = doings(tmp_path / "g.safetensors", "models.sound:mlp")
+    assert tried == []
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("DiesWhenLarge", "the child died by SIGKILL"), ("LoopsWhenLarge", "lines")]
+)
+def test_a_trial_that_kills_the_process_or_never_ends_is_a_note_and_no_more(
+    tmp_path: Path, model: str, said: str
+) -> None:
+    spec = validate({**SPEC, "model": f"models.branching:{model}"}, "test")
+    kept = record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    assert (
+        kept.notes[0].startswith("the search for inputs that reach other lines was given up: ")
+        and said in kept.notes[0]
+    )
+    assert len(kept.cases) > 5

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 
 from exporter.parity.report import Report, unlike_bits
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
-from exporter.report._summary import number
+from exporter.report._summary import groups, number
 from tests.report.stored_reports import FORMS, REPORTS
 
 #: Any text, and what markup is made of rather often.
@@ -117,6 +117,29 @@ def test_console_never_leaves_its_80_columns_nor_sends_control_characters(text: 
     lines = FORMS["console"](_hostile(text, outcome)).split("\n")
     assert max(cell_len(line) for line in lines) <= 80
     assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("form", ["console", "markdown", "html"])
+def test_each_run_keeps_the_figure_of_its_own_reason(form: str) -> None:
+    """Of one run only the worst case is shown, of two engines both; and what is the same is said once."""
+    reasons = {
+        ("onnxruntime", "budget", "snr_db:y"): "17.4 dB, at least 30 promised",
+        ("paddle", "budget", "snr_db:y"): "27.4 dB, at least 30 promised",
+        ("onnxruntime", "budget", "snr_db:z"): "18.8 dB, at least 30 promised",
+        ("onnxruntime", "a", "y"): "off by 5 units",
+        ("onnxruntime", "b", "y"): "off by 7 units",
+        ("paddle", "b", "y"): "off by 7 units",
+    }
+    evidence = {
+        Claim("onnx", "int8", *place): Evidence(Outcome.MISMATCH, text, metrics={"error_ratio": float(text[7])})
+        if text.startswith("off")
+        else Evidence(Outcome.MISMATCH, text)
+        for place, text in reasons.items()
+    }
+    report = Report("net", "1", Verdict(frozenset(evidence), evidence), 4.0)
+    assert sorted(group.reason for group in groups(report)) == sorted(set(reasons.values()) - {"off by 5 units"})
+    told = FORMS[form](report)
+    assert all(group.reason in html.unescape(told) for group in groups(report))
 
 
 class _Tags(HTMLParser):

@@ -7,7 +7,7 @@ normal values, and every vector of parameters is moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,15 +37,17 @@ def _calibrated(network: Network) -> Any:
             value = parameter.numpy()
             moved = value * (1 + 0.1 * draw.standard_normal(value.shape)) + 0.05 * draw.standard_normal(value.shape)
             parameter.set_value(moved.astype(value.dtype))
-    settle(layer, [paddle.to_tensor(_drawn(network, index, draw)) for index in range(len(network.inputs))])
+    sizes = {name: dim["typical"] for name, dim in network.dims.items()} | {"batch": ROWS}
+    settle(layer, [paddle.to_tensor(drawn(network, index, draw, sizes)) for index in range(len(network.inputs))])
     return layer
 
 
-def _drawn(network: Network, index: int, draw: np.random.Generator) -> Any:
-    one = network.inputs[index]
-    sizes = {name: dim["typical"] for name, dim in network.dims.items()} | {"batch": ROWS}
-    shape = [sizes[size] if isinstance(size, str) else size for size in one.shape]
-    if one.values == "normal":
-        return draw.standard_normal(shape).astype(one.dtype)
-    low, high = (int(sizes.get(word, word)) for word in one.values.removeprefix("integers(").rstrip(")").split(","))
-    return draw.integers(low, high, shape).astype(one.dtype)
+def drawn(network: Network, index: int, draw: np.random.Generator, sizes: Mapping[str, int]) -> Any:
+    """Values of one input at these sizes of the named dims."""
+    tensor = network.inputs[index]
+    shape = [sizes[size] if isinstance(size, str) else size for size in tensor.shape]
+    if tensor.values == "normal":
+        return draw.standard_normal(shape).astype(tensor.dtype)
+    words = tensor.values.removeprefix("integers(").rstrip(")").split(",")
+    low, high = (int(sizes.get(word, word)) for word in words)
+    return draw.integers(low, high, shape).astype(tensor.dtype)

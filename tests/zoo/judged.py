@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.parity.judge import Subject, bench_of, judge
-
-from exporter.bundle.contents import contents
+from exporter.bundle.contents import contents, with_record
 from exporter.bundle.open import GOLDEN
+from exporter.bundle.subject import about, subject_in
 from exporter.errors import ExporterError, ModelError
 from exporter.lower._convert import Conversion, convert_all
 from exporter.parity.golden import GoldenCase
@@ -21,12 +21,19 @@ from exporter.parity.plan import ENGINES, Run, plan_some
 from exporter.parity.record import record
 from exporter.parity.run import Bench, gather
 from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.proofs.base import Subject
 from exporter.spec.model import Spec
-from exporter.workers import SINGLE_THREAD, Setting, call
+from exporter.verdict.judge import harness_of, judge
+from exporter.workers import Setting, call
 from tests.zoo import stock
 from tests.zoo.networks import Network
+from tests.zoo.warm import spent
 
 FORMATS = ("pir", "pdmodel", "onnx")
+
+
+#: What runs the cases of one engine and one artifact.
+_ENGINES = "exporter.engines._child:run"
 
 
 @dataclass(frozen=True)
@@ -48,32 +55,38 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             spec = spec_of(network, wish, setting)
         except ExporterError as error:
-            return {"formats": {name: _refused(error) for name in wish.formats}, "stock": {}}
-        conversion, rows = _convert(spec, draft, setting)
+            return {"formats": {name: refused(error) for name in wish.formats}, "stock": {}}
+        conversion, rows = convert(spec, draft, setting)
         if conversion is None:
             return {"formats": rows, "stock": {}}
         spec = spec.model_copy(update={"formats": tuple(one.format for one in conversion.artifacts)})
         content = contents(spec, conversion, draft, None)
         try:
-            content.update(asdict(record(spec, None, conversion.output_names, draft / GOLDEN, setting)))
+            content = with_record(content, record(spec, None, conversion.output_names, draft / GOLDEN, setting))
         except ExporterError as error:
-            return {"formats": rows | {name: _refused(error) for name in spec.formats}, "stock": {}}
-        subject = Subject(content, spec, draft, draft / GOLDEN, None, "cpu", frozenset(conversion.parameters.values()))
+            return {"formats": rows | {name: refused(error) for name in spec.formats}, "stock": {}}
+        places = (draft, draft / GOLDEN)
+        subject = subject_in(content, spec, places, "cpu", no_source="the zoo judges the files alone")
         variants = [(name, "fp32") for name in spec.formats]
         engines = [name for name in wish.engines if set(ENGINES[name].formats) & set(spec.formats)]
-        report = judge(subject, plan_some(engines, variants, with_source=False), setting)
+        before, own = Counter(spent), time.process_time()
+        runs = plan_some(engines, variants, with_source=False)
+        report = judge(harness_of(subject, runs, setting), about(content))
+        children = Counter(spent) - before
+        verifying = sum(children.values()) + time.process_time() - own
         for name in spec.formats:
             rows[name] = _row({c: e for c, e in report.verdict.evidence.items() if c.format == name})
         if wish.keep and "pdmodel" in spec.formats:
             _keep(subject, wish.keep / f"{network.family}-{network.key}")
         beside = _stock(subject, setting, Path(place, "stock")) if wish.stock else {}
-        methods = sorted({one["method"].partition(" (")[0] for c in content["cases"] for one in c["outputs"].values()})
+        methods = sorted({one.method.partition(" (")[0] for case in content.cases for one in case.outputs.values()})
         return {
             "formats": {name: rows[name] for name in wish.formats},
             "stock": beside,
-            "cases": len(content["cases"]) + 1,
-            "left_out": content["left_out"],
+            "cases": len(content.cases) + 1,
+            "left_out": content.left_out,
             "truth": methods,
+            "processor": {"judge": round(verifying, 1), "engines": round(children[_ENGINES], 1)},
         }
 
 
@@ -105,7 +118,13 @@ def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
     return Spec.model_validate(described)
 
 
-def _convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | None, dict[str, Any]]:
+def source_of(spec: Spec) -> dict[str, Any]:
+    """What a child needs to build the eager layer and to trace it."""
+    inputs = [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()]
+    return {"model": spec.model, "checkpoint": None, "seed": spec.seed, "inputs": inputs}
+
+
+def convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | None, dict[str, Any]]:
     """As `convert_all`, but a format that cannot be written does not stand in the way of the others."""
     rows: dict[str, Any] = {}
     made: list[Conversion] = []
@@ -122,12 +141,12 @@ def _convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | No
             for name in group:
                 shutil.rmtree(draft / name, ignore_errors=True)
             if len(group) == 1:
-                rows[group[0]] = _refused(error)
+                rows[group[0]] = refused(error)
             elif error.what.startswith("onnx: "):
-                rows["onnx"] = _refused(error)
+                rows["onnx"] = refused(error)
                 groups.insert(0, ["pir"])
             else:
-                rows["pir"] = _refused(error)
+                rows["pir"] = refused(error)
                 groups.insert(0, ["onnx"])
     if not made:
         return None, rows
@@ -135,7 +154,7 @@ def _convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | No
     return replace(made[0], artifacts=artifacts), rows
 
 
-def _refused(error: ExporterError) -> dict[str, Any]:
+def refused(error: ExporterError) -> dict[str, Any]:
     return {"word": "refused", "why": f"{error} ({error.hint})", "checks": 0, "matches": 0}
 
 
@@ -164,7 +183,8 @@ def _row(evidence: Mapping[Claim, Evidence]) -> dict[str, Any]:
 
 def _stock(subject: Subject, setting: Setting, folder: Path) -> dict[str, Any]:
     """Each format as stock writes it, judged by the same goldens; the files' own names stand for ours."""
-    bench, source = bench_of(subject), bench_of(subject).source or {}
+    bench = subject.bench()
+    source = bench.source or {}
     rows: dict[str, Any] = {}
     for name in FORMATS:
         if name not in subject.spec.formats and name != "pir":
@@ -173,16 +193,13 @@ def _stock(subject: Subject, setting: Setting, folder: Path) -> dict[str, Any]:
         into.mkdir(parents=True)
         request = {**source, "format": name, "into": str(into), "pir": str(folder / "pir")}
         try:
-            answer = call("tests.zoo.stock:write", request, setting.limits, environment=_ENVIRONMENT)
+            answer = call("tests.zoo.stock:write", request, setting.limits, environment=stock.ENVIRONMENT)
         except ExporterError as error:
-            rows[name] = {**_refused(error), "why": error.what.strip().splitlines()[-1][:300]}
+            rows[name] = {**refused(error), "why": error.what.strip().splitlines()[-1][:300]}
             continue
         written = stock.artifact(name, into, list(bench.inputs), answer["outputs"])
         rows[name] = _judge_stock(bench, written, folder, setting)
     return rows
-
-
-_ENVIRONMENT = {**SINGLE_THREAD, "POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
 
 
 def _judge_stock(bench: Bench, written: Any, folder: Path, setting: Setting) -> dict[str, Any]:
@@ -211,11 +228,11 @@ def _keep(subject: Subject, into: Path) -> None:
     import numpy as np
     from safetensors.numpy import load_file
 
-    case = subject.content["cases"][0]["name"]
+    case = subject.recorded[0].name
     golden = load_file(subject.golden)
     into.mkdir(parents=True, exist_ok=True)
     for path in (subject.folder / "pdmodel").iterdir():
         shutil.copy(path, into / path.name.replace("model.", "m.", 1))
-    native = subject.content["variants"]["pdmodel"]["native_outputs"]
+    native = subject.artifacts["pdmodel"].native_outputs
     np.savez(into / "inputs.npz", **{name: golden[f"{case}/input/{name}"] for name in subject.spec.inputs})
     np.savez(into / "outputs.npz", *(golden[f"{case}/eager/{name}"] for name in native))

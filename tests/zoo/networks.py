@@ -6,13 +6,15 @@ docs/legacy.md describes the environment that has all families. Nothing is downl
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from tests.zoo import clas as clas_registry
 from tests.zoo import detectors, sequences
+from tests.zoo import nlp as transformers
+from tests.zoo import ocr as ocr_checkout
 
 BATCH = {"min": 1, "typical": 2, "max": 3}
 TIME = {"min": 3, "typical": 6, "max": 9}
@@ -65,37 +67,46 @@ def vision() -> list[Network]:
     return [*found, Network("vision", "LeNet", models.LeNet, image(28, channels=1))]
 
 
-CLAS = """ResNet18_vd ResNet50_vd ResNeSt50_fast_1s1x64d ResNeXt50_32x4d SE_ResNet18_vd Res2Net50_26w_4s HRNet_W18_C
-MobileNetV1_x0_25 MobileNetV2_x0_25 MobileNetV3_small_x0_35 MobileNetV4_conv_small MobileNeXt_x0_35 MobileViT_XXS
-MobileViTV2_x0_5 MobileViTV3_XXS PPLCNet_x0_25 PPLCNetV2_small PPHGNet_tiny PPHGNetV2_B0 ESNet_x0_25 GhostNet_x0_5
-EfficientNetB0 ShuffleNetV2_x0_25 DLA46_c DPN68 RegNetX_200MF ReXNet_1_0 MixNet_S Xception41 DarkNet53 CSPDarkNet53
-HarDNet39_ds RedNet26 PeleeNet RepVGG_A0 TinyNet_E MicroNet_M0 FasterNet_T0 StarNet_S1 ConvNeXt_tiny VAN_B0 SVTR_tiny
-ViT_small_patch16_224 DeiT_tiny_patch16_224 DeiT_tiny_distilled_patch16_224 SwinTransformer_tiny_patch4_window7_224
-CSWinTransformer_tiny_224 PVT_V2_B0 LeViT_128S TNT_small alt_gvt_small
-pcpvt_small CvT_13_224 DSNet_tiny NextViT_small_224 InceptionV3""".split()
 #: With random weights eager RedNet is not finite, and rounding alone moves DSNet by more than a hundredth of its size.
-CALIBRATED = ("RedNet26", "DSNet_tiny")
-_AT_224 = (
-    "ViT DeiT Swin CSWin LeViT TNT alt_gvt pcpvt CvT DSNet UniFormer NextViT PVT MobileViT_ MobileViTV3 MixNet".split()
-)
+_CALIBRATED = ("rednet", "dsnet")
 
 
 def clas() -> list[Network]:
-    """PaddleClas 2.6.0."""
-    import paddleclas
+    """PaddleClas 2.6.0: all that it registers."""
+    return [
+        Network(
+            "clas",
+            name,
+            partial(clas_registry.build, name),
+            (Tensor(("batch", 3, *clas_registry.height_and_width(name, factory))),),
+            calibrated=clas_registry.source(factory) in _CALIBRATED,
+        )
+        for name, factory in clas_registry.architectures().items()
+    ]
 
-    sys.path.insert(0, str(Path(paddleclas.__file__).parent))
-    from ppcls.arch import backbone
-    from ppcls.utils import logger
 
-    logger.init_logger()
+def nlp() -> list[Network]:
+    """PaddleNLP 2.8.1: transformers of two layers."""
+    ids = Tensor(("batch", "time"), "int64", "integers(3,100)")
+    types = Tensor(("batch", "time"), "int64", "integers(0,2)")
+    return [
+        Network(
+            "nlp",
+            transformer.name,
+            transformer.build,
+            tuple(replace(types if "type" in name else ids, name=name) for name in transformer.inputs),
+            {"batch": BATCH, "time": TIME},
+        )
+        for transformer in transformers.TRANSFORMERS
+    ]
 
-    def of(name: str) -> tuple[Tensor, ...]:
-        if "SVTR" in name:
-            return image(320, height=48)
-        return image(256 if name.startswith("MobileViTV2") else 224 if any(part in name for part in _AT_224) else 96)
 
-    return [Network("clas", name, getattr(backbone, name), of(name), calibrated=name in CALIBRATED) for name in CLAS]
+def ocr() -> list[Network]:
+    """PaddleOCR by its own configurations, where a checkout is named."""
+    return [
+        Network("ocr", one.name, build, (Tensor(("batch", *one.image), name="x"),), calibrated=True)
+        for one, build in ocr_checkout.builders().items()
+    ]
 
 
 def seg() -> list[Network]:
@@ -174,6 +185,8 @@ def sequence() -> list[Network]:
 FAMILIES: Mapping[str, Callable[[], list[Network]]] = {
     "vision": vision,
     "sequence": sequence,
+    "ocr": ocr,
+    "nlp": nlp,
     "clas": clas,
     "seg": seg,
     "det": det,

@@ -12,6 +12,9 @@ from exporter.lower.onnx import DEFAULT_OPSET
 from exporter.registry import Registry
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import specs_from_json
+from exporter.workers import SINGLE_THREAD
+
+ENVIRONMENT = {**SINGLE_THREAD, "POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
 
 
 def parameters_of_forward(request: dict[str, Any]) -> dict[str, Any]:

@@ -94,6 +94,8 @@ def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), name
             for name in mentioned:
                 runs[name] = runs.get(name, 0) + 1
             _run_factory(module, factory, inputs, found, seen)
+    if target and not _is_defined(module, target):
+        _run_value(module, target, inputs, found, seen)
     layers = [info for info in module.classes.values() if info.is_layer and target in ("", info.name)]
     layers.sort(key=lambda info: info.name in _used(module))
     for info in layers:
@@ -157,6 +159,28 @@ def _run_factory(
     _run(run, module, build, inputs, found, True)
     if run.root is not None:
         found.models.append(Model(factory.name, _forward_of(run.root), inputs))
+    seen |= run.visited
+
+
+def _is_defined(module: ParsedModule, target: str) -> bool:
+    """Whether a target is a class, or a function that was not bound to something else behind its definition."""
+    return target in module.classes or isinstance(module.names.get(target, [None])[-1], ast.FunctionDef)
+
+
+def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Findings, seen: set[ast.AST]) -> None:
+    """Run a factory that is a value: an alias, a partial, a lambda, something imported, a member of a class."""
+    run = Interpreter()
+    expression = ast.parse(target, mode="eval").body
+    ast.copy_location(expression, module.tree.body[0])
+
+    def build() -> Instance | None:
+        made = run.call(run.evaluate(expression), (), {}, expression)
+        chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
+        return chosen[0] if chosen else None
+
+    _run(run, module, build, inputs, found, True)
+    if run.root is not None:
+        found.models.append(Model(target, _forward_of(run.root), inputs))
     seen |= run.visited
 
 

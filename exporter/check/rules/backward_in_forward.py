@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic
 
 _NAMES = ("Tensor.backward", "paddle.autograd.backward", "Tensor.register_hook")
@@ -45,6 +45,7 @@ class BackwardInForward(Rule):
     """
 
     code = "EX127"
+    predicts = (Fault.FAILS,)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

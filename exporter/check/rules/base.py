@@ -5,10 +5,35 @@ from __future__ import annotations
 import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from enum import Enum
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Site
 from exporter.diagnostics import Diagnostic, Severity
+
+
+class Fault(str, Enum):
+    """What becomes of an export, if a rule is right."""
+
+    FAILS = "fails"  # it ends with an error
+    ENDS = "ends"  # it never ends, or takes its process down
+    UNUSABLE = "unusable"  # the program cannot be loaded or fed
+    STRUCTURE = "structure"  # it has other outputs than the eager layer
+    VALUES = "values"  # it computes other values
+
+
+class Shown(str, Enum):
+    """Where the fault that a rule predicts would show, so that a run which does not show it proves the rule wrong.
+
+    `EXPORT`: writing and reading the file again. `EVERY_RUN`: each comparison with the eager layer of a case that runs
+    the line. `DECISION`: a condition that the trace decides otherwise than the eager layer. `SOME_RUNS`: a comparison
+    may miss it, so that only a line which the exported model does not run is none of its faults.
+    """
+
+    EXPORT = "export"
+    EVERY_RUN = "every run"
+    DECISION = "decision"
+    SOME_RUNS = "some runs"
 
 
 class Rule(ABC):
@@ -21,6 +46,11 @@ class Rule(ABC):
 
     code: str
     severity: Severity = Severity.ERROR
+    #: What may become of the export, the likeliest first: which of them it is depends on the rest of the code.
+    predicts: tuple[Fault, ...]
+    shown: Shown = Shown.EXPORT
+    #: Whether `exporter convert` exports rightly what stock Paddle does not.
+    cured: bool = False
 
     @abstractmethod
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Changed, Fact, Indexed, Tested
 from exporter.check.paper.values import Array, Const, Dim, Mapping, Scalar, Sequence, Tensor, Value
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 _EFFECTS = ("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "setdefault", "popleft")
@@ -48,6 +48,8 @@ class BothSidesRun(Rule):
     """
 
     code = "EX121"
+    predicts = (Fault.VALUES, Fault.FAILS)
+    shown = Shown.SOME_RUNS
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Clashed
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
 _REASONS = {
@@ -79,6 +79,7 @@ class BranchTypes(Rule):
     """
 
     code = "EX120"
+    predicts = (Fault.FAILS, Fault.ENDS)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

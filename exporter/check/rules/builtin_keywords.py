@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic
 
 _CURES = {
@@ -57,6 +57,8 @@ class BuiltinKeywords(Rule):
     """
 
     code = "EX139"
+    predicts = (Fault.FAILS,)
+    cured = True
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
 from exporter.check.paper.values import Mapping, Sequence, Value
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt
 from exporter.diagnostics import Diagnostic
 
@@ -50,6 +50,9 @@ class DictOrder(Rule):
     """
 
     code = "EX109"
+    predicts = (Fault.VALUES, Fault.STRUCTURE)
+    shown = Shown.EVERY_RUN
+    cured = True
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
 from exporter.check.paper.values import Const, Layer
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 #: Position of `training` among the arguments, by function of paddle.nn.functional.
@@ -44,6 +44,8 @@ class DropoutAlways(Rule):
     """
 
     code = "EX128"
+    predicts = (Fault.VALUES, Fault.FAILS)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

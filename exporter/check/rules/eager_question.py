@@ -9,7 +9,7 @@ from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Asked, Called
 from exporter.check.paper.syntax import compared_with, if_around, without_effect
 from exporter.check.paper.values import Const, Dim, External, Sequence, Tensor, Value, options
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
 _MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode", "_in_legacy_dygraph")
@@ -77,6 +77,8 @@ class EagerQuestion(Rule):
     """
 
     code = "EX112"
+    predicts = (Fault.VALUES, Fault.STRUCTURE)
+    shown = Shown.DECISION
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:
@@ -107,7 +109,7 @@ class EagerQuestion(Rule):
         elif fact.name in ("builtins.type", "builtins.hasattr", "builtins.getattr") and fact.arguments:
             if not any(isinstance(each, Tensor) for each in options(fact.arguments[0])):
                 return
-            if name == "type" and _told_by_builtins(fact):
+            if name == "type" and (_told_by_builtins(fact) or _told_by_tensor(fact)):
                 return
             if name != "type" and (len(fact.arguments) < (3 if name == "getattr" else 2) or _alike(fact.arguments[1])):
                 return
@@ -139,6 +141,8 @@ class EagerQuestion(Rule):
             return
         if any(name.endswith((".Value", ".Variable")) and name.startswith("paddle.") for name in names):
             return
+        if _only_converts(fact):
+            return
         possible = options(value)
         message = "`isinstance(…, paddle.Tensor)` is False while the model is traced; the other branch is exported"
         if any(isinstance(each, Tensor) for each in possible):
@@ -157,6 +161,39 @@ def _told_by_builtins(fact: Called) -> bool:
     others = compared_with(fact.site.module.tree, fact.site.node)
     kinds = [inner for each in others for inner in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
     return bool(kinds) and all(isinstance(each, ast.Name) and each.id in _PYTHON_TYPES for each in kinds)
+
+
+def _told_by_tensor(fact: Called) -> bool:
+    """Whether the type is only compared with that of another value: both are of one kind, eager or traced.
+
+    Of a parameter that is not so: eagerly it has a class of its own.
+    """
+    others = compared_with(fact.site.module.tree, fact.site.node)
+    asked = fact.arguments[0]
+    own = isinstance(asked, Tensor) and asked.origin not in ("parameter", "buffer")
+    calls = [side.func for side in others if isinstance(side, ast.Call)]
+    return (
+        own
+        and len(calls) == len(others) > 0
+        and all(isinstance(name, ast.Name) and name.id == "type" for name in calls)
+    )
+
+
+def _only_converts(fact: Called) -> bool:
+    """Whether all that the answer decides is `x = paddle.to_tensor(x)`, which leaves a tensor as it is."""
+    statement = if_around(fact.site.module.tree, fact.site.node)
+    if statement is None or statement.orelse:
+        return False
+    return all(map(_is_conversion, statement.body))
+
+
+def _is_conversion(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+        return False
+    call = statement.value
+    named = isinstance(call.func, ast.Attribute) and call.func.attr == "to_tensor" and not call.keywords
+    target = list(map(ast.unparse, statement.targets))
+    return named and len(call.args) == 1 and target == [ast.unparse(call.args[0])]
 
 
 plugin: Rule = EagerQuestion()

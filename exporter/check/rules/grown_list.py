@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Changed, Fact, Iterated, Returned
 from exporter.check.paper.values import Sequence, Value
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
 _WELL = ("for",)
@@ -51,6 +51,8 @@ class GrownList(Rule):
     """
 
     code = "EX132"
+    predicts = (Fault.VALUES, Fault.FAILS, Fault.ENDS, Fault.UNUSABLE)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

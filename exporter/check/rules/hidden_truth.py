@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Operated, Tested
 from exporter.check.paper.values import Extent, Sequence, Shape, Value, only_tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic
 
 _FORMS = {
@@ -56,6 +56,7 @@ class HiddenTruth(Rule):
     """
 
     code = "EX117"
+    predicts = (Fault.FAILS,)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -8,7 +8,7 @@ from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Overwritten
 from exporter.check.paper.values import Tensor
 from exporter.check.paper.views import refuses_in_place
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 _MISSING = ("set_value", "zero_", "fill_", "copy_", "fill_diagonal_", "uniform_", "normal_")
@@ -50,6 +50,8 @@ class InPlace(Rule):
     """
 
     code = "EX122"
+    predicts = (Fault.VALUES, Fault.FAILS)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

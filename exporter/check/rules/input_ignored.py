@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Ignored
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -45,6 +45,7 @@ class InputIgnored(Rule):
     """
 
     code = "EX107"
+    predicts = (Fault.FAILS, Fault.UNUSABLE)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

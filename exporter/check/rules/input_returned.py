@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
 from exporter.check.paper.values import Const, Tensor, Value
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.check.rules.output_repeated import doubt, leaves
 from exporter.diagnostics import Diagnostic
 
@@ -42,6 +42,7 @@ class InputReturned(Rule):
     """
 
     code = "EX105"
+    predicts = (Fault.UNUSABLE,)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         returned = [fact for fact in module.facts if isinstance(fact, Returned)]

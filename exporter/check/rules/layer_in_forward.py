@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
 from exporter.check.paper.paddle_api import has_no_weights, is_layer_class
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic
 
 
@@ -45,6 +45,7 @@ class LayerInForward(Rule):
     """
 
     code = "EX102"
+    predicts = (Fault.FAILS,)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Left
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic
 
 _CURES = {
@@ -67,6 +67,7 @@ class LeaveUnderTensor(Rule):
     """
 
     code = "EX119"
+    predicts = (Fault.FAILS, Fault.ENDS)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Looped
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 
@@ -50,6 +50,8 @@ class LoopElse(Rule):
     """
 
     code = "EX133"
+    predicts = (Fault.VALUES, Fault.FAILS)
+    shown = Shown.SOME_RUNS
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

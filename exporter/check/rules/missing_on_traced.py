@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Asked, Called
 from exporter.check.paper.values import Tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic
 
 #: Attributes of `paddle.Tensor` that `pir.Value` lacks; other rules tell of `tolist`, `backward`, `set_value` and such.
@@ -59,6 +59,7 @@ class MissingOnTraced(Rule):
     """
 
     code = "EX137"
+    predicts = (Fault.FAILS,)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         cure = "use an operator that both modes know, e.g. `detach`, `reshape`, `clone`"

@@ -8,7 +8,7 @@ from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Operated
 from exporter.check.paper.libraries import handed_on
 from exporter.check.paper.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, holds, only_tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
 _MISSING = ("Tensor.copy", "Tensor.ravel", "Tensor.tobytes")
@@ -48,6 +48,8 @@ class NumpyOnTensor(Rule):
     """
 
     code = "EX113"
+    predicts = (Fault.VALUES, Fault.FAILS, Fault.ENDS)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
 from exporter.check.paper.values import Const, Dim, Either, Extent, Scalar, Shape, Value
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt, leaves
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -41,6 +41,8 @@ class OutputDropped(Rule):
     """
 
     code = "EX110"
+    predicts = (Fault.STRUCTURE, Fault.VALUES)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         cure = "return tensors only: leave it out, or `paddle.to_tensor(...)` it if a consumer needs it"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
 from exporter.check.paper.values import Instance, Record
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt, leaves
 from exporter.diagnostics import Diagnostic
 
@@ -49,6 +49,8 @@ class OutputObject(Rule):
     """
 
     code = "EX111"
+    predicts = (Fault.STRUCTURE, Fault.FAILS)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -8,7 +8,7 @@ from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Returned
 from exporter.check.paper.recipes import same
 from exporter.check.paper.values import Broken, Mapping, Sequence, Tensor, Value
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -63,6 +63,8 @@ class OutputRepeated(Rule):
     """
 
     code = "EX104"
+    predicts = (Fault.STRUCTURE, Fault.UNUSABLE)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

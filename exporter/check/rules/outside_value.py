@@ -9,7 +9,7 @@ from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Site
 from exporter.check.paper.syntax import inside
 from exporter.check.paper.values import Tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
 _RANDOM = ("random.", "numpy.random.", "secrets.", "uuid.uuid")
@@ -50,6 +50,8 @@ class OutsideValue(Rule):
     """
 
     code = "EX101"
+    predicts = (Fault.VALUES,)
+    shown = Shown.SOME_RUNS
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

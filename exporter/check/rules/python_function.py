@@ -13,7 +13,7 @@ from exporter.check.paper.values import (
     only_tensor,
     options,
 )
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
 _COMPARING = {"max": "paddle.maximum", "min": "paddle.minimum", "sorted": "paddle.sort of the stacked tensors"}
@@ -57,6 +57,7 @@ class PythonFunction(Rule):
     """
 
     code = "EX114"
+    predicts = (Fault.FAILS,)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
 _DRAWS = frozenset(
@@ -47,6 +47,8 @@ class RandomInProgram(Rule):
     """
 
     code = "EX136"
+    predicts = (Fault.VALUES,)
+    shown = Shown.SOME_RUNS
     severity = Severity.WARNING
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Changed
 from exporter.check.paper.values import Sequence
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
 _WHAT = {
@@ -57,6 +57,8 @@ class StateInForward(Rule):
     """
 
     code = "EX103"
+    predicts = (Fault.VALUES,)
+    shown = Shown.SOME_RUNS
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         cure = "pass the state in and return it; or change it outside forward, or only under self.training"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Indexed, Operated
 from exporter.check.paper.values import Const, Mapping, Sequence, Value, only_tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 
@@ -51,6 +51,8 @@ class TensorAsIndex(Rule):
     """
 
     code = "EX125"
+    predicts = (Fault.VALUES, Fault.FAILS)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         cure = "stack the parts and use paddle.index_select, or paddle.where"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
 from exporter.check.paper.values import only_tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 _MAKERS = ("builtins.str", "builtins.repr", "builtins.format")
@@ -47,6 +47,8 @@ class TensorText(Rule):
     """
 
     code = "EX116"
+    predicts = (Fault.VALUES, Fault.FAILS)
+    shown = Shown.SOME_RUNS
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 
@@ -41,6 +41,8 @@ class ToList(Rule):
     """
 
     code = "EX126"
+    predicts = (Fault.FAILS, Fault.VALUES)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

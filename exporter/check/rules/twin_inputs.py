@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.module import ParsedModule
 from exporter.check.paper.run_model import declared_specs
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic
 
 
@@ -50,6 +50,7 @@ class TwinInputs(Rule):
     """
 
     code = "EX131"
+    predicts = (Fault.UNUSABLE,)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for declared in declared_specs(module):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Fact, Indexed, Iterated, Tested
 from exporter.check.paper.values import Const, Extent, Sequence, Shape, Tensor, only_tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
 _CURE = "make it a plain function or method that forward calls by name"
@@ -51,6 +51,8 @@ class UnconvertedCode(Rule):
     """
 
     code = "EX118"
+    predicts = (Fault.VALUES, Fault.FAILS, Fault.STRUCTURE)
+    shown = Shown.EVERY_RUN
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called, Iterated
 from exporter.check.paper.values import Const, Extent, Sequence, Tensor, Value, only_tensor
-from exporter.check.rules.base import Rule
+from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
 #: A plain `for` is converted to a loop of the program; `next(iter(x))` takes one row only.
@@ -47,6 +47,7 @@ class WalkDynamic(Rule):
     """
 
     code = "EX115"
+    predicts = (Fault.FAILS, Fault.ENDS)
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -13,14 +13,13 @@ from typing import Any
 
 from exporter.errors import ModelError
 from exporter.files import write_bytes
+from exporter.lower.precision._half import LARGEST, rounded_to_half
 from exporter.lower.precision._int8_onnx import layers_of, run
 from exporter.lower.precision._noise import snr_db
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision.base import Order
 from exporter.tensors import Array
 
-#: The largest finite number of float16.
-LARGEST = 65504.0
 #: Operators whose results leave fp16's range (11 bits, 6e-8 to 65504) with ordinary inputs, or whose sums lose it.
 #: The converter's own list, of what engines have no fp16 kernels for, comes on top.
 IN_FLOAT32 = ("CumSum", "Exp", "Log", "Pow", "Reciprocal", "ReduceL2", "ReduceProd", "ReduceSumSquare", "Softplus")
@@ -69,16 +68,15 @@ def halve(order: Order) -> dict[str, Any]:
 
 
 def _beyond(value: Array) -> bool:
-    """Whether a number is further from 0 than fp16 reaches."""
+    """Whether a finite number is further from 0 than fp16 reaches; infinity it has."""
     import numpy as np
 
-    return value.dtype.kind == "f" and bool((np.abs(value) > LARGEST).any())
+    return value.dtype.kind == "f" and bool((np.isfinite(value) & (np.abs(value) > LARGEST)).any())
 
 
 def _converted(model: Any, kept: Sequence[str]) -> bytes:
     import warnings
 
-    import numpy as np
     import onnx
     from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 
@@ -95,8 +93,8 @@ def _converted(model: Any, kept: Sequence[str]) -> bytes:
     exact = {one.name: one for one in model.graph.initializer}
     for one in half.graph.initializer:
         if one.data_type == onnx.TensorProto.FLOAT16 and one.name in exact:
-            value = np.clip(onnx.numpy_helper.to_array(exact[one.name]), -LARGEST, LARGEST)
-            one.CopyFrom(onnx.numpy_helper.from_array(value.astype(np.float16), one.name))
+            value = rounded_to_half(onnx.numpy_helper.to_array(exact[one.name]))
+            one.CopyFrom(onnx.numpy_helper.from_array(value, one.name))
     del half.graph.value_info[:]  # shapes and dtypes of before, some of them wrong now; engines infer them
     content: bytes = half.SerializeToString(deterministic=True)
     return content

@@ -18,7 +18,8 @@ from exporter.errors import ModelError
 from exporter.files import write_bytes
 from exporter.lower.precision._noise import snr_db
 from exporter.lower.precision._ranges import Flow, Range, told, trained_ranges
-from exporter.lower.precision._search import Candidate, choose
+from exporter.lower.precision._saturation import safe_steps
+from exporter.lower.precision._search import Candidate, choose, resolve
 from exporter.lower.precision._speed import speedup
 from exporter.lower.precision.base import Order
 from exporter.tensors import Array, TensorMap
@@ -82,7 +83,28 @@ class _Maker:
         self._ranges = _calibrate(self._model, order.calls, order.settings.method)
         self.trained = trained_ranges(flow_of(self._model), order.ranges)
         _take_over(self._ranges, self.trained)
+        self._endless = _endless(self._model, self._ranges)
         self._truth = run(self._model.SerializeToString(), order.calls)
+        self._steps: dict[str, list[dict[str, Any]]] = {}
+        if order.settings.cpu == "any":
+            self._steps = self._safe(self.describe(self.bytes_of(resolve(order.settings.keep, self.layers))))
+
+    def _safe(self, layers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+        """By weight, what the quantizer takes for a step of one's own: in each output channel one that is safe.
+
+        Where layers share a weight, the axis of the last counts, as for the quantizer.
+        """
+        from onnx.numpy_helper import to_array
+        from onnxruntime.quantization import QuantType
+
+        stored = {weight.name: weight for weight in self._model.graph.initializer}
+        found = {}
+        for layer in layers.values():
+            steps = safe_steps(to_array(stored[layer["weight"]]), layer["axis"])
+            channels: list[dict[str, Any]] = [{"scale": step, "zero_point": 0} for step in steps]
+            channels[0] |= {"axis": layer["axis"], "quant_type": QuantType.QInt8}
+            found[layer["weight"]] = channels
+        return found
 
     def __call__(self, kept: tuple[str, ...]) -> Candidate:
         content = self.bytes_of(kept)
@@ -106,6 +128,8 @@ class _Maker:
 
         kinds = {"uint8": QuantType.QUInt8, "int8": QuantType.QInt8}
         signed = self._order.settings.activations == "int8"
+        floats = {self._weights[layer] for layer in kept}
+        steps = {weight: copy.deepcopy(own) for weight, own in self._steps.items() if weight not in floats}
         quantizer = QDQQuantizer(
             copy.deepcopy(self._model),
             per_channel=True,
@@ -114,9 +138,13 @@ class _Maker:
             activation_qType=kinds[self._order.settings.activations],
             tensors_range=self._ranges,
             nodes_to_quantize=[],
-            nodes_to_exclude=[self.layers[one] for one in kept],
+            nodes_to_exclude=[*(self.layers[one] for one in kept), *self._endless],
             op_types_to_quantize=[*LAYERS, *BETWEEN],
-            extra_options={"ActivationSymmetric": signed, "MatMulConstBOnly": True},
+            extra_options={
+                "ActivationSymmetric": signed,
+                "MatMulConstBOnly": True,
+                "TensorQuantOverrides": steps,
+            },
         )
         quantizer.quantize_model()
         content: bytes = _plain(_float_outputs(quantizer.model.model)).SerializeToString(deterministic=True)
@@ -181,6 +209,22 @@ def flow_of(model: Any) -> Flow:
     moves = [(node.input[0], node.output[0]) for node in model.graph.node if node.op_type in MOVES]
     read = [name for node in model.graph.node for name in node.input] + [one.name for one in model.graph.output]
     return Flow(layers, moves, Counter(read))
+
+
+def _endless(model: Any, ranges: Any) -> list[str]:
+    """The nodes that read or make a value without a finite range, such as scores to which a mask of -inf was added.
+
+    No 8 bits span infinity: the quantizer gives such a value a scale of infinity, and all of its numbers are lost.
+    """
+    import numpy as np
+    from onnx.numpy_helper import to_array
+
+    stored = {one.name: to_array(one) for one in model.graph.initializer}
+    endless = {name for name, value in stored.items() if value.dtype.kind == "f" and not np.isfinite(value).all()}
+    for name in {name for node in model.graph.node for name in (*node.input, *node.output)} - stored.keys():
+        if name in ranges and not np.isfinite([ranges[name].lowest, ranges[name].highest]).all():
+            endless.add(name)
+    return [node.name for node in model.graph.node if endless & {*node.input, *node.output}]
 
 
 def _take_over(ranges: Any, trained: Mapping[str, Range]) -> None:

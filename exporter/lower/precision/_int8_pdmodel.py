@@ -6,23 +6,33 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from exporter.errors import ModelError
+from exporter.lower._stored import stored_weights
+from exporter.lower.precision._kernels import Flow as Served
+from exporter.lower.precision._kernels import convolutions
+from exporter.lower.precision._linear_pdmodel import as_convolutions
 from exporter.lower.precision._mend_pdmodel import mend
 from exporter.lower.precision._noise import snr_db
 from exporter.lower.precision._ranges import Flow, told, trained_ranges
+from exporter.lower.precision._saturation import ACTIVATION, largest_activation
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision._speed import speedup
 from exporter.lower.precision.base import Order
+from exporter.readers._nodes import Node, nodes
 from exporter.tensors import Array, TensorMap
 from exporter.workers import doing
 
 #: Operators with weights that the quantizer knows and oneDNN has int8 kernels for, and where the weight goes in.
-LAYERS = {"conv2d": "Filter", "depthwise_conv2d": "Filter", "mul": "Y", "matmul_v2": "Y"}
+CONVOLUTIONS = {"conv2d": "Filter", "depthwise_conv2d": "Filter"}
+#: A product that cannot be a convolution (see _linear_pdmodel.py) is computed wrongly without VNNI.
+LAYERS = {**CONVOLUTIONS, "mul": "Y", "matmul_v2": "Y"}
 #: What only moves values about (a pool only where it takes the largest): the same range goes in and comes out.
 MOVES = ("flatten_contiguous_range", "pool2d", "reshape2", "squeeze2", "transpose2", "unsqueeze2")
 _METHODS = {"minmax": "abs_max", "entropy": "KL", "percentile": "hist"}
@@ -36,14 +46,14 @@ def quantise(order: Order) -> dict[str, Any]:
         UsageError: `keep` names a layer that is not there.
         ModelError: the program has no layer with weights.
     """
-    with _static_mode():
-        maker = _Maker(order)
+    with _static_mode(), tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        maker = _Maker(order, Path(folder))
         kept, tried = choose(order, maker.layers, maker, maker.speed)
         maker.write(kept, order.into)
         layers = maker.describe(order.into)
         return {
             "writer": f"paddlepaddle {version('paddlepaddle')}",
-            "layers": layers,
+            "layers": {name: maker.as_in_float32(layer) for name, layer in layers.items()},
             "kept": list(kept),
             **({"ranges": told(layers, maker.trained, order.model)} if order.ranges else {}),
             "calibration": {"method": order.settings.method, "rows": order.rows},
@@ -52,15 +62,21 @@ def quantise(order: Order) -> dict[str, Any]:
 
 
 class _Maker:
-    """Makes one variant after another; the first calibrates, the others take over its scales."""
+    """Makes one variant after another; the first calibrates, the others take over its scales.
 
-    def __init__(self, order: Order) -> None:
+    `folder` is an empty one, for the float32 program with linear layers as convolutions.
+    """
+
+    def __init__(self, order: Order, folder: Path) -> None:
         self._order = order
-        self._model = order.model
-        self.layers, self._folded = layers_of(order.source / order.model)
+        self._model, self._source = order.model, folder
+        self._linears = as_convolutions(order.source, order.model, folder)
+        self._kinds = CONVOLUTIONS if order.settings.cpu == "any" else LAYERS
+        self.layers, self._folded = layers_of(folder / order.model, self._kinds)
         self._scales: dict[str, Any] | None = None
+        self._limits: dict[str, float] = {}
         self._truth: list[dict[str, Array]] = []
-        self.trained = trained_ranges(flow_of(order.source / order.model), order.ranges)
+        self.trained = trained_ranges(flow_of(folder / order.model), order.ranges)
         if not self.layers:
             raise ModelError(
                 "the program has no convolution and no matrix product with weights, so int8 would change nothing",
@@ -88,13 +104,18 @@ class _Maker:
 
     def write(self, kept: tuple[str, ...], into: Path) -> None:
         """Write the variant with these layers left in float32."""
-        if self._scales is None and self.trained:
-            with tempfile.TemporaryDirectory(prefix="exporter-") as folder:  # for the other scales
-                self._scales = self._quantised(kept, Path(folder))
-            self._scales |= {value: max(-low, high) for value, (low, high) in self.trained.items()}
-        self._scales = self._quantised(kept, into)
+        if self._scales is None:
+            with tempfile.TemporaryDirectory(prefix="exporter-") as folder:  # for the scales, and the weights' codes
+                scales = self._quantised(kept, Path(folder))
+                scales |= {value: max(-low, high) for value, (low, high) in self.trained.items()}
+                self._scales = scales
+                if self._order.settings.cpu == "any":
+                    mend(Path(folder) / self._model, Path(folder) / _PARAMETERS, {})
+                    self._limits, safe = safe_scales(*_read(Path(folder), self._model), scales)
+                    self._scales |= safe
+        self._quantised(kept, into)
         (into / "model.pdiparams.info").unlink(missing_ok=True)
-        mend(into / self._model, into / _PARAMETERS)
+        mend(into / self._model, into / _PARAMETERS, self._limits)
 
     def _quantised(self, kept: tuple[str, ...], into: Path) -> dict[str, Any]:
         """What the quantizer writes by itself; the scales that it took."""
@@ -108,13 +129,13 @@ class _Maker:
             quantizer = PostTrainingQuantization(
                 executor=paddle.static.Executor(paddle.CPUPlace()),
                 scope=scope,
-                model_dir=str(self._order.source),
+                model_dir=str(self._source),
                 model_filename=self._model,
                 params_filename=_PARAMETERS,
                 data_loader=_Calls(calls),
                 batch_nums=len(calls),
                 algo=_METHODS[self._order.settings.method],
-                quantizable_op_type=list(LAYERS),
+                quantizable_op_type=list(self._kinds),
                 onnx_format=True,  # int8 weights; without it the file keeps float32 (3.3.1)
                 optimize_model=True,  # folds batch norms, as the engine would
                 skip_tensor_list=[self.layers[one] for one in kept] or None,
@@ -124,16 +145,16 @@ class _Maker:
             quantizer.save_quantized_model(str(into), model_filename=self._model, params_filename=_PARAMETERS)
             return dict(quantizer._scale_dict)
 
+    def as_in_float32(self, layer: Mapping[str, Any]) -> dict[str, Any]:
+        """With the value that the float32 program knows, where the layer takes an image of it."""
+        return {**layer, "input": self._linears.images.get(layer["input"], layer["input"])}
+
     def describe(self, folder: Path) -> dict[str, Any]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
         from paddle.base import core
 
-        from exporter.readers import pdiparams
-        from exporter.readers.base import map_file
-        from exporter.readers.pdmodel import read_pdmodel
-
-        content = map_file(folder / _PARAMETERS)
-        stored = pdiparams.named(content, _PARAMETERS, read_pdmodel(folder / self._model).weights)
+        listed, stored = _read(folder, self._model)
+        served = {layer.weight: layer for layer in convolutions(listed, stored)}
         program = core.ProgramDesc((folder / self._model).read_bytes())  # kept: its blocks die with it
         block = program.block(0)
         operators = [block.op(index) for index in range(block.op_size())]
@@ -147,15 +168,20 @@ class _Maker:
                 continue
             rounded = makers[one.input("Input" if slot == "Filter" else "X")[0]]
             there = makers[rounded.input("X")[0]]
-            scale = stored[there.input("Scale")[0]].array(content)
+            scale = float(stored[there.input("Scale")[0]].ravel()[0])
             codes = weight.input("X")[0]
             layer = names.get(codes) or names[codes.removesuffix(".quantized")]
+            engine = served.get(codes)
+            unsigned = engine is not None and bool(engine.chain)
+            linear = self._linears.transposed.get(self.layers[layer])
             found[layer] = {
                 "input": there.input("X")[0],
-                "scale": float(scale.ravel()[0]) / 127,
+                "scale": scale / (255 if unsigned else 127),  # as served: behind a relu oneDNN takes unsigned codes
                 "zero_point": 0,
-                "range": [-128, 127],
+                "range": [0, engine.most] if engine is not None and unsigned else [-128, 127],
+                **({"halved": True} if engine is not None and not unsigned else {}),  # the weights, without VNNI
                 "weight": self.layers[layer],
+                **({} if linear is None else {"transposed": linear}),
                 **self._folded.get(layer, {}),
                 "codes": codes,
                 "scales": weight.input("Scale")[0],
@@ -165,7 +191,7 @@ class _Maker:
         return found
 
 
-def layers_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
+def layers_of(path: Path, kinds: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
     """The weights of the layers, by their names without what Paddle appends (`conv2d_0.w_0`: `conv2d_0`).
 
     And of each layer that only a batch norm follows, by what its weights are multiplied when it is folded.
@@ -178,7 +204,7 @@ def layers_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
     found: dict[str, str] = {}
     folded: dict[str, Any] = {}
     for one in operators:
-        slot = LAYERS.get(one.type())
+        slot = kinds.get(one.type())
         weight = one.input(slot)[0] if slot else ""
         if not weight or not block.find_var(weight.encode()).persistable():
             continue
@@ -190,6 +216,37 @@ def layers_of(path: Path) -> tuple[dict[str, str], dict[str, Any]]:
             names = {key: norm.input(slot)[0] for key, slot in (("gain", "Scale"), ("variance", "Variance"))}
             folded[layer] = {"norm": {**names, "epsilon": float(norm.attr("epsilon"))}}
     return found, folded
+
+
+def safe_scales(
+    program: Sequence[Node], stored: Mapping[str, Array], scales: Mapping[str, Any]
+) -> tuple[dict[str, float], dict[str, float]]:
+    """What keeps convolutions of unsigned codes from overflowing 16 bits: limits of relus, and wider scales.
+
+    oneDNN rounds weights to all 8 bits whatever the file holds, so it is the activations that get 7: the scale of what
+    a relu gives is about twice its largest value, and the relu is limited to that value, so that no code goes beyond.
+    """
+    flow = Served(program, stored)
+    layers = [layer for layer in convolutions(program, stored) if layer.chain]
+    limits, safe = dict[str, float](), dict[str, float]()
+    for relu in {layer.chain[0] for layer in layers}:
+        own = [layer for layer in layers if layer.chain[0] == relu]
+        values = {value for layer in own for value in layer.chain}
+        limit = max(float(np.ravel(scales[value])[0]) for value in values if value in scales)
+        limits[relu] = limit
+        most = min(largest_activation(layer.codes, 0) for layer in own)
+        wider = ACTIVATION / most
+        safe |= {value: limit * wider for value in values if value in scales}
+        together = flow.concatenated.get(relu, "")
+        if together in scales:
+            safe[together] = float(np.ravel(scales[together])[0]) * wider
+    return limits, safe
+
+
+def _read(folder: Path, model: str) -> tuple[tuple[Node, ...], dict[str, Array]]:
+    """The operators of a written program, and what it stores."""
+    weights, content = stored_weights((model, _PARAMETERS), folder)
+    return nodes(folder / model), {name: weight.array(content) for name, weight in weights.items()}
 
 
 def flow_of(path: Path) -> Flow:

@@ -8,10 +8,12 @@ Inference computes the file right with the switches that its users know.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from exporter.files import write_bytes
+from exporter.lower.precision._kernels import FUSES, IMMUTABLE
 from exporter.readers.base import Weight
 from exporter.readers.pdiparams import read_pdiparams
 from exporter.readers.pdmodel import read_pdmodel
@@ -22,11 +24,24 @@ INT8 = (
     *("split", "transpose2"),
 )
 #: Attributes that tell the quantizer and the trainer something, paths of this machine among it, and an engine nothing.
-_NOTES = ("op_callstack", "op_role", "op_role_var", "op_namescope", "op_device", "quantization_type", "with_quant_attr")
+_NOTES = (
+    "moving_rate",
+    "only_observer",
+    "op_callstack",
+    "op_role",
+    "op_role_var",
+    "op_namescope",
+    "op_device",
+    "quantization_type",
+    "with_quant_attr",
+)
 
 
-def mend(model: Path, parameters: Path) -> None:
-    """Rewrite both files: additions as sums, declarations as stored, no rounding and no number that nothing needs."""
+def mend(model: Path, parameters: Path, limits: Mapping[str, float]) -> None:
+    """Rewrite both files: additions as sums, declarations as stored, no rounding and no number that nothing needs.
+
+    `limits` are the largest values that a relu may give, by what it gives.
+    """
     from paddle.base import core
 
     program = core.ProgramDesc(model.read_bytes())
@@ -37,10 +52,12 @@ def mend(model: Path, parameters: Path) -> None:
     pairs = list(zip(stored, declared, strict=True))
     for have, want in pairs:
         _declare(block.find_var(want.name.encode()), have, want)
-    _share_zeros(block, [want.name for have, want in pairs if _is_zero(have, content)])
+    zeros = sorted(((have.elements, want.name) for have, want in pairs if _is_zero(have, content)))
+    _share_zeros(block, [name for _, name in zeros])
     for number in range(program.num_blocks()):
         _rewrite(program.block(number))
     _drop_idle_rounding(block)
+    _limit(block, limits)
     _drop_unused(block)
     _shorten(block)
     start, kept = 0, b""
@@ -62,11 +79,11 @@ def _declare(variable: Any, have: Weight, want: Weight) -> None:
 
 
 def _is_zero(weight: Weight, content: bytes) -> bool:
-    return weight.elements == 1 and weight.dtype == "int32" and not weight.array(content).any()
+    return weight.dtype == "int32" and not weight.array(content).any()
 
 
 def _share_zeros(block: Any, zeros: list[str]) -> None:
-    """One zero point does for all activations: they are rounded symmetrically."""
+    """One zero point does for all: everything is rounded symmetrically, and no kernel looks at it (3.3.1)."""
     for operator in _operators(block):
         for name in zeros[1:]:
             operator._rename_input(name, zeros[0])
@@ -78,6 +95,35 @@ def _rewrite(block: Any) -> None:
             operator.remove_attr(name)
         if operator.type() == "elementwise_add":
             _as_sum(block, operator)
+
+
+def _limit(block: Any, limits: Mapping[str, float]) -> None:
+    """A relu6, whose threshold may be any number, in the place of a relu that the engine fuses, and before others.
+
+    What a relu alone gives counts as unsigned, and what a relu6 alone gives does not (3.3.1).
+    """
+    makers = {name: operator.type() for operator in _operators(block) for name in operator.output_arg_names()}
+    for index in reversed(range(block.op_size())):
+        operator = block.op(index)
+        if operator.type() not in ("relu", "relu6") or not (limit := limits.get(operator.output("Out")[0])):
+            continue
+        if operator.type() == "relu6" or makers.get(operator.input("X")[0]) in FUSES:
+            before = operator.attr("threshold") if operator.type() == "relu6" else limit
+            operator.set_type("relu6")
+            operator._set_attr("threshold", min(limit, before))
+            continue
+        taken = operator.input("X")[0]
+        limited = block.var(f"{taken}.limited".encode())
+        like = block.find_var(taken.encode())
+        limited.set_type(like.type())
+        limited.set_dtype(like.dtype())
+        limited.set_shape(like.shape())
+        operator._rename_input(taken, limited.name())
+        new = block._insert_op(index)
+        new.set_type("relu6")
+        new.set_input("X", [taken])
+        new.set_output("Out", [limited.name()])
+        new._set_attr("threshold", limit)
 
 
 def _as_sum(block: Any, operator: Any) -> None:
@@ -97,19 +143,26 @@ def _drop_idle_rounding(block: Any) -> None:
     """Take out every pair of rounding and back whose value no int8 operator reads.
 
     The quantizer puts one behind every operator. What is fused away needs none, and between float operators each costs
-    accuracy and time.
+    accuracy and time. Nor does a value need one between two operators that only move it, where it is rounded before and
+    behind them: its scale is handed on.
     """
     operators = _operators(block)
     readers: dict[str, list[Any]] = {}
     for one in operators:
         for name in one.input_arg_names():
             readers.setdefault(name, []).append(one)
+    makers = {name: one for one in operators for name in one.output_arg_names()}
     renamed: dict[str, str] = {}
     idle: list[Any] = []
     for there in operators:
         backs = readers.get(there.output("Y")[0], []) if there.type() == "quantize_linear" else []
         takers = [one for back in backs for one in readers.get(back.output("Y")[0], [])]
-        if backs and not any(one.type() in INT8 for one in takers):
+        moved = (
+            bool(backs)
+            and _only_moved(makers, there.input("X")[0])
+            and all(_rounded_behind(readers, one) for one in takers)
+        )
+        if backs and (moved or not any(one.type() in INT8 for one in takers)):
             idle += [there, *backs]
             renamed |= {back.output("Y")[0]: there.input("X")[0] for back in backs}
     for one in operators:
@@ -118,6 +171,23 @@ def _drop_idle_rounding(block: Any) -> None:
     for index in reversed(range(len(operators))):
         if any(operators[index] is one for one in idle):
             block._remove_op(index, index + 1)
+
+
+def _only_moved(makers: dict[str, Any], name: str) -> bool:
+    """Whether a value was rounded before the operator that moved it here."""
+    maker = makers.get(name)
+    if maker is None or maker.type() not in IMMUTABLE:
+        return False
+    before = makers.get(maker.input(IMMUTABLE[maker.type()])[0])
+    return before is not None and before.type() == "dequantize_linear"
+
+
+def _rounded_behind(readers: dict[str, list[Any]], mover: Any) -> bool:
+    """Whether an operator only moves values, and all that it gives is rounded."""
+    if mover.type() not in IMMUTABLE:
+        return False
+    after = [one for name in mover.output("Out") for one in readers.get(name, [])]
+    return bool(after) and all(one.type() == "quantize_linear" for one in after)
 
 
 def _drop_unused(block: Any) -> None:

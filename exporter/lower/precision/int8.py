@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from exporter.lower.precision._kernels import kernels
 from exporter.lower.precision.base import Order, Precision
 from exporter.spec.model import Budget
 
@@ -20,7 +21,7 @@ class Int8(Precision):
     }
     calibrated = True
     knows = frozenset(
-        {"samples", "data", "noise", "method", "activations", "keep", "search", "timed", "ranges", "epochs"}
+        {"samples", "data", "noise", "method", "activations", "keep", "search", "timed", "ranges", "epochs", "cpu"}
     )
     budget = Budget(min_snr_db=25.0, max_metric_loss=0.01, max_size=0.5)
     needs: ClassVar = {"onnx": ("onnxruntime", "onnx", "ml_dtypes"), "pdmodel": ("paddle",)}
@@ -32,7 +33,9 @@ class Int8(Precision):
     def write(self, order: Order) -> Mapping[str, Any]:
         way = importlib.import_module(f"exporter.lower.precision._int8_{order.format}")
         details: Mapping[str, Any] = way.quantise(order)
-        return details
+        layers = kernels(sorted(path.name for path in order.into.iterdir()), order.into)
+        effective = "vnni" if any(layer.pairs.saturate for layer in layers) else "any"
+        return {**details, "cpu": {"asked": order.settings.cpu, "effective": effective}}
 
 
 plugin: Precision = Int8()

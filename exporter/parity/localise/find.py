@@ -81,7 +81,8 @@ def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
     sizes = {case.name: sum(math.prod(one.shape) for one in case.outputs.values()) for case in bench.cases}
     both = [one for one in verdict.plan if (one.variant, one.engine) == (run.variant, run.engine)]
     own = [one for one in both if one.kind == OUTPUTS and one.case in sizes]  # others have no values of their own
-    failed = [one for one in own if verdict.of(one).outcome not in (Outcome.MATCH, Outcome.WAIVED)]
+    idle = [one for one in own if verdict.of(one).outcome is Outcome.INCONCLUSIVE and verdict.of(one).stage == "plan"]
+    failed = [one for one in own if one not in idle and verdict.of(one).outcome not in (Outcome.MATCH, Outcome.WAIVED)]
     if failed:
         by_value = [one for one in failed if verdict.of(one).outcome in _BY_VALUE] or failed
         return min(by_value, key=lambda one: (":" in one.case, sizes[one.case], one))

@@ -15,7 +15,9 @@ def cosine(reference: Array, candidate: Array) -> float:
     if not all(sizes):
         return 1.0 if not any(sizes) else 0.0
     one, other = one / sizes[0], other / sizes[1]
-    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
+    # Sums of products, and no `@`: its threads wait for each other in a loop, and took ten times as much of two cores.
+    products = [float(np.sum(left * right)) for left, right in ((one, other), (one, one), (other, other))]
+    return products[0] / float(np.sqrt(products[1] * products[2]))
 
 
 plugin: Metric = cosine

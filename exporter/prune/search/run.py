@@ -64,6 +64,19 @@ def finished(spec: Spec, whole: Path | None) -> Pruned:
     return Pruned(tuned.checkpoint if tuned else folder / PRUNED, about, tuned)
 
 
+def pending(spec: Spec, whole: Path | None, folder: Path) -> bool:
+    """Whether the smaller model in `folder` is yet to be fine-tuned, so that a training is to come."""
+    request = _tuning(spec, folder)
+    if request is None:
+        return False
+    return _read(spec, whole, folder) is None or training.finished(request) is None
+
+
+def rehearse(spec: Spec, weights: Path | None, into: Path, setting: Setting) -> None:
+    """Cut the model as :func:`ensure` will, but from any weights and into `into`; raises as it does."""
+    _cut(spec, weights, into, setting)
+
+
 def ensure(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> Pruned:
     """Return the smaller model, made now unless just this one lies there.
 

@@ -26,6 +26,7 @@ from exporter.pipeline import release
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from exporter.workers import Setting
+from tests.described import about
 
 ROOT = Path(__file__).parents[3]
 ALL, OUTSIDE = 0.99, 0.95
@@ -33,36 +34,20 @@ ALL, OUTSIDE = 0.99, 0.95
 Row = tuple[int, int, int, int, int]
 
 
-def _about(input_: str, dims: str = "batch=1..3..5", **more: Any) -> dict[str, Any]:
-    """A spec from `name=dtype[shape]: values`, separated by semicolons; dims as min..typical..max."""
-    inputs = {}
-    for one in input_.split("; "):
-        name, _, rest = one.partition("=")
-        kind, _, values = rest.partition(": ")
-        dtype, _, shape = kind.rstrip("]").partition("[")
-        sizes = [int(size) if size.isdigit() else size for size in shape.split(",")]
-        inputs[name] = {"dtype": dtype, "shape": sizes, **({"values": values} if values else {})}
-    named = {}
-    for one in dims.split():
-        name, _, span = one.partition("=")
-        named[name] = dict(zip(("min", "typical", "max"), map(int, span.split("..")), strict=True))
-    return {"inputs": inputs, "dims": named, **more}
-
-
 _SEQUENCES = "batch=1..3..5 seq=2..5..9"
 NETWORKS: dict[str, dict[str, Any]] = {
-    "transformer": _about("ids=int64[batch,seq]: integers(0,50)", _SEQUENCES),
-    "lstm": _about("x=float32[batch,7,6]"),
+    "transformer": about("ids=int64[batch,seq]: integers(0,50)", _SEQUENCES),
+    "lstm": about("x=float32[batch,7,6]"),
     # paddle2onnx 2.1.0 ignores the lengths, and the release says so.
-    "lengths": _about("x=float32[batch,7,5]; lengths=int64[batch]: integers(1,8)", formats=["pir", "pdmodel"]),
+    "lengths": about("x=float32[batch,7,5]; lengths=int64[batch]: integers(1,8)", formats=["pir", "pdmodel"]),
     # No engine runs the legacy program of this one (Paddle 3.3.1), and its release says so.
-    "branches": _about("x=float32[batch,6]", formats=["pir", "onnx"]),
-    "tiny": _about("x=float32[batch,3,16,16]"),
-    "mobilenet": _about("x=float32[batch,3,32,32]"),
-    "segments": _about("x=float32[batch,3,16,16]"),
-    "residual": _about("x=float32[batch,3,16,16]"),
-    "detector": _about("x=float32[batch,3,16,16]"),
-    "text": _about("ids=int64[batch,seq]: integers(0,40)", _SEQUENCES),
+    "branches": about("x=float32[batch,6]", formats=["pir", "onnx"]),
+    "tiny": about("x=float32[batch,3,16,16]"),
+    "mobilenet": about("x=float32[batch,3,32,32]"),
+    "segments": about("x=float32[batch,3,16,16]"),
+    "residual": about("x=float32[batch,3,16,16]"),
+    "detector": about("x=float32[batch,3,16,16]"),
+    "text": about("ids=int64[batch,seq]: integers(0,40)", _SEQUENCES),
 }
 TRAINED = "digits"
 
@@ -70,8 +55,8 @@ TRAINED = "digits"
 def _spec(network: str) -> Spec:
     if network == TRAINED:
         return read_spec(Path("specs/digits.yaml"))
-    about = {"name": network, "version": "1", "model": f"networks:{network}", "weights": "factory", **NETWORKS[network]}
-    return Spec.model_validate({"device": "cpu", **about})
+    described = {"name": network, "version": "1", "model": f"networks:{network}", "weights": "factory"}
+    return Spec.model_validate({"device": "cpu", **described, **NETWORKS[network]})
 
 
 def drilled(network: str, faults: int, say: Callable[[str], None]) -> dict[str, Any]:

@@ -77,9 +77,9 @@ def _take_older(material: Material, site: str, generator: np.random.Generator) -
 
 def _one_element(value: Array, generator: np.random.Generator) -> Array:
     flat = value.ravel().copy()
-    candidates = np.flatnonzero(flat)
+    candidates = np.flatnonzero((flat != 0) & np.isfinite(flat))
     if not candidates.size:
-        raise Unplantable("every element is zero")
+        raise Unplantable("every element is zero or infinite")
     flat[generator.choice(candidates)] *= np.float32(1.01)
     return flat
 

@@ -53,14 +53,26 @@ def refuse_unsupported(program: Any) -> None:
         plain = name.removeprefix("pd_op.")
         if plain.startswith("array_") and operator.get_parent_block() != program.global_block():
             raise _refusal(operator, "a list that grows in a loop has no conversion to ONNX")
-        if plain not in SUPPORTED and plain.removesuffix(IN_PLACE) not in SUPPORTED:
+        if not convertible(operator):
             raise _refusal(operator, f"operator {plain} has no conversion to ONNX")
         if plain.startswith("max_pool") and not operator.results()[1].use_empty():
             raise _refusal(operator, "the places of largest elements need fixed sizes, and a dim is dynamic")
-        for dtype in sorted({dtype_name(one) for one in operator.results() if _is_tensor(one)} & set(_NO_DTYPES)):
+        for dtype in foreign_dtypes(operator):
             raise _refusal(
                 operator, f"operator {plain} gives {dtype}, which has no conversion to ONNX", _NO_DTYPES[dtype]
             )
+
+
+def convertible(operator: Any) -> bool:
+    """Whether paddle2onnx has a converter for the operator, or it becomes a part of the graph's structure."""
+    name = operator.name()
+    plain = name.removeprefix("pd_op.")
+    return name.startswith(_STRUCTURE) or plain in SUPPORTED or plain.removesuffix(IN_PLACE) in SUPPORTED
+
+
+def foreign_dtypes(operator: Any) -> list[str]:
+    """The dtypes of its results that paddle2onnx or ONNX Runtime does not know."""
+    return sorted({dtype_name(value) for value in operator.results() if _is_tensor(value)} & set(_NO_DTYPES))
 
 
 def _is_tensor(value: Any) -> bool:

@@ -1,0 +1,187 @@
+"""Which findings forbid an export, once it was tried: what a run has disproved becomes a warning.
+
+The rule of `convert`, `release` and `gate` (docs/check.md):
+
+* What a run has shown (`proved`), and a file that cannot be parsed, refuses before anything else.
+* A finding that predicts a loud fault (`Shown.EXPORT`) never refuses before the export. Where the export succeeds, it
+  was wrong; where it fails, it is told beside the failure.
+* A finding that predicts a silent fault refuses unless a comparison has disproved it: the line is not run by the model
+  with the inputs of the spec, neither eagerly nor in the trace; or it is one whose fault would show in every run
+  (`Shown.EVERY_RUN`), and the program gives what the eager layer gives; or it is a condition (`Shown.DECISION`), and
+  the trace decides it as the eager layer does. A comparison may miss all other silent faults (`Shown.SOME_RUNS`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.diagnostics import Diagnostic, Location, Severity
+from exporter.errors import ModelError
+from exporter.registry import Registry
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a comparison of the exported program with the eager layer showed.
+
+    `differs` says how they differ, or why that is not known, and is empty where they agree. `eager` and `traced` are
+    the lines that ran, by file.
+    """
+
+    cases: int
+    differs: str
+    eager: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    traced: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+
+@cache
+def _rules() -> dict[str, Rule]:
+    registry: Registry[Rule] = Registry("exporter.check.rules", "rule")
+    return {rule.code: rule for _, rule in registry.all()}
+
+
+def cured(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings on what stock Paddle exports wrong or not at all, and we do, become warnings."""
+    return tuple(
+        replace(finding, severity=Severity.WARNING)
+        if finding.code in _rules() and _rules()[finding.code].cured
+        else finding
+        for finding in findings
+    )
+
+
+def refuses(finding: Diagnostic) -> bool:
+    """Whether a finding is an error that the export itself does not decide."""
+    return finding.severity is Severity.ERROR and not _is_loud(finding)
+
+
+def is_silent(finding: Diagnostic) -> bool:
+    """Whether a finding is an error, predicted only, of a kind that an export does not show."""
+    return refuses(finding) and not finding.proved and finding.code in _rules()
+
+
+def _is_loud(finding: Diagnostic) -> bool:
+    rule = _rules().get(finding.code)
+    return not finding.proved and rule is not None and rule.shown is Shown.EXPORT
+
+
+def exported(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """After a successful export: what would have ended it, or spoilt its files, is a warning."""
+    why = "yet the export went through"
+    return tuple(_put_down(finding, why) if _is_loud(finding) else finding for finding in findings)
+
+
+def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnostic, ...] | None:
+    """After an export that failed: the findings that foretold it are errors, and the failure stands beside them.
+
+    None where no finding foretold it, so that the failure is all there is to say.
+    """
+    foretold = [
+        finding
+        for finding in findings
+        if finding.severity is Severity.ERROR
+        and finding.code in _rules()
+        and {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE} & set(_rules()[finding.code].predicts)
+    ]
+    if not foretold:
+        return None
+    path, _, line = error.where.rpartition(":")
+    here = Location(path, int(line), 1) if path and line.isdigit() else Location(error.where or "the export")
+    near = [finding for finding in foretold if _is_near(finding.location, here)]
+    told = tuple(replace(finding, proved=True) if finding in near else finding for finding in findings)
+    if near:
+        return told
+    cure = "the findings above are what the code looks like"
+    return (*told, Diagnostic("EX201", Severity.ERROR, here, f"the export failed: {error.what}", cure, proved=True))
+
+
+def _is_near(finding: Location, failure: Location) -> bool:
+    return _file(finding.path) == _file(failure.path) and abs(finding.line - failure.line) <= 1
+
+
+def settle(findings: Iterable[Diagnostic], evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """Put down the silent findings that the evidence disproves, and the loud ones, since the export went through."""
+    return exported(_settled(finding, evidence) if is_silent(finding) else finding for finding in findings)
+
+
+def _settled(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
+    path = _file(finding.location.path)
+    tree = _tree(path)
+    eager, traced = (lines.get(path, frozenset()) for lines in (evidence.eager, evidence.traced))
+    statement = _statement(tree, finding.location.line) if tree else None
+    if statement is None:
+        return finding
+    span = _header(statement)
+    if not span & eager and not span & traced:
+        return _put_down(finding, "but the model does not run this line with the inputs of the spec")
+    if evidence.differs or not span & eager:
+        return finding
+    agree = f"program and eager layer agree in {evidence.cases} cases"
+    shown = _rules()[finding.code].shown
+    if shown is Shown.EVERY_RUN:
+        return _put_down(finding, f"yet {agree}")
+    if shown is Shown.DECISION and span & traced and _decided_alike(statement, finding.location, eager, traced):
+        return _put_down(finding, f"yet the trace decides it as the eager layer does, and {agree}")
+    return finding
+
+
+def _decided_alike(statement: ast.stmt, where: Location, eager: frozenset[int], traced: frozenset[int]) -> bool:
+    """Whether an `if` whose whole condition is the question was decided alike: the same of its sides ran."""
+    if not isinstance(statement, ast.If) or not _is_whole(statement.test, where):
+        return False
+    sides = [_lines(statement.body), _lines(statement.orelse)]
+    return all(bool(side & eager) == bool(side & traced) for side in sides)
+
+
+def _is_whole(test: ast.expr, where: Location) -> bool:
+    """Whether a condition asks one thing: `a`, `not a`, or a comparison, with the question in it."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) else test
+    parts = [node for node in ast.walk(inner) if isinstance(node, (ast.BoolOp, ast.IfExp, ast.NamedExpr, ast.Lambda))]
+    return not parts and inner.lineno <= where.line <= (inner.end_lineno or inner.lineno)
+
+
+def _statement(tree: ast.AST, line: int) -> ast.stmt | None:
+    """The innermost statement that a line belongs to; None at a definition, which is run by being there."""
+    around = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+    ]
+    innermost = max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
+    return None if isinstance(innermost, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else innermost
+
+
+def _header(statement: ast.stmt) -> frozenset[int]:
+    """The lines of a statement without those of its blocks."""
+    own = set(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+    blocks = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody", "handlers")]
+    return frozenset(own - {line for block in blocks for line in _lines(block)}) or frozenset({statement.lineno})
+
+
+def _lines(block: Sequence[ast.AST]) -> frozenset[int]:
+    return frozenset(
+        line for node in block for line in range(getattr(node, "lineno", 0), (getattr(node, "end_lineno", 0) or 0) + 1)
+    )
+
+
+@cache
+def _tree(path: str) -> ast.AST | None:
+    try:
+        return ast.parse(Path(path).read_bytes())
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+def _file(path: str) -> str:
+    return str(Path(path).resolve())
+
+
+def _put_down(finding: Diagnostic, why: str) -> Diagnostic:
+    if finding.severity is not Severity.ERROR:
+        return finding
+    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({why})")

@@ -1,0 +1,121 @@
+"""In a child: draw the inputs of every planned case, and run the eager layer at the sizes that the spec promises."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from exporter.errors import UsageError
+from exporter.parity.cases import Case, batch_dim, plan_cases
+from exporter.parity.values import Rows, draw
+from exporter.recipe.load import load_data, load_recipe, rows_of
+from exporter.spec.model import Spec
+from exporter.tensors import Array
+from exporter.trace.blame import blamed
+from exporter.trace.layer import load_layer
+from exporter.trace.traced import bind_inputs
+from exporter.workers import Json, doing
+
+if TYPE_CHECKING:
+    import paddle
+
+#: Seconds of processor time in which sizes are tried; those that would take longer are the recording's to find.
+_SECONDS = 6.0
+#: Bytes of inputs of a case that is run here.
+_MOST_BYTES = 1 << 26
+
+
+def try_cases(request: Json) -> Json:
+    """Draw every case; answer with the sizes at which the layer ran.
+
+    The sizes of the dim that counts rows come last, with all others at each of their sizes before: code depends on a
+    length or a width far more often than on the number of rows, and many rows take long.
+
+    Raises:
+        UsageError: values that do not fit the inputs; the weights do not fit the model.
+        ModelError: `forward` does not run at a size that the spec promises.
+    """
+    doing("importing paddle")
+    import paddle
+
+    paddle.set_device("cpu")
+    spec = Spec.model_validate(request["spec"])
+    rows = _rows(spec)
+    for case in plan_cases(spec):
+        doing(f"drawing case {case.name}")
+        draw(spec, case, rows)
+    doing("building the layer")
+    layer = _layer(spec, request)
+    order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
+    ran, began, per_byte = list[dict[str, int]](), time.process_time(), 0.0
+    for dims in _points(spec):
+        inputs = draw(spec, Case("", dims, spec.seed), rows)
+        size = sum(value.nbytes for value in inputs.values())
+        if size > _MOST_BYTES:
+            continue
+        if time.process_time() - began + per_byte * size > _SECONDS:
+            break
+        started = time.process_time()
+        said = ", ".join(f"{name}={size}" for name, size in dims.items())
+        doing(f"running forward at {said}" if said else "running forward")
+        _run(layer, [inputs[name] for name in order], f"forward at {said}" if said else "forward")
+        ran.append(dims)
+        per_byte = (time.process_time() - started) / max(size, 1)
+    return {"ran": ran}
+
+
+def _rows(spec: Spec) -> Rows | None:
+    """The held-out data, loaded once for all cases."""
+    if spec.recipe is None or all(asked.values != "dataset" for asked in spec.inputs.values()):
+        return None
+    doing("loading the data")
+    recipe = load_recipe(spec.recipe)
+    data = load_data(recipe, spec.recipe)
+    known = {*data.held_out}
+    for name, asked in spec.inputs.items():
+        if asked.values == "dataset" and name not in known:
+            raise UsageError(
+                f"the recipe's held-out data has no array '{name}'",
+                where=f"inputs.{name}.values: dataset",
+                hint=f"it holds: {', '.join(sorted(known))}",
+            )
+    return lambda names, count, seed: rows_of(data, "held_out", names, count, seed)
+
+
+def _layer(spec: Spec, request: Mapping[str, Any]) -> paddle.nn.Layer:
+    if not request["initial"]:
+        return load_layer(spec.model, request["checkpoint"], spec.seed)
+    try:
+        return load_layer(spec.model, request["initial"], spec.seed)
+    except UsageError as error:
+        if not error.where.startswith(request["initial"]):
+            raise
+        raise UsageError(
+            f"what the recipe trains does not fit the model: {error.what}",
+            where=f"model: {spec.model}, recipe: {spec.recipe}",
+            hint="let the recipe's `build` and the spec's `model` be one factory",
+        ) from error
+
+
+def _points(spec: Spec) -> list[dict[str, int]]:
+    """The sizes of all promised cases: first with the fewest rows, each once, and the smallest before the larger."""
+    promised = [dict(case.dims) for case in plan_cases(spec) if not case.kind]
+    batch = batch_dim(spec)
+    few = [{**dims, batch: spec.dims[batch].min} for dims in promised] if batch else []
+    unique = {tuple(sorted(dims.items())): dims for dims in [*sorted(few, key=_volume), *sorted(promised, key=_volume)]}
+    return list(unique.values())
+
+
+def _volume(dims: Mapping[str, int]) -> int:
+    product = 1
+    for size in dims.values():
+        product *= size
+    return product
+
+
+def _run(layer: paddle.nn.Layer, inputs: list[Array], what: str) -> None:
+    import paddle
+
+    with blamed(what, layer), paddle.no_grad():
+        layer(*[paddle.to_tensor(value) for value in inputs])

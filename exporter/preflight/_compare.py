@@ -1,0 +1,157 @@
+"""In children: the eager layer on the spec's cases, and in another process the exported program on the same."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporter.check.probe_child import difference
+from exporter.check.probe_lines import is_librarys
+from exporter.lower._convert import fixed_dims
+from exporter.parity.cases import Case, plan_cases
+from exporter.parity.values import draw, real_rows
+from exporter.spec.model import Spec
+from exporter.tensors import Array, load, save
+from exporter.trace.blame import blamed
+from exporter.trace.layer import load_layer
+from exporter.trace.structure import leaves
+from exporter.trace.traced import bind_inputs, trace
+from exporter.workers import Json, doing
+
+#: Seconds of processor time after which no further case is run, and bytes of inputs of one.
+_SECONDS, _MOST_BYTES = 20.0, 1 << 26
+
+
+def eager(request: Json) -> Json:
+    """Run the layer on the cases, one after the other; inputs and outputs go to `file`, the lines into the answer."""
+    import paddle
+
+    paddle.set_device("cpu")
+    spec = Spec.model_validate(request["spec"])
+    doing("building the layer")
+    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
+    rows = real_rows(spec)
+    tensors, counts, began = dict[str, Array](), list[int](), time.process_time()
+    sizes: set[tuple[tuple[str, int], ...]] = set()
+    with following(request["paths"]) as ran:
+        for case in sorted(plan_cases(spec), key=_effort):
+            inputs = draw(spec, case, rows)
+            if sum(value.nbytes for value in inputs.values()) > _MOST_BYTES or not all(map(np.size, inputs.values())):
+                continue
+            if counts and time.process_time() - began > _SECONDS:
+                break
+            doing(f"running the layer on case {case.name}")
+            with blamed(f"case {case.name}", layer), paddle.no_grad():
+                given = layer(*[paddle.to_tensor(inputs[name]) for name in order])
+            outputs = [leaf for _, leaf in leaves(given)]
+            at = len(counts)
+            tensors |= {f"{at}/input/{name}": value for name, value in inputs.items()}
+            tensors |= {f"{at}/output/{n}": _array(leaf) for n, leaf in enumerate(outputs)}
+            counts.append(len(outputs))
+            sizes.add(tuple(sorted(case.dims.items())))
+    save(Path(request["file"]), tensors)
+    few = (
+        "" if len(sizes) > 1 or all(dim.min == dim.max for dim in spec.dims.values()) else "one size alone could be run"
+    )
+    return {"few": few, "leaves": counts, "lines": {path: sorted(lines) for path, lines in ran.items()}}
+
+
+def program(request: Json) -> Json:
+    """Trace the layer for the lines that the trace runs, run the written program, and compare; `differs` says how."""
+    import paddle
+
+    paddle.set_device("cpu")
+    spec = Spec.model_validate(request["spec"])
+    doing("building the layer")
+    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    doing("tracing")
+    with following(request["paths"]) as ran:
+        trace(layer, spec.input_specs(), spec.outputs, fixed_dims(spec))
+    doing("running the program")
+    run = _predictor(Path(request["program"]), list(request["native"]))
+    tensors, differs = load(Path(request["file"])), ""
+    for at, count in enumerate(request["leaves"]):
+        prefix = f"{at}/input/"
+        inputs = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+        got = run(inputs)
+        wanted = {name: tensors[f"{at}/output/{n}"] for n, name in enumerate(request["outputs"][:count])}
+        if count != len(request["outputs"]):
+            differs = f"eager gives {count} outputs, the program {len(request['outputs'])}"
+        differs = differs or next(filter(None, (difference(wanted[name], got[name]) for name in wanted)), "")
+        if differs:
+            break
+    return {"differs": differs, "lines": {path: sorted(lines) for path, lines in ran.items()}}
+
+
+def _effort(case: Case) -> tuple[bool, int]:
+    """What the spec promises comes first, and the smaller before the larger: sizes tell more than strange values."""
+    return bool(case.kind), math.prod(case.dims.values())
+
+
+def _array(leaf: Any) -> Array:
+    return np.array(leaf.numpy() if hasattr(leaf, "numpy") else leaf)
+
+
+def _predictor(folder: Path, outputs: list[str]) -> Callable[[dict[str, Array]], dict[str, Array]]:
+    from paddle import inference
+
+    config = inference.Config(str(folder / "model.json"), str(folder / "model.pdiparams"))
+    config.disable_gpu()
+    config.disable_mkldnn()
+    config.disable_glog_info()
+    config.switch_ir_optim(False)
+    predictor = inference.create_predictor(config)
+
+    def run(inputs: dict[str, Array]) -> dict[str, Array]:
+        for name in predictor.get_input_names():
+            handle = predictor.get_input_handle(name)
+            handle.reshape(list(inputs[name].shape))
+            handle.copy_from_cpu(np.ascontiguousarray(inputs[name]))
+        predictor.run()
+        values = [np.array(predictor.get_output_handle(name).copy_to_cpu()) for name in predictor.get_output_names()]
+        return dict(zip(outputs, values, strict=True))
+
+    return run
+
+
+@contextmanager
+def following(paths: Sequence[str]) -> Iterator[dict[str, set[int]]]:
+    """Inside the block, collect the lines of these files that run, also where dy2static runs its own copy of them."""
+    ran: dict[str, set[int]] = {path: set() for path in paths}
+
+    def step(frame: types.FrameType, event: str, arg: Any) -> Any:
+        path, line = _original(frame)
+        if path in ran:
+            ran[path].add(line)
+        return step
+
+    def enter(frame: types.FrameType, event: str, arg: Any) -> Any:
+        followed = frame.f_code.co_filename in ran or not is_librarys(frame)
+        return step if followed else None
+
+    sys.settrace(enter)
+    try:
+        yield ran
+    finally:
+        sys.settrace(None)
+
+
+def _original(frame: types.FrameType) -> tuple[str, int]:
+    """The file and line that a frame is at; dy2static knows which each line of its own code stands for."""
+    name = frame.f_code.co_filename
+    if "paddle.jit.dy2static.origin_info" in sys.modules:
+        from paddle.jit.dy2static.origin_info import global_origin_info_map as origins
+
+        origin = origins.get((name, frame.f_lineno))
+        if origin is not None:
+            return str(Path(origin.location.filepath).resolve()), int(origin.location.lineno)
+    return name, frame.f_lineno

@@ -1,0 +1,102 @@
+"""What files and the spec tell without a child: inputs stored in files that do not fit, waivers that name nothing."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+
+from exporter.errors import BundleError, UsageError
+from exporter.parity.cases import plan_cases
+from exporter.spec.model import Spec
+from exporter.tensors import shapes
+
+
+def refuse_files(spec: Spec) -> None:
+    """Make sure that each `.npy` file of an input and each file of calibration samples is there and fits.
+
+    Raises:
+        UsageError: one is missing, unreadable, of another dtype, or too short for a case.
+    """
+    for name, asked in spec.inputs.items():
+        if asked.values.endswith(".npy"):
+            _refuse_npy(spec, name, Path(asked.values))
+    for name, settings in spec.precisions.items():
+        if settings.data is not None:
+            _refuse_samples(spec, name, Path(settings.data))
+
+
+def refuse_waivers(spec: Spec) -> None:
+    """Make sure that each waiver names a variant that is released; raises UsageError.
+
+    What a pattern leaves open, by `*`, `?` or `[`, is not judged.
+    """
+    variants = [name if precision == "fp32" else f"{name}-{precision}" for name, precision in spec.variants()]
+    known = [*variants, "source"]
+    for waiver in spec.waivers:
+        head, slash, _ = waiver.claim.partition("/")
+        if slash and head not in known and not re.search(r"[*?\[]", head):
+            close = difflib.get_close_matches(head, known, n=1)
+            raise UsageError(
+                f"the waiver '{waiver.claim}' names no claim: there is no variant '{head}'",
+                where="waivers",
+                hint=f"did you mean '{close[0]}'?" if close else f"variants here: {', '.join(known)}",
+            )
+
+
+def _refuse_npy(spec: Spec, name: str, path: Path) -> None:
+    shape, dtype = _header(path)
+    wanted = spec.inputs[name]
+    if dtype != wanted.dtype:
+        raise UsageError(
+            f"the file holds {dtype}, the input '{name}' is {wanted.dtype}",
+            where=str(path),
+            hint="store the values in the input's dtype",
+        )
+    for case in plan_cases(spec):
+        needs = tuple(case.dims[dim] if isinstance(dim, str) else dim for dim in wanted.shape)
+        if shape != needs and (len(shape) != len(needs) or shape[1:] != needs[1:] or shape[0] < needs[0]):
+            raise UsageError(
+                f"the file holds {list(shape)}, the case {case.name} needs {list(needs)} for '{name}'",
+                where=str(path),
+                hint="store at least as many rows as the largest case has",
+            )
+
+
+def _header(path: Path) -> tuple[tuple[int, ...], str]:
+    from numpy.lib import format as npy
+
+    try:
+        with path.open("rb") as stream:
+            version = npy.read_magic(stream)
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, _, dtype = read(stream)
+    except (OSError, ValueError, EOFError) as error:
+        what = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"not a readable .npy file: {what}", where=str(path), hint="write it with numpy.save"
+        ) from error
+    return tuple(shape), str(dtype.name)
+
+
+def _refuse_samples(spec: Spec, precision: str, path: Path) -> None:
+    where = f"precisions.{precision}.data: {path}"
+    if not path.is_file():
+        raise UsageError("no such file of calibration samples", where=where, hint="check the path")
+    try:
+        held = shapes(path)
+    except BundleError as error:  # no bundle here: the file is the user's
+        raise UsageError(error.what, where=where, hint=error.hint) from error
+    asked = spec.precisions[precision].samples
+    for name in spec.inputs:
+        if name not in held:
+            raise UsageError(
+                f"it has no rows for '{name}'", where=where, hint=f"it holds: {', '.join(sorted(held)) or 'nothing'}"
+            )
+        count = held[name][0] if held[name] else 0
+        if count < asked:
+            raise UsageError(
+                f"it has {count} rows for '{name}', and {asked} samples are asked for",
+                where=where,
+                hint="store more real rows, or ask for fewer `samples`",
+            )

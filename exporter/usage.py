@@ -1,0 +1,139 @@
+"""What a child uses: processor time, memory, and the time for which it does nothing; not the clock.
+
+A child that waits for a processor on a busy machine is charged nothing, an endless loop what it computes, and a
+deadlock the time that it sleeps. Linux tells all of it: `/proc/PID/stat` (proc(5)) the time computed, that of ended
+children that were waited for included, and `/proc/PID/task/TID/schedstat` (Documentation/scheduler/sched-stats.rst) how
+long each thread stood in the queue for a processor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: Seconds of sleep that one look charges at most: the looking process may itself have been stopped (Ctrl-Z) or starved.
+_MOST_ASLEEP = 2.0
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class _Process:
+    """One line of `/proc/PID/stat`: seconds computed, by itself and by children that it waited for; bytes resident."""
+
+    parent: int
+    state: str
+    own: float
+    ended: float
+    resident: int
+
+
+@dataclass(frozen=True)
+class _Look:
+    """All processes of a child at one moment; `queued` is each thread's time in the queue, None if it is unknown."""
+
+    at: float
+    own: float = 0.0
+    ended: float = 0.0
+    resident: int = 0
+    states: frozenset[str] = frozenset()
+    queued: Mapping[int, float] | None = field(default_factory=dict)
+
+
+class Meter:
+    """Charges a child, look by look: `worked` seconds of processor time, and `slept` seconds of doing nothing.
+
+    Threads and processes that compute at the same time are charged the time that passed, once.
+    """
+
+    def __init__(self) -> None:
+        self.worked = self.slept = 0.0
+        self._before = _Look(time.monotonic())
+
+    @property
+    def charged(self) -> float:
+        """What counts against a limit of seconds."""
+        return self.worked + self.slept
+
+    def look(self, pid: int | None) -> int:
+        """Charge what was used since the last look; the resident bytes of the process and all below it."""
+        now = _look(pid)
+        before, self._before = self._before, now
+        if pid is None:  # it is still to be forked
+            return 0
+        passed, reaped = now.at - before.at, max(0.0, now.ended - before.ended)
+        # What an ended child had used moves from its own line to its parent's.
+        worked = min(passed, max(0.0, now.own + now.ended - before.own - before.ended))
+        self.worked += worked
+        if "D" in now.states or reaped:  # it waits for a disk; or for children that came and went unseen
+            return now.resident
+        if now.queued is None or before.queued is None:
+            if worked or "R" in now.states:
+                return now.resident
+            queued = 0.0
+        else:
+            # Of all together, since they wait for each other: one that is queued lets the next one sleep.
+            queued = sum(late - before.queued.get(thread, 0.0) for thread, late in now.queued.items())
+        self.slept += min(_MOST_ASLEEP, max(0.0, passed - worked - queued))
+        return now.resident
+
+
+def _look(pid: int | None) -> _Look:
+    at = time.monotonic()
+    family = dict(_family(pid)) if pid is not None else {}
+    queued: dict[int, float] = {}
+    known = True
+    for number in family:
+        for thread, run, late in _threads(number):
+            queued[thread] = late
+            known = known and (number != pid or thread != pid or run > 0)
+    return _Look(
+        at,
+        own=sum(process.own for process in family.values()),
+        ended=sum(process.ended for process in family.values()),
+        resident=sum(process.resident for process in family.values()),
+        states=frozenset(process.state for process in family.values()),
+        queued=queued if known else None,
+    )
+
+
+def _family(pid: int) -> Iterator[tuple[int, _Process]]:
+    """A process and all below its keeper, which inherits what the others leave behind (:mod:`exporter.forkserver`)."""
+    everybody = {}
+    for entry in os.scandir(_PROC):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):  # it ended meanwhile
+                everybody[int(entry.name)] = _parsed((_PROC / entry.name / "stat").read_bytes())
+    if pid not in everybody:
+        return
+    below: dict[int, list[int]] = {}
+    for number, process in everybody.items():
+        below.setdefault(process.parent, []).append(number)
+    keeper = everybody[pid].parent
+    waiting = [keeper] if keeper in everybody else [pid]
+    while waiting:
+        number = waiting.pop()
+        yield number, everybody[number]
+        waiting += below.get(number, [])
+
+
+def _parsed(stat: bytes) -> _Process:
+    """The fields after the name, which stands in parentheses and may hold anything."""
+    fields = stat.rpartition(b")")[2].split()
+    state, parent = fields[0].decode(), int(fields[1])
+    user, system, ended_user, ended_system = (int(number) * _TICK for number in fields[11:15])
+    return _Process(parent, state, user + system, ended_user + ended_system, int(fields[21]) * _PAGE)
+
+
+def _threads(pid: int) -> Iterator[tuple[int, float, float]]:
+    """Of each thread its number, and the seconds that it ran and stood in the queue; zeros where none are counted."""
+    with contextlib.suppress(OSError, ValueError):
+        for entry in os.scandir(_PROC / str(pid) / "task"):
+            numbers = (Path(entry.path) / "schedstat").read_text().split()
+            run, late = (int(number) / 1e9 for number in numbers[:2])
+            yield int(entry.name), run, late

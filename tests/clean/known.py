@@ -1,0 +1,26 @@
+"""Defects of engines that the clean checks met: what the engine computes is wrong, so the gate is right to fail it.
+
+By network and engine, the reason; tests/clean/test_known.py proves each with a file of one operator.
+"""
+
+from __future__ import annotations
+
+_LENGTHS = "OpenVINO 2026.4 computes GRU, LSTM and RNN of ONNX as if every row were as long as the longest"
+_LOG_SOFTMAX = "oneDNN in Paddle 3.3.1 errs 16 times as much as eager in log_softmax, in the root mean square"
+_LAYER_NORM = "oneDNN in Paddle 3.3.1 refuses a layer norm over more than the last axis"
+_INTERPOLATE = (
+    "oneDNN in Paddle 3.3.1 refuses interpolate by a factor: an array of float64 is no attribute that it knows"
+)
+_LEAKY = "the default predictor of Paddle 3.3.1 dies by SIGSEGV of a convolution and a leaky ReLU (FusedConv2dOp)"
+#: These end the process, so they are not run beside the others.
+FATAL: dict[tuple[str, str], str] = {("named", "paddle_inference_default"): _LEAKY}
+DEFECTS: dict[tuple[str, str], str] = {
+    **{
+        (network, "openvino"): _LENGTHS
+        for network in ("bigru_lengths", "bilstm_lengths", "gru_lengths", "drill_lengths", "zoo_Lstm", "zoo_Gru")
+    },
+    **FATAL,
+    ("norm_layer", "paddle_inference_default"): _LAYER_NORM,
+    ("sharper", "paddle_inference_default"): _INTERPOLATE,
+    **{(network, "paddle_inference_default"): _LOG_SOFTMAX for network in ("encoder_tokens", "drill_text")},
+}

@@ -1,0 +1,67 @@
+"""A network whose parameters have names of their own goes the whole way, though many steps build it more than once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import exporter
+from tests.conftest import working_folder
+
+SPEC = """
+name: named
+version: 1.0.0
+model: models.named:Res2Net
+recipe: recipes.named:recipe
+inputs:
+  image: {dtype: float32, shape: [batch, 1, 8, 8], values: dataset}
+dims:
+  batch: {min: 1, typical: 4, max: 8}
+"""
+RECIPE = """
+from dataclasses import replace
+
+from models.named import Res2Net
+from recipes import digits
+
+recipe = replace(digits.recipe, build=Res2Net, epochs=1)
+"""
+LOOSE = "{samples: 128, budget: {min_snr_db: 3, min_top1: 0.5, max_metric_loss: 0.5}}"
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the network was trained and released."""
+    place = working_folder(tmp_path_factory.mktemp("named") / "work")
+    (place / "net.yaml").write_text(SPEC)
+    (place / "recipes/named.py").write_text(RECIPE)
+    done = exporter("release", "net.yaml", "--json", cwd=place)
+    assert done.code == 0, done.out + done.err
+    return place
+
+
+def test_it_is_trained_released_and_verified_in_every_number_of_threads(named: Path) -> None:
+    done = exporter("verify", "artifacts/named/1.0.0", "--json", cwd=named)
+    assert done.code == 0, done.out + done.err
+    checks = done.json()["checks"]
+    assert {one["outcome"] for one in checks} == {"match"}
+    assert {one["engine"] for one in checks if "threads=2" in one["case"]} >= {"eager", "static", "jit_load"}
+
+
+def test_a_fault_in_it_is_brought_down_to_its_sublayer(named: Path) -> None:
+    bundle = named / "artifacts/named/1.0.0"
+    done = exporter("drill", bundle, "--json", cwd=named)
+    assert done.code == 0 and done.json()["survived"] == [], done.out + done.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [("prune={flops: 0.7, epochs: 1}",), ("formats=[pdmodel, onnx]", f"precisions={{fp32: , int8: {LOOSE}}}")],
+    ids=["pruned", "int8"],
+)
+def test_it_is_pruned_and_quantised(named: Path, settings: tuple[str, ...]) -> None:
+    options = [part for key in (*settings, "name=smaller") for part in ("--set", key)]
+    done = exporter("release", "net.yaml", "--json", *options, cwd=named)
+    assert done.code == 0, done.out + done.err

@@ -1,0 +1,77 @@
+"""ONNX of what ONNX has no operator for, where no input decides it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import paddle
+import pytest
+
+from exporter.errors import ModelError
+from exporter.lower.base import Wish
+from exporter.lower.onnx import Onnx
+from exporter.lower.pir import Pir
+from exporter.tensors import TensorSpec
+from exporter.trace.traced import trace
+
+X = TensorSpec("x", "float32", ("batch", 4))
+
+
+class FixedPoints(paddle.nn.Layer):
+    """As PaddleOCR's TPS: a matrix of constants is inverted at each call."""
+
+    def forward(self, x):
+        points = paddle.eye(4, dtype="float64") * 3 + paddle.linspace(0, 1, 4, dtype="float64").reshape([1, 4])
+        return paddle.matmul(x, paddle.inverse(points).astype("float32"))
+
+
+class Spectrum(paddle.nn.Layer):
+    """The operator in between gives complex numbers, which no file can hold."""
+
+    def forward(self, x):
+        return x * paddle.fft.fft(paddle.linspace(0, 1, 4).astype("complex64")).real()
+
+
+class OfTheInput(paddle.nn.Layer):
+    def forward(self, x):
+        return paddle.inverse(x[:4] + paddle.eye(4) * 9)
+
+
+class OfAWeight(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.weight = self.create_parameter([4, 4], default_initializer=paddle.nn.initializer.Assign(np.eye(4) * 2))
+
+    def forward(self, x):
+        return paddle.matmul(x, paddle.inverse(self.weight))
+
+
+def written(layer: paddle.nn.Layer, folder: Path) -> Path:
+    plugin = Onnx()
+    (folder / "pir").mkdir()
+    (folder / "onnx").mkdir()
+    with plugin.session(None):
+        traced = trace(layer.eval(), [X], None, {})
+        plugin.prepare(traced)
+        Pir().write(traced, None, folder / "pir", Wish())
+        plugin.write(traced, folder / "pir", folder / "onnx", Wish(inputs=(X,)))
+    return folder / "onnx" / "model.onnx"
+
+
+@pytest.mark.parametrize("network", [FixedPoints, Spectrum])
+def test_what_no_input_decides_is_stored_as_its_value(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
+    layer = network()
+    path = written(layer, tmp_path)
+    assert {node.op_type for node in onnx.load(path).graph.node} <= {"MatMul", "Mul", "Cast", "Identity"}
+    x = np.random.default_rng(0).standard_normal([3, 4]).astype("float32")
+    (answer,) = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    np.testing.assert_allclose(answer, layer(paddle.to_tensor(x)).numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("network", [OfTheInput, OfAWeight])
+def test_what_an_input_or_a_weight_decides_is_still_refused(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="operator inverse has no conversion"):
+        written(network(), tmp_path)

@@ -1,0 +1,80 @@
+"""Whose line an error names: the user's, or that of the package that the network comes from."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import paddle
+import pytest
+
+from exporter.errors import ModelError
+from exporter.tensors import TensorSpec
+from exporter.trace import blame
+from exporter.trace.traced import trace
+
+NETWORK = """
+import paddle
+
+class Net(paddle.nn.Layer):
+    def forward(self, x):
+        y = x.sum()
+        return x * max(1.0, float(y))
+"""
+LINE = 7  # a comparison by Python of a value that does not exist while the model is traced
+
+
+def module(path: Path, text: str) -> ModuleType:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def refused(layer: paddle.nn.Layer) -> str:
+    with pytest.raises(ModelError) as caught:
+        trace(layer.eval(), [TensorSpec("x", "float32", ("batch", 4))], None, {})
+    return caught.value.where
+
+
+def test_a_network_of_an_installed_package_is_refused_at_its_own_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site-packages"
+    monkeypatch.setattr(blame, "_SITE", {str(site)})
+    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(site)))
+    net = site / "strangers" / "net.py"
+    assert refused(module(net, NETWORK).Net()) == f"{net}:{LINE}"
+
+
+def test_the_users_own_line_comes_before_that_of_a_package_it_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, own = tmp_path / "site-packages", tmp_path / "mine.py"
+    monkeypatch.setattr(blame, "_SITE", {str(site)})
+    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(site)))
+    text = f'  File "{own}", line 3, in forward\n  File "{site}/strangers/net.py", line {LINE}, in forward\n'
+    own.write_text("")
+    assert blame.quoted_line(text) == f"{own}:3"
+    assert blame.quoted_line(text.splitlines()[1]) == f"{site}/strangers/net.py:{LINE}"
+
+
+def test_what_calls_the_exporter_is_not_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site, script = tmp_path / "site-packages", tmp_path / "script.py"
+    monkeypatch.setattr(blame, "_SITE", {str(site)})
+    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(site)))
+    script.write_text("")
+    stack = (f"{script}", blame.__file__, f"{site}/strangers/net.py")
+    text = "".join(f'  File "{path}", line {LINE}, in f\n' for path in stack)
+    assert blame.quoted_line(text) == f"{site}/strangers/net.py:{LINE}"
+
+
+@pytest.mark.parametrize("library", ["paddle/nn/layer/layers.py", "numpy/core/multiarray.py"])
+def test_a_line_of_paddle_or_numpy_is_nobodys(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blame, "_SITE", {str(tmp_path)})
+    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(tmp_path)))
+    assert blame.quoted_line(f'File "{tmp_path}/{library}", line 5, in f') == ""

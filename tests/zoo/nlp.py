@@ -1,0 +1,140 @@
+"""PaddleNLP's transformers, tiny by configuration: random weights, nothing is downloaded.
+
+`import paddlenlp` of 2.8.1 also imports clients of model hubs, of data sets and of web servers, none of which a model
+uses; one of them (`aistudio_sdk`) has since dropped a name that 2.8.1 imports. Empty modules stand for them.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import inspect
+import re
+import sys
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: What `import paddlenlp` loads and no model calls.
+_CLIENTS = frozenset({"aistudio_sdk", "datasets", "fastapi", "huggingface_hub", "paddlefsl", "uvicorn", "visualdl"})
+
+#: Every spelling of a size in PaddleNLP's configurations; a configuration gets those that its constructor takes.
+_SIZES = {
+    100: "vocab_size",
+    32: "hidden_size d_model dim n_embd emb_dim d_embed embedding_size input_embedding_size output_embedding_size",
+    2: "num_hidden_layers num_layers n_layer n_layers encoder_layers decoder_layers num_encoder_layers "
+    "num_decoder_layers type_vocab_size layers_depth num_encoder_attention_layers",
+    4: "num_attention_heads n_head n_heads num_heads encoder_attention_heads decoder_attention_heads "
+    "num_encoder_attention_heads num_decoder_attention_heads num_key_value_heads rotary_dim",
+    64: "intermediate_size encoder_ffn_dim decoder_ffn_dim d_ff d_inner hidden_dim dff ffn_dim seq_length "
+    "max_position_embeddings n_positions n_ctx max_sequence_length max_encoder_length max_decoder_length "
+    "ffn_hidden_size n_inner",
+    8: "d_kv d_head kv_channels",
+}
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """`model` of `paddlenlp.transformers`, with what its configuration needs beside the sizes."""
+
+    name: str
+    model: str
+    config: str
+    more: tuple[tuple[str, Any], ...] = ()
+    inputs: tuple[str, ...] = ("input_ids",)
+
+    def build(self) -> Any:
+        """The layer; a model with a decoder takes both inputs and gives its first output."""
+        return _build(self)
+
+
+class _Empty(types.ModuleType):
+    """Has every name, each an empty class."""
+
+    __path__: Sequence[str] = ()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (Exception,) if name.endswith("Error") else (), {})
+
+
+class _Clients(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name.partition(".")[0] not in _CLIENTS:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        return _Empty(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        pass
+
+
+def transformers() -> Any:
+    """The module `paddlenlp.transformers`."""
+    clients = _Clients()
+    sys.meta_path.insert(0, clients)
+    try:
+        import paddlenlp.transformers
+    finally:
+        sys.meta_path.remove(clients)
+        for name in [name for name in sys.modules if name.partition(".")[0] in _CLIENTS]:
+            del sys.modules[name]
+    return paddlenlp.transformers
+
+
+def _build(network: Transformer) -> Any:
+    module = transformers()
+    kind = getattr(module, network.config)
+    taken = set(inspect.signature(kind.__init__).parameters)
+    sizes = {name: size for size, names in _SIZES.items() for name in names.split() if name in taken}
+    if "use_cache" in taken:
+        sizes["use_cache"] = False  # else the keys and values come out beside the states
+    layer = getattr(module, network.model)(kind(**(sizes | dict(network.more))))
+    return _of_two(layer) if len(network.inputs) == 2 and "decoder" in network.inputs[1] else layer
+
+
+def _of_two(layer: Any) -> Any:
+    """Encoder and decoder: two masks and caches stand between their inputs, and None between their outputs."""
+    import paddle
+
+    class Translation(paddle.nn.Layer):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = layer
+
+        def forward(self, input_ids, decoder_input_ids):  # type: ignore[no-untyped-def]
+            result = self.model(input_ids, decoder_input_ids=decoder_input_ids)
+            return result[0] if isinstance(result, (list, tuple)) else result
+
+    return Translation()
+
+
+def _transformer(model: str, inputs: str = "input_ids", config: str = "", **more: Any) -> Transformer:
+    config = config or re.sub(r"(For[A-Z]\w+|LMHeadModel|EncoderModel|Model)$", "", model) + "Config"
+    return Transformer(f"NLP_{model}", model, config, tuple(more.items()), tuple(inputs.split()))
+
+
+_ENCODERS = """BertForMaskedLM ErnieForTokenClassification ErnieForQuestionAnswering ElectraModel
+ElectraForSequenceClassification RobertaModel AlbertModel TinyBertModel MobileBertModel MegatronBertModel ConvBertModel
+SqueezeBertModel DebertaModel DebertaV2Model MPNetModel NystromformerModel FNetModel RoFormerModel RoFormerv2Model
+ErnieGramModel ErnieMModel ErnieCtmModel SkepModel GAUAlphaModel XLNetModel XLMModel CTRLModel LayoutLMModel"""
+_DECODERS = """GPTModel GPTLMHeadModel LlamaModel LlamaForCausalLM BloomModel BloomForCausalLM RWModel QWenModel
+ChatGLMv2Model ArtistModel T5EncoderModel"""
+_PAIRS = """BartModel MBartModel MBartForConditionalGeneration T5Model MT5Model BlenderbotModel BlenderbotSmallModel
+PegasusModel ProphetNetModel ErnieCodeModel DalleBartModel"""
+_MORE = {"QWenModel": {"seq_length": 64}, "T5EncoderModel": {}}
+
+TRANSFORMERS = (
+    _transformer("BertModel", "input_ids token_type_ids"),
+    _transformer("BertForSequenceClassification", "input_ids token_type_ids"),
+    _transformer("ErnieModel", "input_ids token_type_ids"),
+    *(_transformer(model, **_MORE.get(model, {})) for model in (_ENCODERS + " " + _DECODERS).split()),
+    _transformer("NeZhaModel", use_relative_position=True),
+    _transformer("OPTModel", word_embed_proj_dim=32),
+    _transformer("OPTForCausalLM", word_embed_proj_dim=32),
+    *(_transformer(model, "input_ids decoder_input_ids") for model in _PAIRS.split()),
+)

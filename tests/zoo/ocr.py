@@ -1,0 +1,100 @@
+"""PaddleOCR's networks by its own configuration, from a checkout: no wheel has `ppocr.modeling`.
+
+`PPOCR_CHECKOUT` (or `--ppocr`) names the folder that holds `ppocr/` and `configs/`; nothing of it is copied here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+#: The environment variable that names the checkout; children read it too.
+CHECKOUT = "PPOCR_CHECKOUT"
+
+_LETTERS = "0123456789abcdefghijklmnopqrstuvwxyz"
+#: What each decoder puts before and after the dictionary: their number is all that a network sees of them.
+_SPECIAL = {
+    "CTCLabelDecode": 1,
+    "AttnLabelDecode": 2,
+    "ViTSTRLabelDecode": 2,
+    "NRTRLabelDecode": 4,
+    "TableLabelDecode": 2,
+}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A configuration of PaddleOCR; `image` is (channels, height, width), `steps` the most that a decoder writes."""
+
+    name: str
+    path: str
+    image: tuple[int, int, int]
+    steps: int = 0
+
+
+CONFIGURATIONS = (
+    Configuration("OCR_DB", "det/det_mv3_db", (3, 64, 64)),
+    Configuration("OCR_DB_r50", "det/det_r50_vd_db", (3, 64, 64)),
+    Configuration("OCR_EAST", "det/det_mv3_east", (3, 64, 64)),
+    Configuration("OCR_PSE", "det/det_mv3_pse", (3, 64, 64)),
+    Configuration("OCR_SAST", "det/det_r50_vd_sast_icdar15", (3, 64, 64)),
+    Configuration("OCR_CRNN", "rec/rec_mv3_none_bilstm_ctc", (3, 32, 100)),
+    Configuration("OCR_Rosetta", "rec/rec_mv3_none_none_ctc", (3, 32, 100)),
+    Configuration("OCR_STARNet", "rec/rec_mv3_tps_bilstm_ctc", (3, 32, 100)),
+    Configuration("OCR_SVTR", "rec/rec_svtrnet", (3, 32, 64)),
+    Configuration("OCR_ViTSTR", "rec/rec_vitstr_none_ce", (1, 224, 224)),
+    Configuration("OCR_RARE", "rec/rec_mv3_tps_bilstm_att", (3, 32, 100)),
+    Configuration("OCR_NRTR", "rec/rec_mtb_nrtr", (1, 32, 100)),
+    Configuration("OCR_SLANet", "table/SLANet", (3, 64, 64), steps=12),
+    Configuration("OCR_direction", "cls/cls_mv3", (3, 48, 192)),
+)
+
+
+def checkout() -> Path | None:
+    """The folder that holds `ppocr/` and `configs/`; None where none is named."""
+    named = os.environ.get(CHECKOUT)
+    return Path(named) if named else None
+
+
+def builders() -> dict[Configuration, partial[Any]]:
+    """A factory for each configuration; empty where no checkout is named."""
+    root = checkout()
+    if root is None:
+        return {}
+    if not (root / "ppocr" / "modeling" / "architectures").is_dir():
+        raise SystemExit(f"{CHECKOUT}: {root} holds no ppocr/modeling; name a checkout of PaddleOCR")
+    sys.path.insert(0, str(root))
+    return {configuration: partial(_build, configuration, root) for configuration in CONFIGURATIONS}
+
+
+def _build(configuration: Configuration, root: Path) -> Any:
+    """The layer as `tools/export_model.py` builds it: the head is as wide as the decoder's alphabet."""
+    import yaml
+    from ppocr.modeling.architectures import build_model
+
+    content = yaml.safe_load((root / "configs" / f"{configuration.path}.yml").read_text(encoding="utf-8"))
+    architecture = content["Architecture"]
+    decoder = content["PostProcess"]["name"]
+    if decoder in _SPECIAL or architecture["model_type"] == "rec":
+        architecture["Head"]["out_channels"] = _alphabet(content, decoder, root)
+    if configuration.steps:
+        architecture["Head"]["max_text_length"] = configuration.steps
+    for key in ("pretrained", "use_ssld"):  # they download weights
+        architecture["Backbone"].pop(key, None)
+    return build_model(architecture)
+
+
+def _alphabet(content: dict[str, Any], decoder: str, root: Path) -> int:
+    path = content["Global"].get("character_dict_path")
+    letters = list(_LETTERS)
+    if path:
+        letters = (root / path.removeprefix("./")).read_text(encoding="utf-8").splitlines()
+    if content["Global"].get("use_space_char"):
+        letters.append(" ")
+    if content["PostProcess"].get("merge_no_span_structure"):  # one token stands for both of an empty cell
+        letters = [*(letter for letter in letters if letter not in ("<td>", "<td></td>")), "<td></td>"]
+    return len(letters) + _SPECIAL.get(decoder, 0)
