@@ -67,7 +67,9 @@ def checked(network: str, weights: int, drawn: int) -> dict[str, Any]:
 
     paddle.set_device("cpu")
     model, described = NETWORKS[network]
-    spec = Spec.model_validate({"name": network, "model": model, "device": "cpu", "seed": weights, **described})
+    spec = Spec.model_validate(
+        {"name": network, "model": model, "weights": "factory", "device": "cpu", "seed": weights, **described}
+    )
     with tempfile.TemporaryDirectory(prefix="clean-") as place:
         artifacts, outputs, refused = _converted(spec, Path(place))
         layer = load_layer(spec.model, None, weights)
