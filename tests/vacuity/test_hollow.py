@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from exporter.errors import ExitCode
+from exporter.bundle.manifest import Content
+from exporter.bundle.write import seal, written
+from exporter.errors import ExitCode, ModelError
 from exporter.lower._stored import stored_digests
 from tests import faults
 from tests.command import Done, environment, exporter, refused
@@ -269,17 +271,67 @@ class TestWhatIsReadIsWhatIsRun:
         assert found["format"] == "pir" and "2 stored tensors are not what was trained" in found["reason"]
 
 
+def spec_of(model: str, **keys: Any) -> dict[str, Any]:
+    return {
+        "name": "small",
+        "version": "1",
+        "model": model,
+        "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
+        "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
+        "formats": ["pir"],
+        "engines": ["jit_load"],
+        "device": "cpu",
+        **keys,
+    }
+
+
+class TestTheCodeOfTheModel:
+    def test_it_cannot_patch_what_compares_its_weights(self, workplace: Path) -> None:
+        """It doubles them after they were loaded, and has its own process take them for the checkpoint's."""
+        values = np.random.default_rng(0).standard_normal(15).astype("float32")
+        tensors = {"only.weight": values[:12].reshape(4, 3), "only.bias": values[12:]}
+        save_file(tensors, workplace / "trained.safetensors")
+        spec = spec_of("models.patching:Doubled", checkpoint="trained.safetensors")
+        (workplace / "small.yaml").write_text(json.dumps(spec))
+        done = exporter("release", "small.yaml", "--json", cwd=workplace)
+        assert done.code == ExitCode.REFUSED, done.out + done.err
+        report = json.loads((workplace / "artifacts/small/failed/parity.json").read_bytes())
+        wrong = {(one["kind"], one["outcome"]) for one in report["checks"] if one["outcome"] != "match"}
+        assert wrong == {("weights", "mismatch")}
+
+    def test_what_is_sealed_is_what_was_verified(self, workplace: Path, tmp_path: Path) -> None:
+        draft = tmp_path / "draft"
+        (draft / "pir").mkdir(parents=True)
+        (draft / "pir/model.json").write_text("{}")
+        proven = written(draft)
+        (draft / "pir/model.json").write_text("[]")
+        with pytest.raises(ModelError, match="not the file that was verified"):
+            seal(draft, tmp_path / "final", Content.model_construct(), proven, runnable=False)
+        assert not (tmp_path / "final").exists()
+
+    def test_float64_is_held_to_float64(self, workplace: Path) -> None:
+        """An error of 5e-7 is rounding in float32, and a wrong number here."""
+        spec = spec_of("models.wide:Wide", weights="factory")
+        spec["inputs"]["x"]["dtype"] = "float64"
+        (workplace / "small.yaml").write_text(json.dumps(spec))
+        done = exporter("release", "small.yaml", "--json", cwd=workplace)
+        assert done.code == 0, done.out + done.err
+        copy = faults.copied(workplace / "artifacts/small/1", workplace / "copy")
+        tensors = load_file(copy / "golden.safetensors")
+        for name, value in tensors.items():
+            if "/truth/" in name or "/eager/" in name:
+                tensors[name] = value * (1 + 5e-7)
+        save_file(tensors, copy / "golden.safetensors")
+        faults.reseal(copy)
+        done = verify(copy, cwd=workplace)
+        assert done.code == ExitCode.REFUSED and ("outputs", "mismatch") in {
+            (one["kind"], one["outcome"]) for one in wrong(done)
+        }
+
+
 class TestWhatNobodyAskedFor:
     def test_weights_that_nobody_trained(self, workplace: Path) -> None:
-        spec = {
-            "name": "untrained",
-            "model": "models.sound:mlp",
-            "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
-            "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
-            "formats": ["onnx"],
-            "engines": ["onnxruntime"],
-            "device": "cpu",
-        }
+        spec = spec_of("models.sound:mlp")
         (workplace / "untrained.yaml").write_text(json.dumps(spec))
         done = exporter("release", "untrained.yaml", cwd=workplace)
         refused(done, ExitCode.USAGE, "which weights are exported", "weights: factory")
