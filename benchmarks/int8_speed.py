@@ -2,6 +2,9 @@
 
     python benchmarks/int8_speed.py [resnet18 mobilenet_v2 ...] [--rounds 7] [--only noise|speed] [--cpu-time]
 
+What it measures is `cpu: any`, which every x86 computes alike; `--set precisions.int8.cpu=vnni` measures all 8 bits on
+a CPU that has VNNI. Speeds belong to the CPU, which is printed first.
+
 Networks of paddle.vision.models with random weights, on noise: what a network costs does not depend on its weights. The
 bundles are made by `exporter release` itself, and the figures for noise are the gate's; `constant` is what an answer
 that ignores the input would reach, so that a reader sees what a figure is worth on such a network. Speeds are taken in

@@ -157,7 +157,7 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 
 @pytest.mark.usefixtures("load")
 def test_processes_that_come_and_go_are_not_charged_for_waiting() -> None:
-    call("tests.children:waits_for_another", {"seconds": 0.05, "times": 10}, Limits(seconds=4))
+    assert call("tests.children:waits_for_another", {"seconds": 0.05, "times": 10}, Limits(seconds=4)) == {}
 
 
 @pytest.mark.usefixtures("load")

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeAlias
 
 import exporter
@@ -35,6 +35,7 @@ _NOTED = 64
 #: The longest tuple or list whose elements are noted.
 _LONG = 16
 
+_PLAIN = (bool, int, float, str)
 _Local: TypeAlias = Any  # a trace function returns itself
 
 
@@ -246,17 +247,55 @@ def _looked_up(node: ast.expr, frame: FrameType) -> Any:
 
 
 def _truth(operand: ast.expr, frame: FrameType) -> bool | None:
-    """Whether an operand such as `self.training` or `not flag` is true; None where it is no plain value."""
+    """Whether an operand such as `self.training`, `not flag`, `x is None` or `isinstance(x, dict)` is true.
+
+    None where it is anything else, or no plain value: nothing of the user's is called for it.
+    """
     if isinstance(operand, ast.UnaryOp) and isinstance(operand.op, ast.Not):
         inner = _truth(operand.operand, frame)
         return None if inner is None else not inner
+    if isinstance(operand, ast.Compare) and len(operand.ops) == 1:
+        return _compared(operand, frame)
+    if isinstance(operand, ast.Call) and ast.unparse(operand.func) == "isinstance" and len(operand.args) == 2:
+        kinds = operand.args[1].elts if isinstance(operand.args[1], ast.Tuple) else [operand.args[1]]
+        classes = [_bound(kind, frame) for kind in kinds]
+        known = _is_bound(operand.args[0], frame) and all(isinstance(one, type) for one in classes)
+        return isinstance(_looked_up(operand.args[0], frame), tuple(classes)) if known else None
     value = _looked_up(operand, frame)
-    return bool(value) if isinstance(value, (bool, int, float, str)) else None
+    return bool(value) if isinstance(value, _PLAIN) else None
+
+
+def _compared(node: ast.Compare, frame: FrameType) -> bool | None:
+    right, operator = node.comparators[0], node.ops[0]
+    if not isinstance(right, ast.Constant) or not _is_bound(node.left, frame):
+        return None
+    value = _looked_up(node.left, frame)
+    if right.value is None and isinstance(operator, (ast.Is, ast.IsNot)):
+        return (value is None) is isinstance(operator, ast.Is)
+    if isinstance(value, _PLAIN) and isinstance(operator, (ast.Eq, ast.NotEq)):
+        return (value == right.value) is isinstance(operator, ast.Eq)
+    return None
+
+
+def _is_bound(node: ast.expr, frame: FrameType) -> bool:
+    """Whether a local name stands for a value, so that None is what it holds and not that nothing is known."""
+    return (isinstance(node, ast.Name) and node.id in frame.f_locals) or _looked_up(node, frame) is not None
+
+
+def _bound(node: ast.expr, frame: FrameType) -> Any:
+    """What `dict` or `paddle.Tensor` is: a name of the module or of Python, then attributes of modules."""
+    if isinstance(node, ast.Name):
+        return frame.f_globals.get(node.id, frame.f_builtins.get(node.id))
+    return (
+        vars(owner).get(node.attr)
+        if isinstance(node, ast.Attribute) and isinstance(owner := _bound(node.value, frame), ModuleType)
+        else None
+    )
 
 
 def _plain(value: Any) -> Any:
     """What of a value can be compared from case to case: plain values themselves, of tensors the sizes."""
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, _PLAIN):
         return value
     if isinstance(value, (list, tuple)):
         return len(value), *(_plain(part) for part in value[:_LONG])

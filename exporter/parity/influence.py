@@ -166,7 +166,7 @@ class Influence:
         elif isinstance(target, ast.Attribute):
             self._put(self._attributes, target.attr, flags, absent=absent)
         elif isinstance(target, (ast.Subscript, ast.Starred)):
-            self._write(target.value, flags)
+            self._write(target.value, flags, absent=True)  # which keys it has depends on the branch as well
         elif isinstance(target, (ast.Tuple, ast.List)):
             for part in target.elts:
                 self._write(part, flags)
@@ -214,6 +214,8 @@ class Influence:
 
     def _of_compare(self, node: ast.Compare) -> int:
         flags = _union([self._flags(node.left), *(self._flags(part) for part in node.comparators)])
+        if all(isinstance(one, (ast.In, ast.NotIn)) for one in node.ops) and _is_word(node.left):
+            return _kind(flags)  # which keys a dict has
         return _kind(flags) if all(isinstance(one, (ast.Is, ast.IsNot)) for one in node.ops) else flags
 
     def _of_boolop(self, node: ast.BoolOp) -> int:
@@ -330,6 +332,10 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 def _is_none(node: ast.expr | None) -> bool:
     """Whether it is the word None; a bare `return` is, too."""
     return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
+def _is_word(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _union(flags: Any) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.errors import UsageError
 from exporter.parity.cases import Case, batch_dim, plan_cases
+from exporter.parity.domain import OutOfRange, checked_places
 from exporter.parity.values import Rows, draw
 from exporter.recipe.load import load_data, load_recipe, rows_of
 from exporter.spec.model import Spec
@@ -59,7 +60,11 @@ def try_cases(request: Json) -> Json:
         started = time.process_time()
         said = ", ".join(f"{name}={size}" for name, size in dims.items())
         doing(f"running forward at {said}" if said else "running forward")
-        _run(layer, [inputs[name] for name in order], f"forward at {said}" if said else "forward")
+        with blamed(f"forward at {said}" if said else "forward", layer), checked_places(layer, inputs):
+            try:
+                _run(layer, [inputs[name] for name in order])
+            except OutOfRange as refusal:
+                raise refusal.for_user(spec, Case(said.replace(" ", ""), dims, spec.seed)) from refusal
         ran.append(dims)
         per_byte = (time.process_time() - started) / max(size, 1)
     return {"ran": ran}
@@ -114,8 +119,8 @@ def _volume(dims: Mapping[str, int]) -> int:
     return product
 
 
-def _run(layer: paddle.nn.Layer, inputs: list[Array], what: str) -> None:
+def _run(layer: paddle.nn.Layer, inputs: list[Array]) -> None:
     import paddle
 
-    with blamed(what, layer), paddle.no_grad():
+    with paddle.no_grad():
         layer(*[paddle.to_tensor(value) for value in inputs])

@@ -8,6 +8,7 @@ import pytest
 
 from tests.command import exporter
 from tests.conftest import working_folder
+from tests.faults import copied, reseal, scale_tensor
 
 SPEC = """
 name: named
@@ -51,8 +52,17 @@ def test_it_is_trained_released_and_verified_in_every_number_of_threads(named: P
 
 
 def test_a_fault_in_it_is_brought_down_to_its_sublayer(named: Path) -> None:
-    bundle = named / "artifacts/named/1.0.0"
-    done = exporter("drill", bundle, "--json", cwd=named)
+    bundle = copied(named / "artifacts/named/1.0.0", named / "faulty")
+    scale_tensor(bundle / "pir/model.pdiparams", 3)  # by name: bn_conv1_mean, _offset, _scale, _variance
+    reseal(bundle)
+    done = exporter("verify", bundle, "--engines", "jit_load", "--case", "batch=1", "--json", cwd=named)
+    assert done.code == 1, done.out + done.err
+    assert [(one["path"], one["class"]) for one in done.json()["blame"]] == [("stem.norm", "BatchNorm")]
+
+
+@pytest.mark.slow
+def test_no_fault_in_it_survives(named: Path) -> None:
+    done = exporter("drill", "artifacts/named/1.0.0", "--json", cwd=named)
     assert done.code == 0 and done.json()["survived"] == [], done.out + done.err
 
 

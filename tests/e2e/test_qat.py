@@ -2,6 +2,9 @@
 
 The digits' trained network is made uneven first: two channels behind the first block are 200 times as large, and what
 reads them is 200 times as small. In float32 it computes the same; in 8 bits the two leave the others hardly a step.
+
+That is too little for the 7 bits that activations of a `.pdmodel` have with `cpu: any` (0.71, and the gate says no):
+there only the ranges are looked at.
 """
 
 from __future__ import annotations
@@ -56,11 +59,12 @@ def manifest(bundle: Path) -> Any:
 def test_training_with_roundings_brings_back_what_calibration_loses(workplace: Path) -> None:
     calibrated = release(workplace, "calibrated", "formats=[onnx]", "engines=[onnxruntime]")
     assert calibrated.code == 1, calibrated.out + calibrated.err
-    trained = release(workplace, "trained", "precisions.int8.ranges=trained", "precisions.int8.epochs=6")
+    only = ("precisions.int8.formats=[onnx]", "engines=[paddle_inference,onnxruntime]")
+    trained = release(workplace, "trained", "precisions.int8.ranges=trained", "precisions.int8.epochs=6", *only)
     assert trained.code == 0, trained.out + trained.err
     before = accuracies(workplace / "artifacts/calibrated/failed")
     after = accuracies(workplace / "artifacts/trained/1.0.0")
-    assert (before.keys(), after.keys()) == ({"onnx"}, {"onnx", "pdmodel"})
+    assert (before.keys(), after.keys()) == ({"onnx"}, {"onnx"})
     assert before["onnx"] < 0.93 and min(after.values()) > 0.95, (before, after)
     assert "before training with roundings" in (workplace / "artifacts/trained/1.0.0/parity.json").read_text()
 
@@ -70,19 +74,19 @@ def test_the_bundle_says_what_was_trained_and_with_which_ranges(workplace: Path)
     assert told["provenance"]["weights"]["checkpoint"] == "runs/trained.qat/best.safetensors"
     rounded = told["provenance"]["weights"]["rounded_in_training"]
     assert rounded["layers"] == ["conv1", "conv2", "linear"] and rounded["before"] > 0.98
-    for variant in ("onnx-int8", "pdmodel-int8"):
-        ranges = told["variants"][variant]["details"]["ranges"]
-        assert ranges == {"trained": ["conv2d_0", "conv2d_1", "linear_0"], "calibrated": []}
+    ranges = told["variants"]["onnx-int8"]["details"]["ranges"]
+    assert ranges == {"trained": ["conv2d_0", "conv2d_1", "linear_0"], "calibrated": []}
 
 
 def test_what_was_trained_is_not_trained_again_and_converts_alone(workplace: Path) -> None:
     run = workplace / "runs/trained.qat/run.json"
     before = run.stat().st_mtime_ns
     checkpoint = "checkpoint=runs/trained.qat/best.safetensors"
-    keys = ("name=alone", checkpoint, "formats=[onnx]", "engines=[onnxruntime]", "precisions.int8.ranges=trained")
+    keys = ("name=alone", checkpoint, "precisions.int8.ranges=trained")
     options = [part for key in keys for part in ("--set", key)]
     done = exporter("convert", "specs/digits-int8.yaml", "--out", "alone", *options, cwd=workplace)
     assert done.code == 0, done.err
-    told = manifest(workplace / "alone")["variants"]["onnx-int8"]["details"]["ranges"]
-    assert told["calibrated"] == []
+    for variant in ("onnx-int8", "pdmodel-int8"):
+        told = manifest(workplace / "alone")["variants"][variant]["details"]["ranges"]
+        assert told == {"trained": ["conv2d_0", "conv2d_1", "linear_0"], "calibrated": []}
     assert run.stat().st_mtime_ns == before

@@ -78,11 +78,3 @@ class Deaf(nn.Layer):
         states, _ = self.lstm(x)
         scores = nn.functional.softmax(self.head(states), axis=2)
         return scores, paddle.argmax(scores, axis=2)
-
-
-class HalfDeaf(Mlp):
-    """One output answers to the input, the other does so only where the input is large."""
-
-    def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, paddle.Tensor]:
-        y = super().forward(x)
-        return y, paddle.clip(y, 1e-3, 2e-3)

@@ -87,7 +87,16 @@ FORWARDS: dict[str, tuple[str, list[tuple[str, int]]]] = {
     "a default that is given": ("if more:\n    x = x * 9", []),
     "training": ("if self.training:\n    x = x * 9", []),
     "training, and a value": ("if self.training and x.sum() > 0:\n    x = x * 9", []),
+    "a type, and a value": ("if isinstance(x, dict) and x['a'].sum() > 5:\n    x = x['a']", []),
+    "a word of the configuration, and a value": ("if self.mode == 'b' and x.sum() > 5:\n    x = x * 9", []),
+    "its own word, and a value": ("if self.mode == 'a' and x.sum() > 5:\n    x = x * 9", [("x = x * 9", VALUE)]),
+    "an argument left out, and a value": ("if mask is not None and x.sum() > 5:\n    x = x * 9", []),
     "not training, and a value": ("if not self.training and x.sum() > 5:\n    x = x * 9", [("x = x * 9", VALUE)]),
+    "the keys of a dict": ("y = {'a': x}\nif 'b' in y.keys():\n    x = x * 9", []),
+    "a key that a value decides": (
+        "y = {'a': x}\nif x.sum() > 5:\n    y['b'] = x\nif 'b' in y:\n    x = x * 9",
+        [("y['b'] = x", VALUE), ("x = x * 9", VALUE)],
+    ),
     "configuration, or a value": ("if self.always or x.sum() > 5:\n    y = 1\nelse:\n    y = 9", []),
     "configuration": ("if self.mode == 'b' or SETTING or self.layers[0].wide:\n    x = x * 9", []),
     "an attribute that a value changed": (

@@ -55,7 +55,7 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             spec = spec_of(network, wish, setting)
         except ExporterError as error:
-            return {"formats": {name: refused(error) for name in wish.formats}, "stock": {}}
+            return {"formats": {name: refusal_of(error) for name in wish.formats}, "stock": {}}
         conversion, rows = convert(spec, draft, setting)
         if conversion is None:
             return {"formats": rows, "stock": {}}
@@ -64,7 +64,7 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             content = with_record(content, record(spec, None, conversion.output_names, draft / GOLDEN, setting))
         except ExporterError as error:
-            return {"formats": rows | {name: refused(error) for name in spec.formats}, "stock": {}}
+            return {"formats": rows | {name: refusal_of(error) for name in spec.formats}, "stock": {}}
         places = (draft, draft / GOLDEN)
         subject = subject_in(content, spec, places, "cpu", no_source="the zoo judges the files alone")
         variants = [(name, "fp32") for name in spec.formats]
@@ -141,12 +141,12 @@ def convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | Non
             for name in group:
                 shutil.rmtree(draft / name, ignore_errors=True)
             if len(group) == 1:
-                rows[group[0]] = refused(error)
+                rows[group[0]] = refusal_of(error)
             elif error.what.startswith("onnx: "):
-                rows["onnx"] = refused(error)
+                rows["onnx"] = refusal_of(error)
                 groups.insert(0, ["pir"])
             else:
-                rows["pir"] = refused(error)
+                rows["pir"] = refusal_of(error)
                 groups.insert(0, ["onnx"])
     if not made:
         return None, rows
@@ -154,7 +154,7 @@ def convert(spec: Spec, draft: Path, setting: Setting) -> tuple[Conversion | Non
     return replace(made[0], artifacts=artifacts), rows
 
 
-def refused(error: ExporterError) -> dict[str, Any]:
+def refusal_of(error: ExporterError) -> dict[str, Any]:
     return {"word": "refused", "why": f"{error} ({error.hint})", "checks": 0, "matches": 0}
 
 
@@ -195,7 +195,7 @@ def _stock(subject: Subject, setting: Setting, folder: Path) -> dict[str, Any]:
         try:
             answer = call("tests.zoo.stock:write", request, setting.limits, environment=stock.ENVIRONMENT)
         except ExporterError as error:
-            rows[name] = {**refused(error), "why": error.what.strip().splitlines()[-1][:300]}
+            rows[name] = {**refusal_of(error), "why": error.what.strip().splitlines()[-1][:300]}
             continue
         written = stock.artifact(name, into, list(bench.inputs), answer["outputs"])
         rows[name] = _judge_stock(bench, written, folder, setting)

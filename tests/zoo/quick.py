@@ -23,7 +23,7 @@ from exporter.trace.structure import leaves, numbered
 from exporter.workers import Setting, call, doing
 from tests.zoo import stock
 from tests.zoo.calibrated import drawn
-from tests.zoo.judged import Wish, convert, refused, source_of, spec_of
+from tests.zoo.judged import Wish, convert, refusal_of, source_of, spec_of
 from tests.zoo.models import found
 from tests.zoo.networks import Network
 
@@ -39,7 +39,7 @@ def quick(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         try:
             spec = spec_of(network, wish, setting)
         except ExporterError as error:
-            return {"formats": {name: refused(error) for name in wish.formats}, "stock": {}}
+            return {"formats": {name: refusal_of(error) for name in wish.formats}, "stock": {}}
         conversion, rows = convert(spec, draft, setting)
         made = [_opened(draft, artifact, ours=True) for artifact in conversion.artifacts] if conversion else []
         beside: dict[str, Any] = {}
@@ -58,7 +58,7 @@ def _stock(spec: Spec, folder: Path, setting: Setting) -> tuple[list[dict[str, A
     try:
         answer = call("tests.zoo.stock:write", request, setting.limits, environment=stock.ENVIRONMENT)
     except ExporterError as error:
-        return [], {"pir": {**refused(error), "why": (error.what.strip().splitlines() or [""])[-1][:300]}}
+        return [], {"pir": {**refusal_of(error), "why": (error.what.strip().splitlines() or [""])[-1][:300]}}
     written = stock.artifact("pir", into, list(spec.inputs), answer["outputs"])
     return [_opened(folder, written, ours=False)], {}
 

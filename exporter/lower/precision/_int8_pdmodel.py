@@ -110,12 +110,13 @@ class _Maker:
                 scales |= {value: max(-low, high) for value, (low, high) in self.trained.items()}
                 self._scales = scales
                 if self._order.settings.cpu == "any":
-                    mend(Path(folder) / self._model, Path(folder) / _PARAMETERS, {})
+                    mend(Path(folder) / self._model, Path(folder) / _PARAMETERS, {}, products=False)
                     self._limits, safe = safe_scales(*_read(Path(folder), self._model), scales)
                     self._scales |= safe
         self._quantised(kept, into)
         (into / "model.pdiparams.info").unlink(missing_ok=True)
-        mend(into / self._model, into / _PARAMETERS, self._limits)
+        products = self._order.settings.cpu == "vnni"
+        mend(into / self._model, into / _PARAMETERS, self._limits, products=products)
 
     def _quantised(self, kept: tuple[str, ...], into: Path) -> dict[str, Any]:
         """What the quantizer writes by itself; the scales that it took."""
@@ -170,6 +171,8 @@ class _Maker:
             there = makers[rounded.input("X")[0]]
             scale = float(stored[there.input("Scale")[0]].ravel()[0])
             codes = weight.input("X")[0]
+            if codes not in stored:  # a product of two activations
+                continue
             layer = names.get(codes) or names[codes.removesuffix(".quantized")]
             engine = served.get(codes)
             unsigned = engine is not None and bool(engine.chain)

@@ -26,14 +26,14 @@ _ON_INTEGERS = {
     **{"QLinearMatMul": (3, -1), "QGemm": (3, -1), "QAttention": (1, -1)},
 }
 #: Paddle's operators with int8 kernels in oneDNN, and the slots of what they take and of their weight.
-_CONVOLUTIONS, _PRODUCTS = ("conv2d", "depthwise_conv2d"), ("mul", "matmul_v2")
+_CONVOLUTIONS, PRODUCTS = ("conv2d", "depthwise_conv2d"), ("mul", "matmul_v2")
 #: What hands scale and sign of its input on (compute_propagate_scales_onednn_pass.cc, 3.3.1), and where that goes in.
 IMMUTABLE = {
     **dict.fromkeys(("transpose2", "reshape2", "pool2d", "nearest_interp", "nearest_interp_v2", "split"), "X"),
     **dict.fromkeys(("slice", "shape"), "Input"),
 }
 #: What a relu6 is fused into, which then gives unsigned codes; where it stands alone they are signed, and a relu's not.
-FUSES = (*_CONVOLUTIONS, *_PRODUCTS, "conv2d_transpose", "elementwise_add", "fc")
+FUSES = (*_CONVOLUTIONS, *PRODUCTS, "conv2d_transpose", "elementwise_add", "fc")
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _of_paddle(program: Sequence[Node], stored: Mapping[str, Array]) -> list[Ker
     makers = {name: node for node in program for name in node.given()}
     for node in program:
         sides = [makers.get(node.taken(slot)) for slot in ("X", "Y")]
-        if node.kind in _PRODUCTS and all(side is not None and side.kind == "dequantize_linear" for side in sides):
+        if node.kind in PRODUCTS and all(side is not None and side.kind == "dequantize_linear" for side in sides):
             name = sides[1].taken("X") if sides[1] else ""
             # The engine takes steps from weights of other channels, so that any code may become the largest.
             found.append(Kernel(name, pairs(np.full((1, 2), WEIGHT, np.int8), 0)))
@@ -121,6 +121,8 @@ def convolutions(program: Sequence[Node], stored: Mapping[str, Array]) -> list[C
         if node.kind not in _CONVOLUTIONS or weight is None or weight.kind != "dequantize_linear":
             continue
         name = weight.taken("X")
+        if name not in stored or not stored[name].ndim:
+            continue
         chain = flow.chain(node.taken("Input"))
         most = flow.most(chain[0]) if chain else ACTIVATION
         found.append(Convolution(name, _as_the_engine_rounds(stored[name]), chain, most))

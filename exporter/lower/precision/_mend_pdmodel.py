@@ -8,12 +8,12 @@ Inference computes the file right with the switches that its users know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from exporter.files import write_bytes
-from exporter.lower.precision._kernels import FUSES, IMMUTABLE
+from exporter.lower.precision._kernels import FUSES, IMMUTABLE, PRODUCTS
 from exporter.readers.base import Weight
 from exporter.readers.pdiparams import read_pdiparams
 from exporter.readers.pdmodel import read_pdmodel
@@ -37,10 +37,11 @@ _NOTES = (
 )
 
 
-def mend(model: Path, parameters: Path, limits: Mapping[str, float]) -> None:
+def mend(model: Path, parameters: Path, limits: Mapping[str, float], *, products: bool) -> None:
     """Rewrite both files: additions as sums, declarations as stored, no rounding and no number that nothing needs.
 
-    `limits` are the largest values that a relu may give, by what it gives.
+    `limits` are the largest values that a relu may give, by what it gives. Matrix products are computed in int8 where
+    `products` says so, and otherwise find no rounding before them.
     """
     from paddle.base import core
 
@@ -56,7 +57,7 @@ def mend(model: Path, parameters: Path, limits: Mapping[str, float]) -> None:
     _share_zeros(block, [name for _, name in zeros])
     for number in range(program.num_blocks()):
         _rewrite(program.block(number))
-    _drop_idle_rounding(block)
+    _drop_idle_rounding(block, INT8 if products else [kind for kind in INT8 if kind not in PRODUCTS])
     _limit(block, limits)
     _drop_unused(block)
     _shorten(block)
@@ -139,8 +140,8 @@ def _as_sum(block: Any, operator: Any) -> None:
         operator.remove_attr(name)
 
 
-def _drop_idle_rounding(block: Any) -> None:
-    """Take out every pair of rounding and back whose value no int8 operator reads.
+def _drop_idle_rounding(block: Any, kinds: Collection[str]) -> None:
+    """Take out every pair of rounding and back whose value no operator of `kinds` reads.
 
     The quantizer puts one behind every operator. What is fused away needs none, and between float operators each costs
     accuracy and time. Nor does a value need one between two operators that only move it, where it is rounded before and
@@ -162,7 +163,7 @@ def _drop_idle_rounding(block: Any) -> None:
             and _only_moved(makers, there.input("X")[0])
             and all(_rounded_behind(readers, one) for one in takers)
         )
-        if backs and (moved or not any(one.type() in INT8 for one in takers)):
+        if backs and (moved or not any(one.type() in kinds for one in takers)):
             idle += [there, *backs]
             renamed |= {back.output("Y")[0]: there.input("X")[0] for back in backs}
     for one in operators:

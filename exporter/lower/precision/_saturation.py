@@ -136,8 +136,8 @@ def _overflows(rows: Array, most: int) -> Array:
 
 def _rows(weight: Array, axis: int) -> Array:
     """The weights as [output channel, the rest]."""
-    if not weight.ndim:
-        return weight.reshape(1, 1)
+    if not -weight.ndim <= axis < weight.ndim:  # no layer of ours; any two of its weights may meet
+        return weight.reshape(1, -1)
     moved = np.moveaxis(weight, axis, 0)
     return moved.reshape(len(moved), -1) if weight.size else np.zeros((len(moved), 0))
 

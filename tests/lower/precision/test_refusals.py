@@ -52,6 +52,17 @@ def test_a_key_that_means_nothing_to_a_precision_is_refused() -> None:
         refuse_precisions(spec({"fp32": {}, "fp16": {"method": "entropy"}}, formats=("onnx",)))
 
 
+def test_the_cpu_is_any_or_one_with_vnni_and_means_nothing_to_fp16() -> None:
+    read = spec({"fp32": {}, "int8": {"cpu": "vnni"}}, formats=("onnx",))
+    refuse_precisions(read)
+    assert spec(["fp32", "int8"], formats=("onnx",)).precisions["int8"].cpu == "any"
+    assert read.model_dump(mode="json")["precisions"]["int8"]["cpu"] == "vnni"
+    with pytest.raises(UsageError, match="'any' or 'vnni'"):
+        spec({"fp32": {}, "int8": {"cpu": "avx2"}})
+    with pytest.raises(UsageError, match="'cpu' means nothing to fp16"):
+        refuse_precisions(spec({"fp32": {}, "fp16": {"cpu": "vnni"}}, formats=("onnx",)))
+
+
 def test_noise_calibrates_nothing_unless_the_spec_says_so() -> None:
     with pytest.raises(UsageError, match="no samples to be calibrated with: input 'x' is filled with normal") as caught:
         refuse_noise(spec(["fp32", "int8"], formats=("onnx",)))

@@ -72,3 +72,8 @@ def test_what_is_cut_off_is_what_the_instruction_cuts_off(layer: str) -> None:
     signal, noise = cut_off(np.full(taken, 255), np.full(shape, 127, np.int8), 0)
     assert noise / signal == pytest.approx((1 - HIGHEST / 64770) ** 2)
     assert cut_off(np.full(taken, 255), np.full(shape, 64, np.int8), 0)[1] == 0
+
+
+@pytest.mark.parametrize("codes", [np.array(127, np.int8), np.array([127, 127], np.int8), np.zeros((0, 3), np.int8)])
+def test_what_is_no_layer_is_weighed_as_one_channel(codes: Array) -> None:
+    assert pairs(codes, 1).saturate is (codes.ndim == 1)
