@@ -54,7 +54,8 @@ def prove_trained(artifact: Artifact, folder: Path, trained: Mapping[str, str]) 
     if foreign and artifact.format != "onnx":
         return Evidence(Outcome.MISMATCH, f"{len(foreign)} stored tensors are not the layer's, as '{foreign[0]}'")
     held = set(origins.values()).union(*(_named(parts[name], trained) for name in folded))
-    lacking = sorted(set(trained) - held)
+    same = {trained[own] for own in held}  # a tensor that two sublayers share is stored once
+    lacking = sorted(own for own, digest in trained.items() if own not in held and digest not in same)
     said = [f"{len(origins)} tensors by name"]
     said += [f"{len(folded)} folded out of trained ones"] if folded else []
     said += [f"{len(foreign)} traced to nothing, as '{foreign[0]}'"] if foreign else []
