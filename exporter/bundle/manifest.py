@@ -3,10 +3,10 @@
 Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
 
 1   2026-11-21   the first.
-2   2026-11-22   `allowance` of each output of each case, which widens the tolerance of few numbers;
-                 `variants.*.origins`, the layer's name for what a file stores; the verdict `passed_with_waivers`;
-                 `weights: factory` in the spec, which has to be asked for. Without them: an allowance of 1, no
-                 origins, and the factory's weights where no others are named.
+2   2026-11-22   `allowance` of each output of each case, which widens the tolerance of few numbers. Without it: 1.
+3   2026-11-22   `variants.*.origins`, the layer's name for what a file stores; the verdict `passed_with_waivers`;
+                 `weights: factory` in the spec, which has to be asked for. Without them: no origins, and the
+                 factory's weights where no others are named.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from exporter.errors import BundleError
 from exporter.files import canonical_json, readable_json, sha256_bytes
 from exporter.lower.base import Artifact
 
-MANIFEST_VERSION = 2
+MANIFEST_VERSION = 3
+#: The first in which a spec has to ask for untrained weights.
+ASKS_FOR_WEIGHTS = 3
 #: The verdicts under which a bundle may be handed over and used.
 RELEASED = ("passed", "passed_with_waivers")
 NAME = "manifest.json"
@@ -118,7 +120,7 @@ class Content(_Frozen):
     the reason; `notes` are on the model.
     """
 
-    schema_: Annotated[Literal[1, 2], Field(alias="schema")]
+    schema_: Annotated[Literal[1, 2, 3], Field(alias="schema")]
     name: str
     version: str
     inputs: tuple[Tensor, ...]

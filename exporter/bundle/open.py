@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from exporter.bundle.manifest import NAME, Content, FileFacts, Manifest, Variant, parse
+from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
 from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
 from exporter.lower._convert import FORMATS
@@ -74,7 +74,7 @@ def _refuse_other_files(variant: str, one: Variant, listed: set[str]) -> None:
 def recorded_spec(manifest: Content) -> Spec:
     """The spec that made a bundle, its inputs in their order, which JSON's sorted keys have lost.
 
-    A spec of schema 1 that names no weights meant those of the factory; it need not have said so.
+    A spec of an older schema that names no weights meant those of the factory; it need not have said so.
 
     Raises:
         BundleError: it is no spec, or the manifest says something else beside it.
@@ -82,7 +82,7 @@ def recorded_spec(manifest: Content) -> Spec:
     content, names = dict(manifest.spec), [one.name for one in manifest.inputs]
     if isinstance(content.get("inputs"), dict) and sorted(content["inputs"]) == sorted(names):
         content["inputs"] = {name: content["inputs"][name] for name in names}
-    if manifest.schema_ == 1 and not content.get("recipe") and not content.get("checkpoint"):
+    if manifest.schema_ < ASKS_FOR_WEIGHTS and not content.get("recipe") and not content.get("checkpoint"):
         content["weights"] = "factory"
     try:
         spec = validate(content, NAME)

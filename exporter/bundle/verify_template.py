@@ -47,6 +47,8 @@ ENGINES = {
 }
 #: Four times the rounding of float32: no reference error is taken to be smaller.
 FLOOR = 4 * 2.0**-24
+#: The same where an output is float64 and no input is narrower.
+FLOOR_64 = 2.0**-44
 #: An impostor within so many budgets leaves a judgement open.
 MARGIN = 10.0
 #: The share of the budget that errors in one direction may take, all cases together; rows alike by so much are one.
@@ -73,8 +75,11 @@ def read_manifest() -> tuple[Any, list[str]]:
             return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         return {}, [f"manifest.json: cannot be read: {error}"]
-    if manifest["schema"] not in (1, 2) or not (manifest["outputs"] and manifest["variants"] and manifest["cases"]):
-        return {}, ["manifest.json: not of schema 2, or without outputs, variants or cases: nothing could be proved"]
+    if manifest["schema"] not in (1, 2, 3) or not (manifest["outputs"] and manifest["variants"] and manifest["cases"]):
+        return {}, ["manifest.json: not of schema 3, or without outputs, variants or cases: nothing could be proved"]
+    narrow = {"float16", "float32"}.intersection(one["dtype"] for one in manifest["inputs"])
+    for about in [about for case in manifest["cases"] for about in case["outputs"].values()]:
+        about["floor"] = FLOOR_64 if about["dtype"] == "float64" and not narrow else FLOOR
     return manifest, []
 
 
@@ -146,7 +151,9 @@ def norms(values: Any) -> tuple[float, float]:
 
 def unit(expected: Any, norm: str) -> float:
     """What an error is measured in: e_ref, of few numbers with the allowance for chance; never below the floor."""
-    return max(float(expected.get("allowance", 1.0)) * float(expected[f"e_ref_{norm}"]), FLOOR)
+    return max(
+        float(expected.get("allowance", 1.0)) * float(expected[f"e_ref_{norm}"]), float(expected.get("floor", FLOOR))
+    )
 
 
 def worse(error: Any, size: Any, expected: Any) -> float:
@@ -262,7 +269,9 @@ def one_way(manifest: Any, golden: Any, name: str, outputs: Any) -> list[float]:
             continue
         if 0 in varying:
             truth, off = truth[fresh], off[fresh]
-        units = [about[f"scale_{norm}"] * max(about[f"e_ref_{norm}"], FLOOR) for norm in ("max", "l2")]
+        units = [
+            about[f"scale_{norm}"] * max(about[f"e_ref_{norm}"], about.get("floor", FLOOR)) for norm in ("max", "l2")
+        ]
         # Rows are summed; other dimensions that vary (the length of a sequence) are averaged: they may depend.
         summed, count = off.mean(axis=varying) * sum(fresh), count + sum(fresh)
         along = sum(fresh) * float(np.vdot(off / units[1], truth / about["scale_l2"])) / truth.size

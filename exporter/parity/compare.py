@@ -121,7 +121,7 @@ def _controls(expected: GoldenOutput, budget: float, all_cases: list[GoldenOutpu
     if unrelated and stranger is None:
         return Outcome.VACUOUS, "every case has the same output: another case's would have passed"
     batched = expected.index is None and _counts_rows(all_cases)
-    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit)
+    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit, expected.floor)
     if not distance > budget:
         return Outcome.VACUOUS, f"{impostor} would have passed: its error ratio is {distance:.3g}"
     if not distance > MARGIN * budget:

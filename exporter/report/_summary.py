@@ -125,7 +125,7 @@ def groups(report: Report) -> list[Group]:
     for claim, evidence in report.rows():
         if evidence.outcome is not Outcome.MATCH:
             # A figure over all cases is no other case of another figure.
-            over_all = claim.kind if claim.kind != OUTPUTS else ""
+            over_all = f"{claim.kind}/{claim.output}" if claim.kind != OUTPUTS else ""
             run = f"{claim.variant}/{claim.engine}/{over_all}"
             kinds.setdefault((evidence.outcome, run, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
     found: dict[tuple[Outcome, str], list[Claim]] = {}
