@@ -24,6 +24,7 @@ from tests.report.stored_reports import FORMS, REPORTS
 TEXTS = st.text(max_size=60) | st.text("<>&\"'|`*_[]()#\\/\x00\x1b\n\r\t é−;:!-", max_size=30)
 #: DESIGN: the keys of one check in parity.json.
 CHECK_KEYS = {
+    "kind",
     "format",
     "precision",
     "engine",
