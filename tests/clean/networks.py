@@ -80,10 +80,10 @@ _ZOO: dict[str, dict[str, Any]] = {
 
 #: Of paddle.vision, with few outputs and few pixels.
 _VISION: dict[str, dict[str, Any]] = {
-    "lenet": about("x=float32[batch,1,28,28]"),
-    "squeezenet": about("x=float32[batch,3,48,48]", "batch=1..2..3"),
+    "lenet": about("inputs=float32[batch,1,28,28]"),
+    "squeezenet": about("inputs=float32[batch,3,48,48]", "batch=1..2..3"),
     "mobilenet_v1": about("x=float32[batch,3,32,32]", "batch=1..2..3"),
-    "shufflenet": about("x=float32[batch,3,32,32]", "batch=1..2..3"),
+    "shufflenet": about("inputs=float32[batch,3,32,32]", "batch=1..2..3"),
 }
 
 #: By name: the factory, and what a spec says of its inputs.

@@ -62,6 +62,44 @@ def test_openvino_ignores_lengths(operator: str, gates: int) -> None:
         assert (np.abs(right - seen).max() > 0.01) == differs
 
 
+class Soft(paddle.nn.Layer):
+    def forward(self, x: Any) -> Any:
+        return paddle.nn.functional.softplus(x)
+
+
+def test_the_soft_relu_of_onednn_and_openvino_is_rough_far_below_zero(tmp_path: Path) -> None:
+    openvino = pytest.importorskip("openvino")
+    x = np.linspace(-16, -8, 64, dtype="float32").reshape(4, 16)
+    truth = np.log1p(np.exp(x.astype("float64")))
+    eager = error(truth, Soft()(paddle.to_tensor(x)).numpy())
+    assert error(truth, _onednn(Soft(), x, tmp_path))[0] > 8 * eager[0]
+    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 16]) for name in "xy"]
+    graph = helper.make_graph([helper.make_node("Softplus", ["x"], ["y"])], "g", tensors[:1], tensors[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    core = openvino.Core()
+    settings = {"INFERENCE_PRECISION_HINT": "f32"}
+    compiled = core.compile_model(core.read_model(model.SerializeToString()), "CPU", settings)
+    assert error(truth, compiled({"x": x})[0])[0] > 8 * eager[0]
+
+
+def test_paddle2onnx_writes_the_scale_of_a_layer_norm_flat(tmp_path: Path) -> None:
+    """ONNX wants the shape of the axes; ONNX Runtime 1.31 looks."""
+    import paddle2onnx
+
+    layer = paddle.nn.Sequential(paddle.nn.LayerNorm([8, 6]))
+    spec = [paddle.static.InputSpec([None, 8, 6], "float32", "x")]
+    paddle.jit.save(paddle.jit.to_static(layer, input_spec=spec, full_graph=True), str(tmp_path / "model"))
+    files = str(tmp_path / "model.json"), str(tmp_path / "model.pdiparams")
+    content = paddle2onnx.export(*files, save_file=None, opset_version=17, optimize_tool="None")
+    held = {one.name: list(one.dims) for one in onnx.load_from_string(content).graph.initializer}
+    node = next(node for node in onnx.load_from_string(content).graph.node if node.op_type == "LayerNormalization")
+    assert held.get(node.input[1], [48]) == [48]
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    with pytest.raises(Exception, match=r"must match X\.shape"):
+        session.run(None, {"x": np.ones((2, 8, 6), "float32")})
+
+
 class Doubled(paddle.nn.Layer):
     def forward(self, x: Any) -> Any:
         return paddle.nn.functional.interpolate(x, scale_factor=2, mode="nearest")
