@@ -51,13 +51,13 @@ def told(done: Done, code: int = ExitCode.REFUSED) -> list[dict[str, Any]]:
     """The checks of the engine, from a verdict that is not passed."""
     report = done.json()
     assert done.code == code and report["verdict"] != "passed", done.err
-    return [one for one in report["checks"] if one["engine"] == "onnxruntime"]
+    return [one for one in report["checks"] if one["engine"] == "onnxruntime" and one["kind"] != "process"]
 
 
 class TestABrokenEngine:
     def test_it_would_pass_were_it_sound(self, digits: Path, tmp_path: Path) -> None:
         done = verify(digits, "nothing", cwd=tmp_path)
-        assert done.code == 0 and done.json()["verdict"] == "passed"
+        assert done.code == 0 and done.json()["verdict"] == "partial"
 
     @pytest.mark.parametrize("way", TABLE)
     def test_in_every_case(self, way: str, digits: Path, tmp_path: Path) -> None:
@@ -129,8 +129,8 @@ def test_what_is_right_in_one_thread_only(workplace: Path) -> None:
     more = ("--input", "x=float32[batch,4]", "--dim", "batch=1..4", "--formats", "pir", "--out", "threads")
     done = exporter("convert", "models.silent:KnowsItsThreads", *more, cwd=workplace)
     assert done.code == 0, done.out + done.err
-    done = exporter("verify", "threads", "--engines", "eager", "--json", cwd=workplace)
-    wrong = [one for one in done.json()["checks"] if one["outcome"] != "match"]
+    done = exporter("verify", "threads", "--engines", "eager,jit_load", "--json", cwd=workplace)
+    wrong = [one for one in done.json()["checks"] if one["outcome"] != "match" and one["engine"] == "eager"]
     assert done.code == ExitCode.REFUSED and [one["case"] for one in wrong] == ["batch=4:threads=2"]
 
 
