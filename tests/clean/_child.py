@@ -22,6 +22,7 @@ from exporter.lower._convert import _request as export_request
 from exporter.parity import _child as recording
 from exporter.parity.cases import plan_cases
 from exporter.parity.compare import compare_case
+from exporter.parity.finish import note_scores, untelling
 from exporter.parity.golden import GoldenCase, read_case, to_run
 from exporter.parity.oracle import make_oracle
 from exporter.parity.plan import ENGINES
@@ -123,11 +124,12 @@ def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
             left_out[case.name] = "repeats another"
             continue
         try:
-            rows.append(recording._record_case(oracle, case, inputs))
+            with tempfile.TemporaryDirectory(prefix="clean-") as place:
+                rows.append(recording._record_case(oracle, case, inputs, Path(place) / "case.safetensors"))
         except EngineRefused as refusal:
             left_out[case.name] = str(refusal)
-    recording._note_scores(rows)
-    left_out.update(recording._untelling(rows, spec.budget))
+    note_scores(rows)
+    left_out.update(untelling(rows, spec.budget))
     telling = [one for one in rows if one.case.name not in left_out]
     cases = tuple(read_case(one.tensors, json.loads(json.dumps(one.facts))) for one in telling)
     inputs_of = {
