@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import re
 import site
 import sysconfig
@@ -41,6 +42,19 @@ def blamed(stage: str, layer: Any = None) -> Iterator[None]:
         raise ModelError(f"{stage}: {_what(error, text)}", where=where, hint=_hint(text)) from error
 
 
+@contextlib.contextmanager
+def placed_at_forward(layer: Any) -> Iterator[None]:
+    """A `ModelError` of the block without a place is of what `forward` returns: it stands where that is defined."""
+    try:
+        yield
+    except ModelError as error:
+        if error.where:
+            raise
+        code = getattr(inspect.unwrap(type(layer).forward), "__code__", None)
+        where = f"{code.co_filename}:{code.co_firstlineno}" if code else "forward"
+        raise ModelError(error.what, where=where, hint=error.hint) from error
+
+
 def user_line(error: BaseException) -> str:
     """Return `path:line` of the innermost frame of the model's code; empty where there is none.
 
@@ -58,13 +72,22 @@ def quoted_line(text: str) -> str:
 
 
 def _innermost(frames: Sequence[tuple[str, str]]) -> str:
-    """The model's innermost frame; what stands before our first frame called us, and is no part of the model."""
-    ours = next((index for index, (path, _) in enumerate(frames) if path.startswith(_OURS)), 0)
-    frames = frames[ours:]
-    for belongs in (is_users, _is_installed):
-        for path, line in reversed(frames):
-            if belongs(path):
-                return f"{path}:{line}"
+    """The model's innermost frame.
+
+    Our own frames part the others: what stands before them called us, and is the model only where nothing follows (a
+    rewrite of ours calls Paddle).
+    """
+    parts: list[list[tuple[str, str]]] = [[]]
+    for frame in frames:
+        if frame[0].startswith(_OURS):
+            parts.append([])
+        else:
+            parts[-1].append(frame)
+    for part in reversed(parts):
+        for belongs in (is_users, _is_installed):
+            for path, line in reversed(part):
+                if belongs(path):
+                    return f"{path}:{line}"
     return ""
 
 

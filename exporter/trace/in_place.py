@@ -38,6 +38,13 @@ def remembering_writes() -> Iterator[None]:
         _WRITES.reset(token)
 
 
+def remember(written: Any, result: Any) -> None:
+    """Say that `result` is what `written` means from now on, where an operator in place was written otherwise."""
+    writes = _WRITES.get()
+    if writes is not None:
+        writes.append((written, result))
+
+
 def _resolve(name: str) -> Any:
     import paddle
 
@@ -45,9 +52,9 @@ def _resolve(name: str) -> Any:
 
     def write(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
-        written, writes = args[0] if args else next(iter(kwargs.values())), _WRITES.get()
-        if writes is not None and isinstance(written, paddle.pir.Value) and isinstance(result, paddle.pir.Value):
-            writes.append((written, result))
+        written = args[0] if args else next(iter(kwargs.values()))
+        if isinstance(written, paddle.pir.Value) and isinstance(result, paddle.pir.Value):
+            remember(written, result)
         return result
 
     return write

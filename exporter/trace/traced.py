@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.errors import ModelError, UsageError
 from exporter.tensors import TensorSpec
-from exporter.trace.blame import blamed
+from exporter.trace.blame import blamed, placed_at_forward
 from exporter.trace.layer import digests
 from exporter.trace.mends import mended
 from exporter.trace.structure import leaves, numbered, output_names
@@ -96,7 +96,8 @@ def trace(
     structure = program.outputs
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         structure = structure[0]
-    outputs, native = _outputs(structure, names, {one.name for one in bound})
+    with placed_at_forward(layer):
+        outputs, native = _outputs(structure, names, {one.name for one in bound})
     return Traced(tuple(inputs), outputs, native, digests(layer), static)
 
 
@@ -117,7 +118,6 @@ def _outputs(
         if not hasattr(leaf, "shape") or not hasattr(leaf, "stop_gradient"):
             raise ModelError(
                 f"output '{path or name}' is {type(leaf).__name__}, not a tensor, and would be dropped without a word",
-                where="forward",
                 hint="return tensors only; numbers can be made tensors, None and dataclasses must go",
             )
         _refuse_alias(leaf, name, seen, inputs)
@@ -133,14 +133,12 @@ def _refuse_alias(leaf: Any, name: str, seen: dict[int, str], inputs: set[str]) 
     if key in seen:
         raise ModelError(
             f"outputs '{seen[key]}' and '{name}' are the same tensor, and one of them would vanish",
-            where="forward",
             hint="return it once, or return a copy made by an operator, such as x + 0",
         )
     seen[key] = name
     if _is_input(leaf, inputs):
         raise ModelError(
             f"output '{name}' is an input that forward returns untouched, which the predictor cannot serve",
-            where="forward",
             hint="do not return it, or return a copy made by an operator, such as x + 0",
         )
 

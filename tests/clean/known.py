@@ -17,7 +17,6 @@ FATAL: dict[tuple[str, str], str] = {
     (network, "paddle_inference_default"): _LEAKY for network in ("named", "drill_segments")
 }
 _SOFTPLUS = "the soft ReLU of oneDNN, and of OpenVINO, errs by 1e-6 where softplus is 1e-5: 17 times what eager errs"
-_SHAPE = "paddle2onnx 2.1.0 writes the scale of a layer norm over several axes flat, and ONNX Runtime 1.31 refuses it"
 DEFECTS: dict[tuple[str, str], str] = {
     **{
         (network, "openvino"): _LENGTHS
@@ -25,7 +24,6 @@ DEFECTS: dict[tuple[str, str], str] = {
     },
     **FATAL,
     ("norm_layer", "paddle_inference_default"): _LAYER_NORM,
-    ("norm_layer", "onnxruntime"): _SHAPE,
     ("forecast", "paddle_inference_default"): _SOFTPLUS,
     ("forecast", "openvino"): _SOFTPLUS,
     ("sharper", "paddle_inference_default"): _INTERPOLATE,

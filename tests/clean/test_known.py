@@ -82,24 +82,6 @@ def test_the_soft_relu_of_onednn_and_openvino_is_rough_far_below_zero(tmp_path: 
     assert error(truth, compiled({"x": x})[0])[0] > 8 * eager[0]
 
 
-def test_paddle2onnx_writes_the_scale_of_a_layer_norm_flat(tmp_path: Path) -> None:
-    """ONNX wants the shape of the axes; ONNX Runtime 1.31 looks."""
-    import paddle2onnx
-
-    layer = paddle.nn.Sequential(paddle.nn.LayerNorm([8, 6]))
-    spec = [paddle.static.InputSpec([None, 8, 6], "float32", "x")]
-    paddle.jit.save(paddle.jit.to_static(layer, input_spec=spec, full_graph=True), str(tmp_path / "model"))
-    files = str(tmp_path / "model.json"), str(tmp_path / "model.pdiparams")
-    content = paddle2onnx.export(*files, save_file=None, opset_version=17, optimize_tool="None")
-    held = {one.name: list(one.dims) for one in onnx.load_from_string(content).graph.initializer}
-    node = next(node for node in onnx.load_from_string(content).graph.node if node.op_type == "LayerNormalization")
-    assert held.get(node.input[1], [48]) == [48]
-    onnxruntime = pytest.importorskip("onnxruntime")
-    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    with pytest.raises(Exception, match=r"must match X\.shape"):
-        session.run(None, {"x": np.ones((2, 8, 6), "float32")})
-
-
 class Doubled(paddle.nn.Layer):
     def forward(self, x: Any) -> Any:
         return paddle.nn.functional.interpolate(x, scale_factor=2, mode="nearest")

@@ -71,6 +71,26 @@ def test_what_no_input_decides_is_stored_as_its_value(network: type[paddle.nn.La
     np.testing.assert_allclose(answer, layer(paddle.to_tensor(x)).numpy(), rtol=1e-6)
 
 
+class Masked(paddle.nn.Layer):
+    """As Bloom's causal mask: slices of a bool tensor are set, by a tensor and by a number."""
+
+    def forward(self, x):
+        mask = paddle.zeros([4, 6], dtype="bool")
+        mask[:, 2:] = x[:4] > 0
+        mask[1] = True
+        return paddle.where(mask, 1.0, x[0, 0])
+
+
+def test_a_slice_of_a_bool_tensor_is_set(tmp_path: Path) -> None:
+    layer = Masked()
+    path = written(layer, tmp_path)
+    x = np.random.default_rng(0).standard_normal([4, 4]).astype("float32")
+    (answer,) = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    expected = layer(paddle.to_tensor(x)).numpy()
+    assert 0 < (expected == 1).mean() < 1
+    np.testing.assert_array_equal(answer, expected)
+
+
 @pytest.mark.parametrize("network", [OfTheInput, OfAWeight])
 def test_what_an_input_or_a_weight_decides_is_still_refused(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="operator inverse has no conversion"):

@@ -51,6 +51,12 @@ def test_a_network_of_an_installed_package_is_refused_at_its_own_line(
     assert refused(module(net, NETWORK).Net()) == f"{net}:{LINE}"
 
 
+def test_an_output_that_would_vanish_is_refused_where_forward_is_defined(tmp_path: Path) -> None:
+    text = NETWORK.replace("y = x.sum()", "y = x + 1").replace("x * max(1.0, float(y))", "y, y")
+    net = tmp_path / "net.py"
+    assert refused(module(net, text).Net()) == f"{net}:5"
+
+
 def test_the_users_own_line_comes_before_that_of_a_package_it_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +77,9 @@ def test_what_calls_the_exporter_is_not_the_model(tmp_path: Path, monkeypatch: p
     stack = (f"{script}", blame.__file__, f"{site}/strangers/net.py")
     text = "".join(f'  File "{path}", line {LINE}, in f\n' for path in stack)
     assert blame.quoted_line(text) == f"{site}/strangers/net.py:{LINE}"
+    assert blame.quoted_line(f'  File "{blame.__file__}", line 1, in f\n{text}') == f"{site}/strangers/net.py:{LINE}"
+    a_rewrite = "".join(reversed(text.splitlines(keepends=True)[1:]))
+    assert blame.quoted_line(a_rewrite) == f"{site}/strangers/net.py:{LINE}"
 
 
 @pytest.mark.parametrize("library", ["paddle/nn/layer/layers.py", "numpy/core/multiarray.py"])

@@ -3,7 +3,7 @@
 Each is released as `.json`, `.pdmodel` and ONNX, and judged as `exporter release` judges, by record and judge; beside
 it stands what stock Paddle and paddle2onnx write, judged by the same goldens. It ends with 1 where fewer networks pass
 than are promised. With `--json` each row is written when it is there, and `--resume` goes on from such a file.
-docs/legacy.md says what environment has all families.
+docs/zoo.md says what environment has all families.
 """
 
 from __future__ import annotations

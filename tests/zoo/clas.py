@@ -14,7 +14,7 @@ _WHOLE = (
     "alexnet cae cswin_transformer distilled_vision_transformer dsnet foundation_vit googlenet levit mixnet "
     "swin_transformer_v2 tnt vgg vgg_variant vision_transformer"
 ).split()
-_SIZES = {"adaface_ir_net": 112, "mobilevit_v2": 256}
+_SIZES = {"adaface_ir_net": 112, "mobilefacenet": 112, "mobilevit_v2": 256}
 
 #: What a factory without a default takes.
 _ARGUMENTS: dict[str, dict[str, Any]] = {

@@ -1,13 +1,13 @@
 """The networks that the gate is tried on, as they are deployed: what builds each, and what its inputs are.
 
-docs/legacy.md describes the environment that has all families. Nothing is downloaded: weights are random, by seed.
+docs/zoo.md describes the environment that has all families. Nothing is downloaded: weights are random, by seed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -87,18 +87,17 @@ def clas() -> list[Network]:
 
 def nlp() -> list[Network]:
     """PaddleNLP 2.8.1: transformers of two layers."""
-    ids = Tensor(("batch", "time"), "int64", "integers(3,100)")
-    types = Tensor(("batch", "time"), "int64", "integers(0,2)")
-    return [
-        Network(
-            "nlp",
-            transformer.name,
-            transformer.build,
-            tuple(replace(types if "type" in name else ids, name=name) for name in transformer.inputs),
-            {"batch": BATCH, "time": TIME},
+
+    def of(transformer: transformers.Transformer) -> Network:
+        shape: tuple[int | str, ...] = (2, 6) if transformer.fixed else ("batch", "time")
+        inputs = tuple(
+            Tensor(shape, "int64", "integers(0,2)" if "type" in name else "integers(3,100)", name)
+            for name in transformer.inputs
         )
-        for transformer in transformers.TRANSFORMERS
-    ]
+        dims = {} if transformer.fixed else {"batch": BATCH, "time": TIME}
+        return Network("nlp", transformer.name, transformer.build, inputs, dims)
+
+    return [of(transformer) for transformer in transformers.TRANSFORMERS]
 
 
 def ocr() -> list[Network]:

@@ -13,7 +13,7 @@ import re
 import sys
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: What `import paddlenlp` loads and no model calls.
@@ -34,15 +34,36 @@ _SIZES = {
 }
 
 
+_ENCODERS = """BertForMaskedLM ErnieForTokenClassification ErnieForQuestionAnswering ElectraModel
+ElectraForSequenceClassification RobertaModel AlbertModel TinyBertModel MobileBertModel MegatronBertModel ConvBertModel
+SqueezeBertModel DebertaModel DebertaV2Model MPNetModel NystromformerModel FNetModel RoFormerModel RoFormerv2Model
+ErnieGramModel ErnieMModel ErnieCtmModel SkepModel GAUAlphaModel XLNetModel XLMModel CTRLModel LayoutLMModel"""
+_DECODERS = """GPTModel GPTLMHeadModel LlamaModel LlamaForCausalLM BloomModel BloomForCausalLM RWModel QWenModel
+ChatGLMv2Model ArtistModel T5EncoderModel NeZhaModel OPTModel OPTForCausalLM"""
+_FIXED = "LlamaModel LlamaForCausalLM BloomForCausalLM OPTForCausalLM RWModel QWenModel"
+_PAIRS = """BartModel MBartModel MBartForConditionalGeneration T5Model MT5Model BlenderbotModel BlenderbotSmallModel
+PegasusModel ProphetNetModel ErnieCodeModel DalleBartModel"""
+_MORE: dict[str, dict[str, Any]] = {
+    "QWenModel": {"seq_length": 64},
+    "NeZhaModel": {"use_relative_position": True},
+    "OPTModel": {"word_embed_proj_dim": 32},
+    "OPTForCausalLM": {"word_embed_proj_dim": 32},
+}
+
+
 @dataclass(frozen=True)
 class Transformer:
-    """`model` of `paddlenlp.transformers`, with what its configuration needs beside the sizes."""
+    """`model` of `paddlenlp.transformers`, with what its configuration needs beside the sizes.
+
+    `fixed`: Paddle traces it with sizes that are numbers only, since its Python compares them.
+    """
 
     name: str
     model: str
     config: str
     more: tuple[tuple[str, Any], ...] = ()
     inputs: tuple[str, ...] = ("input_ids",)
+    fixed: bool = False
 
     def build(self) -> Any:
         """The layer; a model with a decoder takes both inputs and gives its first output."""
@@ -113,28 +134,21 @@ def _of_two(layer: Any) -> Any:
     return Translation()
 
 
-def _transformer(model: str, inputs: str = "input_ids", config: str = "", **more: Any) -> Transformer:
-    config = config or re.sub(r"(For[A-Z]\w+|LMHeadModel|EncoderModel|Model)$", "", model) + "Config"
-    return Transformer(f"NLP_{model}", model, config, tuple(more.items()), tuple(inputs.split()))
+def _fixed(model: str) -> Transformer:
+    plain = _transformer(model)
+    return replace(plain, name=f"{plain.name}_fixed", fixed=True)
 
 
-_ENCODERS = """BertForMaskedLM ErnieForTokenClassification ErnieForQuestionAnswering ElectraModel
-ElectraForSequenceClassification RobertaModel AlbertModel TinyBertModel MobileBertModel MegatronBertModel ConvBertModel
-SqueezeBertModel DebertaModel DebertaV2Model MPNetModel NystromformerModel FNetModel RoFormerModel RoFormerv2Model
-ErnieGramModel ErnieMModel ErnieCtmModel SkepModel GAUAlphaModel XLNetModel XLMModel CTRLModel LayoutLMModel"""
-_DECODERS = """GPTModel GPTLMHeadModel LlamaModel LlamaForCausalLM BloomModel BloomForCausalLM RWModel QWenModel
-ChatGLMv2Model ArtistModel T5EncoderModel"""
-_PAIRS = """BartModel MBartModel MBartForConditionalGeneration T5Model MT5Model BlenderbotModel BlenderbotSmallModel
-PegasusModel ProphetNetModel ErnieCodeModel DalleBartModel"""
-_MORE = {"QWenModel": {"seq_length": 64}, "T5EncoderModel": {}}
+def _transformer(model: str, inputs: str = "input_ids") -> Transformer:
+    config = re.sub(r"(For[A-Z]\w+|LMHeadModel|EncoderModel|Model)$", "", model) + "Config"
+    return Transformer(f"NLP_{model}", model, config, tuple(_MORE.get(model, {}).items()), tuple(inputs.split()))
+
 
 TRANSFORMERS = (
     _transformer("BertModel", "input_ids token_type_ids"),
     _transformer("BertForSequenceClassification", "input_ids token_type_ids"),
     _transformer("ErnieModel", "input_ids token_type_ids"),
-    *(_transformer(model, **_MORE.get(model, {})) for model in (_ENCODERS + " " + _DECODERS).split()),
-    _transformer("NeZhaModel", use_relative_position=True),
-    _transformer("OPTModel", word_embed_proj_dim=32),
-    _transformer("OPTForCausalLM", word_embed_proj_dim=32),
+    *(_transformer(model) for model in (_ENCODERS + " " + _DECODERS).split()),
+    *(_fixed(model) for model in _FIXED.split()),
     *(_transformer(model, "input_ids decoder_input_ids") for model in _PAIRS.split()),
 )

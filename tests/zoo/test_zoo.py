@@ -83,8 +83,7 @@ def test_without_a_checkout_there_is_no_ocr_and_a_wrong_one_is_named(
     ],
 )
 def test_a_transformers_configuration_is_found_by_its_name(model: str, config: str) -> None:
-    (found,) = [one for one in nlp.TRANSFORMERS if one.model == model]
-    assert found.config == config
+    assert {transformer.config for transformer in nlp.TRANSFORMERS if transformer.model == model} == {config}
 
 
 def row(word: str, matches: int, checks: int) -> dict[str, object]:

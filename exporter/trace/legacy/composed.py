@@ -125,3 +125,12 @@ def sequence_mask(lengths: Any, longest: Any, dtype: Any) -> Any:
 
     places = paddle.arange(0, longest if isinstance(longest, int) else paddle.reshape(longest, []), 1, "int64")
     return paddle.less_than(places, paddle.unsqueeze(lengths, -1).astype("int64")).astype(dtype)
+
+
+def swiglu(x: Any, y: Any = None) -> Any:
+    """silu(x) * y; without y the halves of x along its last axis."""
+    import paddle
+
+    if y is None:
+        x, y = paddle.chunk(x, 2, axis=-1)
+    return paddle.nn.functional.silu(x) * y

@@ -228,6 +228,8 @@ def _layouts() -> Iterator[Case]:
             init="self.m = nn.Conv2DTranspose(3, 4, 3, 2, 1)",
         )
     yield case("GroupNorm", "three dims", "self.m(x)", "f32[b4,6,5]@n", init="self.m = nn.GroupNorm(3, 6)")
+    yield case("LayerNorm", "several axes", "self.m(x)", "f32[b4,6,5]@n", init="self.m = nn.LayerNorm([6, 5])")
+    yield case("LayerNorm", "several axes, plain", "F.layer_norm(x, [6, 5])", "f32[b4,6,5]@n")
 
 
 def _numbers() -> Iterator[Case]:

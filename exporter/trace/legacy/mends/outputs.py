@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from exporter.trace.legacy import composed
 from exporter.trace.legacy.lowering import append
 from exporter.trace.legacy.mends.batch_norm import batch_norm
 from exporter.trace.legacy.mends.median import nanmedian
@@ -24,6 +25,8 @@ def replacements() -> list[tuple[Any, Any]]:
         paddle.concat: _concat,
         paddle.nn.functional.batch_norm: batch_norm,
         paddle.nn.functional.rrelu: _rrelu,
+        paddle.nn.functional.swiglu: _swiglu,
+        paddle.incubate.nn.functional.swiglu: _swiglu,
         paddle.nanmedian: nanmedian,
         paddle.vision.ops.psroi_pool: _psroi_pool,
     }
@@ -68,6 +71,11 @@ def _rrelu(stock: Callable[..., Any], x: Any, lower: float = 0.125, upper: float
     if training:
         return stock(x, lower, upper, training, name)
     return paddle.nn.functional.leaky_relu(x, (lower + upper) / 2.0)
+
+
+def _swiglu(stock: Callable[..., Any], x: Any, y: Any = None, name: str | None = None) -> Any:
+    """Stock has no legacy branch and gives None (`nn/functional/activation.py`, 3.3.1)."""
+    return composed.swiglu(x, y)
 
 
 def _psroi_pool(

@@ -71,9 +71,22 @@ def install(patches: Patches) -> None:
         patches.attribute(Variable, name, _paddles(divide))
     # Stock's reads a name that is never bound (base/layers/math_op_patch.py, 3.3.1).
     patches.attribute(Variable, "__abs__", _paddles(lambda self: paddle.abs(self)))
+    for name in ("detach", "clone"):
+        patches.attribute(Variable, name, _paddles(_computed_by(vars(Variable)[name])))
     if hasattr(paddle, "Size"):
         stock = vars(Variable)["shape"]
         patches.attribute(Variable, "shape", property(lambda self: paddle.Size(stock.fget(self))))
+
+
+def _computed_by(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Of a buffer stock calls the copy persistable too, and then saves a tensor that has no value (3.3.1)."""
+
+    def copied(self: Any) -> Any:
+        output = stock(self)
+        output.persistable = False
+        return output
+
+    return copied
 
 
 def _cast_to(dtype: str) -> Callable[[Any], Any]:

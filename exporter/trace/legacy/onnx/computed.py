@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from exporter.trace.in_place import remember
 from exporter.trace.legacy import composed
 from exporter.trace.legacy.onnx.common import known
 from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite
@@ -65,6 +66,21 @@ def _sequence_mask(entry: Entry, call: Arguments) -> Any:
     return composed.sequence_mask(lengths, longest, call["dtype"])
 
 
+def _set_truth(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx ends the process where a slice of a bool tensor is set: set in int32, and cast back."""
+    import paddle
+
+    x, values = call["x"], call["values"]
+    if x.dtype != paddle.bool:
+        return None
+    values = values.astype("int32") if isinstance(values, paddle.pir.Value) else [int(value) for value in values]
+    rest = [value for name, value in call.items() if name not in ("x", "values", "out")]
+    wide = x.astype("int32")
+    result = (entry(wide, *rest, values) if "shape" in call else entry(wide, values, *rest)).astype("bool")
+    remember(x, result)
+    return result
+
+
 def _number(value: Any) -> int | None:
     """A whole number that is known while tracing."""
     try:
@@ -82,9 +98,12 @@ def _whole(value: Any) -> Any:
     return paddle.full([], int(value), "int64")
 
 
+_SLICE = "starts, ends, steps, axes, decrease_axes, none_axes"
 COMPUTED: Mapping[str, Rewrite] = {
     "arange": Rewrite(_arange, "start, end, step, dtype, place=None"),
     "roll": Rewrite(_roll),
     "eye": Rewrite(_eye, "num_rows, num_columns, dtype, place=None"),
     "sequence_mask": Rewrite(_sequence_mask, "x, maxlen, dtype"),
+    "set_value_": Rewrite(_set_truth, f"x, {_SLICE}, shape, values"),
+    "set_value_with_tensor_": Rewrite(_set_truth, f"x, values, {_SLICE}"),
 }

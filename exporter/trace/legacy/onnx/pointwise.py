@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from exporter.trace.legacy import composed
 from exporter.trace.legacy.onnx.common import INTEGERS, as_float, known, number, of_x, scalar_again
 from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite, dtype_name
 from exporter.trace.legacy.refusal import cannot_lower
@@ -234,6 +235,10 @@ def _truth(x: Any) -> Any:
     return x if x.dtype == paddle.bool else x != number(0, x)
 
 
+def _swiglu(entry: Entry, call: Arguments) -> Any:
+    return composed.swiglu(call["x"], call["y"])
+
+
 _FLOATS = ("acos", "asin", "cosh", "sinh", "exp", "log", "log2", "log10", "log1p", "cos", "sin", "tanh", "sigmoid")
 _MORE_FLOATS = ("sqrt", "rsqrt")
 POINTWISE: Mapping[str, Rewrite] = {
@@ -262,4 +267,5 @@ POINTWISE: Mapping[str, Rewrite] = {
     "copysign": Rewrite(_copysign, "x, y"),
     "masked_fill": Rewrite(_masked_fill, "x, mask, value"),
     "isclose": Rewrite(_isclose),
+    "swiglu": Rewrite(_swiglu, "x, y=None"),
 }

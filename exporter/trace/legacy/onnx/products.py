@@ -88,6 +88,15 @@ def _group_norm(entry: Entry, call: Arguments) -> Any:
     return last(made) if channels_last else made
 
 
+def _layer_norm(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx 2.1.0 writes the scale of a norm over several axes flat, and ONNX Runtime 1.31 refuses its shape."""
+    x, begin = call["x"], int(call["begin_norm_axis"])
+    if len(x.shape) - begin == 1:
+        return None
+    flat = x.flatten(begin)
+    return reshaped_like(entry(flat, call["scale"], call["bias"], call["epsilon"], begin), x)
+
+
 def _channels_first(entry: Entry, call: Arguments) -> Any:
     """An operator on channels that are last: paddle2onnx refuses it, or takes them for the second dim."""
     arguments = list(call["rest"])
@@ -207,6 +216,7 @@ PRODUCTS: Mapping[str, Rewrite] = {
     "trace": Rewrite(_trace, "x, offset=0, axis1=0, axis2=1"),
     "cross": Rewrite(_cross, "x, y, axis=None"),
     "bilinear": Rewrite(_bilinear, "x, y, weight, bias=None"),
+    "layer_norm": Rewrite(_layer_norm, "x, scale, bias, epsilon, begin_norm_axis"),
     "group_norm": Rewrite(_group_norm, "x, scale, bias, epsilon, groups, data_format"),
     **dict.fromkeys(_WITH_LAYOUT, Rewrite(_channels_first, "x, *rest")),
     **dict.fromkeys(("conv2d_transpose", "depthwise_conv2d_transpose"), Rewrite(_transposed, _TRANSPOSED)),

@@ -71,6 +71,11 @@ def _running(operator: Operator) -> bool:
     )
 
 
+def _over_one_axis(operator: Operator) -> bool:
+    sizes: list[int] = operator["O"][0]["TT"]["D"][1]
+    return _attribute(operator, "begin_norm_axis") == len(sizes) - 1
+
+
 def _ordinary_pool(operator: Operator) -> bool:
     sizes = operator["O"][0]["TT"]["D"][1][2:]
     return _channels_first(operator) and (not _attribute(operator, "adaptive") or sizes == [1, 1])
@@ -86,6 +91,7 @@ _IDLE: Mapping[str, Callable[[Operator], bool]] = {
     "conv2d": _channels_first,
     "depthwise_conv2d": _channels_first,
     "batch_norm_": _running,
+    "layer_norm": _over_one_axis,
     "pool2d": _ordinary_pool,
     "full": _small_number,
 }
