@@ -81,7 +81,8 @@ class TestABrokenEngine:
         assert done.code == 0, done.err
         env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="zeros")
         done = exporter("verify", "wide", "--engines", "onnxruntime", "--json", cwd=workplace, env=env)
-        assert {one["outcome"] for one in told(done)} == {"mismatch"}
+        # With random weights its answers hardly depend on the input, so the gate may say so before any engine runs.
+        assert {one["outcome"] for one in told(done)} in ({"mismatch"}, {"inconclusive"})
 
 
 #: What stock Paddle exports without a word, and wrong.
