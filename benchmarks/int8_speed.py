@@ -47,6 +47,7 @@ def spec_of(name: str, overrides: list[str]) -> Spec:
     content: dict[str, Any] = {
         "name": f"{name}-int8",
         "model": f"paddle.vision.models:{name}",
+        "weights": "factory",
         "inputs": {"x": {"dtype": "float32", "shape": ["batch", 3, 224, 224], "values": "normal"}},
         "dims": {"batch": {"min": 1, "typical": 8, "max": 8}},
         "formats": ["pdmodel", "onnx"],

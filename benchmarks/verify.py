@@ -53,6 +53,7 @@ def _released(place: Path, model: str, shape: list[int | str], engines: tuple[st
         "name": name,
         "version": "1",
         "model": model,
+        "weights": "factory",
         "inputs": {"x": {"dtype": "float32", "shape": shape}},
         "dims": {"batch": {"min": 3, "typical": 4, "max": 4}} if "batch" in shape else {},
         "formats": formats,

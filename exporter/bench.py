@@ -243,7 +243,7 @@ def as_text(found: Benchmark) -> str:
         f" {wish.rounds} rounds of {wish.seconds:g} s",
         f"{cpu['model']}, {cpu['cores']} cores: {' '.join(cpu['abilities'])}",
     ]
-    if about.verdict != "passed":
+    if not about.released:
         lines.append(f"its verdict is {about.verdict}: what is fast here may be wrong")
     for size in dict.fromkeys(one.size for one in found.measured):
         lines += ["", f"{size:34}{'median ms':>10}{'p95 ms':>10}{'rows/s':>10}{'x fastest':>10}"]

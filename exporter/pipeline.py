@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from exporter.bundle.contents import contents
+from exporter.bundle.contents import contents, with_record
+from exporter.bundle.manifest import Content
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
 from exporter.bundle.provenance import find_checkpoint, find_whole, recorded_checkpoint, source_at_hand, training_of
-from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal
+from exporter.bundle.subject import about, objections, subject_in
+from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal, written
 from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
@@ -26,21 +28,21 @@ from exporter.errors import EnvironmentLacks, ModelError
 from exporter.files import write_bytes
 from exporter.lower._convert import convert_all, refuse_precisions
 from exporter.parity.calibrate import calibration, refuse_noise
-from exporter.parity.golden import one_case
-from exporter.parity.judge import Subject, blame, judge
-from exporter.parity.plan import Run, plan_runs, plan_some, with_engines
+from exporter.parity.plan import Run, plan_runs, plan_some, refuse_promises, with_engines
 from exporter.parity.record import record
 from exporter.parity.report import Report
 from exporter.parity.repro import REPRO, Keep
 from exporter.preflight import run as preflight
 from exporter.preflight.evidence import gather
 from exporter.preflight.files import refuse_files, refuse_waivers
+from exporter.proofs.base import Narrowing
 from exporter.prune.search import run as pruning
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.spec.model import Spec
 from exporter.train import qat
 from exporter.train import run as training
+from exporter.verdict.judge import blame, harness_of, judge
 from exporter.workers import Setting
 
 RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
@@ -170,18 +172,17 @@ def _release(
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         content = contents(spec, conversion, draft, checkpoint, trained)
-        content.update(asdict(record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting)))
-        subject = Subject(
-            content, spec, draft, draft / GOLDEN, checkpoint, device, frozenset(conversion.parameters.values())
-        )
-        report = judge(subject, runs, setting)
-        place = root / spec.name / (content["version"] if report.verdict.passed else "failed")
-        keep = Keep(draft / REPRO, bundle=place, shown=place / REPRO)
-        report = blame(subject, report, setting, keep)
+        content = with_record(content, record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting))
+        proven = written(draft)
+        subject = subject_in(content, spec, (draft, draft / GOLDEN), device, checkpoint)
+        harness = harness_of(subject, runs, setting)
+        report = judge(harness, about(content))
+        place = root / spec.name / (content.version if report.verdict.passed else "failed")
+        report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in (("parity.json", "json"), ("report.html", "html")):
             write_bytes(draft / name, RENDERERS[form](report).encode())
-        content["verdict"] = report.verdict.word
-        bundle = seal(draft, place, content, runnable=True)
+        content = content.model_copy(update={"verdict": report.verdict.word})
+        bundle = seal(draft, place, content, proven, runnable=True)
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
 
 
@@ -191,6 +192,7 @@ def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
         pruning.check(spec, pruning.default_folder(spec))
     refuse_precisions(spec)
     refuse_noise(spec)
+    refuse_promises(spec)
     refuse_files(spec)
     refuse_waivers(spec)
     runs = plan_runs(spec.engines, spec.variants(), with_source=True)
@@ -208,15 +210,14 @@ class Blaming:
 def verify(
     folder: Path,
     setting: Setting,
-    engines: Sequence[str] = (),
+    narrowing: Narrowing | None = None,
     device: str | None = None,
-    case: str | None = None,
     blaming: Blaming | None = None,
 ) -> Report:
     """Judge a bundle's artifacts anew: by its goldens, and where the model's code is at hand by eager itself.
 
-    `engines` and `case` narrow it to what those engines can run, and to one recorded case. Without `blaming` failures
-    are not localised.
+    What is planned comes from the spec in it, whatever it holds; `narrowing` leaves out a part of that on purpose.
+    Without `blaming` failures are not localised.
 
     Raises:
         UsageError: an engine is unknown, or has nothing here to run; no such case; `repro` cannot be written.
@@ -224,28 +225,27 @@ def verify(
         EnvironmentLacks: it holds no goldens and the code to make them is not here, or the device is not.
     """
     setting.say("opening the bundle")
-    bundle = open_bundle(folder)
-    content = bundle.manifest.model_dump(by_alias=True, mode="json")
+    bundle, narrowing = open_bundle(folder), narrowing or Narrowing()
+    manifest: Content = bundle.manifest
     spec = recorded_spec(bundle.manifest)
-    device = require_device(device or spec.device, engines or spec.engines, setting.limits)
-    source, notes = source_at_hand(content["provenance"], spec)
+    device = require_device(device or spec.device, narrowing.engines or spec.engines, setting.limits)
+    source, notes = source_at_hand(manifest.provenance, spec)
     no_source = "" if source else notes[0]
-    variants = [(one.format, one.precision) for one in bundle.manifest.variants.values()]
-    runs = plan_some(engines, variants, source) if engines else plan_runs(spec.engines, variants, source)
-    checkpoint = recorded_checkpoint(content["provenance"]) if source else None
-    subject = Subject(content, spec, folder, folder / GOLDEN, checkpoint, device, None, no_source)
-    if not content["cases"] and not source:
+    plan = plan_some if narrowing.engines else plan_runs
+    runs = plan(narrowing.engines or spec.engines, spec.variants(), source)
+    checkpoint = recorded_checkpoint(manifest.provenance) if source else None
+    if not manifest.cases and not source:
         raise EnvironmentLacks(no_source, where=str(folder), hint="it holds no goldens: verify it where it was made")
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        if not content["cases"]:
-            subject = replace(subject, golden=Path(place) / GOLDEN)
-            outputs = [one["name"] for one in content["outputs"]]
-            content.update(asdict(record(spec, checkpoint, outputs, subject.golden, setting)))
-        if case is not None:
-            subject = replace(subject, only=one_case(content["cases"], case)["name"])
-            notes.append(f"only the case {case} was run: a verdict on it is none on the others")
-        report = judge(subject, runs, setting, notes)
+        golden = folder / GOLDEN
+        if manifest.verdict == "unverified" and not manifest.cases:
+            golden = Path(place) / GOLDEN
+            outputs = [one.name for one in manifest.outputs]
+            manifest = with_record(manifest, record(spec, checkpoint, outputs, golden, setting))
+        subject = subject_in(manifest, spec, (folder, golden), device, checkpoint, no_source, narrowing.case)
+        harness = harness_of(subject, runs, setting, narrowing)
+        said = about(manifest, notes, bundle.manifest.digest)
+        report = judge(harness, replace(said, objections=objections(bundle)))
         if blaming is None:
             return report
-        keep = Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None
-        return blame(subject, report, setting, keep)
+        return blame(harness, report, Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from exporter.errors import BundleError, UsageError
-from exporter.files import sha256_bytes, write_bytes
+from exporter.files import sha256_bytes, translated, write_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -74,6 +74,20 @@ def save(path: Path, tensors: TensorMap, metadata: Mapping[str, str] | None = No
     }
     content = encode(plain, dict(metadata) if metadata else None)
     write_bytes(path, _sorted_metadata(content) if metadata else content)
+
+
+def save_scratch(path: Path, tensors: TensorMap) -> None:
+    """Write tensors for another process of the same command: neither atomically nor kept through a power cut.
+
+    Raises:
+        EnvironmentLacks: there is no room.
+    """
+    import numpy as np
+    from safetensors.numpy import save as encode
+
+    plain = {name: np.ascontiguousarray(value).reshape(value.shape) for name, value in tensors.items()}
+    with translated(path):
+        path.write_bytes(encode(plain))
 
 
 def _sorted_metadata(content: bytes) -> bytes:

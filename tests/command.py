@@ -32,7 +32,9 @@ class Done:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Ours, with nothing that colours or wraps the output. The package is installed; what lies beside it is not."""
+    """Ours, with nothing that colours or wraps the output; what is put on PYTHONPATH stands before what is there."""
+    if "PYTHONPATH" in more and "PYTHONPATH" in os.environ:
+        more["PYTHONPATH"] = os.pathsep.join((more["PYTHONPATH"], os.environ["PYTHONPATH"]))
     return {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **more}
 
 

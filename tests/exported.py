@@ -146,6 +146,8 @@ def write_bundle(artifacts: Path, bundle: Path) -> Path:
             "details": {},
             "weights": {},
         }
+    report = {"verdict": "passed", "planned": 1, "checks": [{"outcome": "match"}]}
+    (bundle / "parity.json").write_text(json.dumps(report))
     files = {
         path.relative_to(bundle).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}
         for path in bundle.rglob("*")
@@ -166,7 +168,7 @@ def write_bundle(artifacts: Path, bundle: Path) -> Path:
         **json.loads((artifacts / "facts.json").read_text()),
         "parameters": {},
         "files": files,
-        "spec": {},
+        "spec": {"formats": ["onnx", "pdmodel", "pir"]},
         "provenance": {},
         "waivers": [],
         "not_reproducible": [],

@@ -18,7 +18,8 @@ SPEC = "name: {0}\nmodel: nets.{0}:build\nrecipe: ways.{0}:recipe\ninputs: {{x: 
 FILES = {
     "specs/one.yaml": SPEC.format("one") + "checkpoint: one.safetensors\n",
     "specs/two.yaml": SPEC.format("two").replace("shape: [1, 4]", "shape: [1, 4], values: two.npy"),
-    "specs/lib.yaml": "name: lib\nmodel: paddle.vision.models:resnet18\ninputs: {x: {dtype: float32, shape: [1, 3]}}\n",
+    "specs/lib.yaml": "name: lib\nmodel: paddle.vision.models:resnet18\nweights: factory\n"
+    "inputs: {x: {dtype: float32, shape: [1, 3]}}\n",
     "nets/one.py": "from nets import shared\nfrom . import beside\n",
     "nets/two.py": "import numpy\n",
     "nets/shared.py": "from .deep import thing\n",

@@ -58,8 +58,8 @@ class Difference:
     def breaks(self) -> tuple[str, ...]:
         """Why the new one cannot take the place of the old one; empty where it can."""
         found = [one.what for one in self.interface if one.breaks]
-        verdict = self.new.manifest.verdict
-        return (*([f"the verdict of the new bundle is {verdict}"] if verdict != "passed" else []), *found)
+        new = self.new.manifest
+        return (*([] if new.released else [f"the verdict of the new bundle is {new.verdict}"]), *found)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `diff --json` prints."""

@@ -4,6 +4,9 @@ Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
 
 1   2026-11-21   the first.
 2   2026-11-22   `allowance` of each output of each case, which widens the tolerance of few numbers. Without it: 1.
+3   2026-11-22   `variants.*.origins`, the layer's name for what a file stores; the verdict `passed_with_waivers`;
+                 `weights: factory` in the spec, which has to be asked for. Without them: no origins, and the
+                 factory's weights where no others are named.
 """
 
 from __future__ import annotations
@@ -15,8 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from exporter.errors import BundleError
 from exporter.files import canonical_json, readable_json, sha256_bytes
+from exporter.lower.base import Artifact
 
-MANIFEST_VERSION = 2
+MANIFEST_VERSION = 3
+#: The first in which a spec has to ask for untrained weights.
+ASKS_FOR_WEIGHTS = 3
+#: The verdicts under which a bundle may be handed over and used.
+RELEASED = ("passed", "passed_with_waivers")
 NAME = "manifest.json"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -37,7 +45,8 @@ class Tensor(_Frozen):
 class Variant(_Frozen):
     """One artifact: its files, and its own names for the inputs and outputs (`native_outputs` in the file's order).
 
-    `weights` holds the content digest of every tensor that the files store, by the file's name for it.
+    `weights` holds the content digest of every tensor that the files store, by the file's name for it, and `origins`
+    the layer's own name for those that were taken over as they were.
     """
 
     format: str
@@ -48,6 +57,21 @@ class Variant(_Frozen):
     native_outputs: tuple[str, ...]
     details: dict[str, Any]
     weights: dict[str, Sha256]
+    origins: dict[str, str] = {}
+
+    def artifact(self) -> Artifact:
+        """The variant as what engines and proofs work with."""
+        return Artifact(
+            self.format,
+            self.precision,
+            self.files,
+            self.inputs,
+            self.outputs,
+            self.native_outputs,
+            self.details,
+            self.weights,
+            self.origins,
+        )
 
 
 class Scores(_Frozen):
@@ -89,13 +113,14 @@ class FileFacts(_Frozen):
     size: Annotated[int, Field(ge=0)]
 
 
-class Manifest(_Frozen):
-    """Everything a bundle says of itself. `spec` is the whole spec that made it.
+class Content(_Frozen):
+    """What the steps of a release put together: all that a bundle says of itself before it is sealed.
 
-    `left_out` names the probing cases in which even eager tells nothing, with the reason; `notes` are on the model.
+    `spec` is the whole spec that made it. `left_out` names the probing cases in which even eager tells nothing, with
+    the reason; `notes` are on the model.
     """
 
-    schema_: Annotated[Literal[1, 2], Field(alias="schema")]
+    schema_: Annotated[Literal[1, 2, 3], Field(alias="schema")]
     name: str
     version: str
     inputs: tuple[Tensor, ...]
@@ -107,16 +132,19 @@ class Manifest(_Frozen):
     left_out: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     parameters: dict[str, Sha256]
-    files: dict[str, FileFacts]
     spec: dict[str, Any]
     provenance: dict[str, Any]
     waivers: tuple[dict[str, str], ...]
     not_reproducible: tuple[str, ...]
-    verdict: Literal["passed", "failed", "inconclusive", "unverified"]
-    digest: Sha256
+    verdict: Literal["passed", "passed_with_waivers", "failed", "inconclusive", "unverified"]
+
+    @property
+    def released(self) -> bool:
+        """Whether its release let it through."""
+        return self.verdict in RELEASED
 
     @model_validator(mode="after")
-    def _agrees_with_itself(self) -> Manifest:
+    def _agrees_with_itself(self) -> Content:
         """Whoever seals a manifest can write anything into it; what contradicts itself is refused here, once."""
         inputs, outputs = (sorted(one.name for one in side) for side in (self.inputs, self.outputs))
         for name, one in self.variants.items():
@@ -133,6 +161,13 @@ class Manifest(_Frozen):
         if len({case.name for case in self.cases}) != len(self.cases):
             raise ValueError("two cases have one name")
         return self
+
+
+class Manifest(Content):
+    """Everything a bundle says of itself; the digest guards all the rest."""
+
+    files: dict[str, FileFacts]
+    digest: Sha256
 
 
 def sealed(content: dict[str, Any]) -> bytes:

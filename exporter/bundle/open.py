@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from exporter.bundle.manifest import NAME, FileFacts, Manifest, parse
+from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
 from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
+from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
 from exporter.parity.golden import GoldenCase, read_goldens
 from exporter.spec.model import Spec
@@ -27,12 +28,7 @@ class Bundle:
     @property
     def artifacts(self) -> dict[str, Artifact]:
         """The variants as artifacts, by name."""
-        return {
-            name: Artifact(
-                one.format, one.precision, one.files, one.inputs, one.outputs, one.native_outputs, one.details
-            )
-            for name, one in self.manifest.variants.items()
-        }
+        return {name: one.artifact() for name, one in self.manifest.variants.items()}
 
     def goldens(self) -> tuple[GoldenCase, ...]:
         """The recorded cases, read from disk."""
@@ -60,11 +56,25 @@ def open_bundle(folder: Path) -> Bundle:
     for variant, one in manifest.variants.items():
         if unlisted := set(one.files) - set(manifest.files):
             raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
+        _refuse_other_files(variant, one, set(manifest.files))
     return Bundle(folder, manifest)
 
 
-def recorded_spec(manifest: Manifest) -> Spec:
+def _refuse_other_files(variant: str, one: Variant, listed: set[str]) -> None:
+    """Engines open the files of a variant by their names; so it holds just these, and nothing lies beside them."""
+    main = f"{variant}/{FORMATS[one.format].model}" if one.format in FORMATS.names() else ""
+    parameters = f"{variant}/model.pdiparams"
+    expected = {main, parameters} if one.format != "onnx" and parameters in one.files else {main}
+    beside = {name for name in listed if name.startswith(f"{variant}/")}
+    if set(one.files) != expected or len(one.files) != len(expected) or beside != expected:
+        strange = min(set(one.files) ^ expected or beside ^ expected, default=main)
+        raise BundleError(f"variant {variant} has not just the files of its format: {strange}", where=NAME, hint=_HINT)
+
+
+def recorded_spec(manifest: Content) -> Spec:
     """The spec that made a bundle, its inputs in their order, which JSON's sorted keys have lost.
+
+    A spec of an older schema that names no weights meant those of the factory; it need not have said so.
 
     Raises:
         BundleError: it is no spec, or the manifest says something else beside it.
@@ -72,6 +82,8 @@ def recorded_spec(manifest: Manifest) -> Spec:
     content, names = dict(manifest.spec), [one.name for one in manifest.inputs]
     if isinstance(content.get("inputs"), dict) and sorted(content["inputs"]) == sorted(names):
         content["inputs"] = {name: content["inputs"][name] for name in names}
+    if manifest.schema_ < ASKS_FOR_WEIGHTS and not content.get("recipe") and not content.get("checkpoint"):
+        content["weights"] = "factory"
     try:
         spec = validate(content, NAME)
     except UsageError as error:
@@ -84,12 +96,22 @@ def recorded_spec(manifest: Manifest) -> Spec:
             [(one.name, one.dtype, one.shape) for one in manifest.inputs],
             list(map(astuple, spec.input_specs())),
         ),
+        "outputs": (tuple(one.name for one in manifest.outputs), spec.outputs or _names(manifest)),
+        "variants": (set(manifest.variants) - {_variant(*pair) for pair in spec.variants()}, set()),
         "waivers": (list(manifest.waivers), [one.model_dump(mode="json") for one in spec.waivers]),
     }
     for key, (said, meant) in beside.items():
         if said != meant:
             raise BundleError(f"its {key} are not those of the spec in it", where=NAME, hint=_HINT)
     return spec
+
+
+def _names(manifest: Content) -> tuple[str, ...]:
+    return tuple(one.name for one in manifest.outputs)
+
+
+def _variant(format: str, precision: str) -> str:
+    return format if precision == "fp32" else f"{format}-{precision}"
 
 
 def _refuse_strangers(folder: Path, listed: set[str]) -> None:

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exporter.bundle.manifest import NAME, parse, sealed
+from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
-from exporter.errors import UsageError
+from exporter.errors import ModelError, UsageError
 from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_bytes
 
 VERIFY = "verify.py"
@@ -23,7 +23,7 @@ def refuse_overwrite(final: Path) -> None:
         UsageError: something else lies there.
     """
     refuse_strangers(final)
-    if (final / NAME).is_file() and open_bundle(final).manifest.verdict == "passed":
+    if (final / NAME).is_file() and open_bundle(final).manifest.released:
         raise UsageError("holds a released bundle", where=str(final), hint="choose another --out")
 
 
@@ -48,12 +48,25 @@ def drafting(final: Path) -> Iterator[Path]:
         yield draft
 
 
-def seal(draft: Path, final: Path, content: Mapping[str, Any], *, runnable: bool) -> Bundle:
+def written(folder: Path) -> dict[str, FileFacts]:
+    """The size and the hash of every file below a folder."""
+    return {
+        path.relative_to(folder).as_posix(): FileFacts(sha256=sha256_file(path), size=path.stat().st_size)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def seal(
+    draft: Path, final: Path, content: Content, proven: Mapping[str, FileFacts] | None = None, *, runnable: bool
+) -> Bundle:
     """Hash every file of the draft into the manifest, and put it in the place of `final`.
 
-    `runnable` adds the script that checks the bundle without us; it needs goldens.
+    `proven` are the files as they were when they were verified. `runnable` adds the script that checks the bundle
+    without us; it needs goldens.
 
     Raises:
+        ModelError: a file is not the one that was verified.
         UsageError: `final` holds something that is no bundle, or cannot be written.
         EnvironmentLacks: the disk is full. The earlier bundle stays as it was.
     """
@@ -61,15 +74,23 @@ def seal(draft: Path, final: Path, content: Mapping[str, Any], *, runnable: bool
     with translated(final):
         if runnable:
             shutil.copyfile(Path(__file__).with_name("verify_template.py"), draft / VERIFY)
-        files = {
-            path.relative_to(draft).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}
-            for path in sorted(draft.rglob("*"))
-            if path.is_file()
-        }
-        manifest = sealed({**content, "files": files})
+        files = written(draft)
+        _refuse_changed(proven or {}, files)
+        body = content.model_dump(by_alias=True, mode="json")
+        manifest = sealed({**body, "files": {name: facts.model_dump() for name, facts in files.items()}})
         write_bytes(draft / NAME, manifest)
         replace_folder(draft, final)
     return Bundle(final, parse(manifest, str(final / NAME)))
+
+
+def _refuse_changed(proven: Mapping[str, FileFacts], files: Mapping[str, FileFacts]) -> None:
+    changed = sorted(name for name, facts in proven.items() if files.get(name) != facts)
+    if changed:
+        raise ModelError(
+            "is not the file that was verified: it was changed afterwards",
+            where=changed[0],
+            hint="something that the model's code has started still runs, or another program writes here",
+        )
 
 
 def content_version(spec: Mapping[str, Any], parameters: Mapping[str, str], folder: Path) -> str:

@@ -43,6 +43,8 @@ def spec_of(target: str, described: Described, given: Mapping[str, Any]) -> Spec
     from exporter.spec.read import read_spec
 
     keys = {key: value for key, value in given.items() if value is not None}
+    if "checkpoint" in keys:
+        keys["weights"] = None  # a checkpoint on the command line takes the place of untrained weights
     one = described
     if not target.endswith((".yaml", ".yml")) and ":" in target:
         return spec_from_arguments(target, one.inputs or (), one.dims or (), one.values or (), keys, one.settings or ())
@@ -53,4 +55,6 @@ def spec_of(target: str, described: Described, given: Mapping[str, Any]) -> Spec
 
 
 def _yaml(value: Any) -> str:
+    if value is None:
+        return "null"
     return f"[{', '.join(value)}]" if isinstance(value, list) else str(value)

@@ -42,6 +42,7 @@ def drill(  # noqa: PLR0913 - an option is a parameter
     from exporter import pipeline
     from exporter.cli._progress import setting
     from exporter.parity.drill import run
+    from exporter.proofs.base import Narrowing
 
     wish = run.Wish(
         faults=faults,
@@ -55,7 +56,8 @@ def drill(  # noqa: PLR0913 - an option is a parameter
     with setting(quiet=quiet, timeout=timeout) as how:
 
         def verify(folder: Path, named: tuple[str, ...]) -> str:
-            return pipeline.verify(folder, how, engines=named, device=device).verdict.word
+            left_out = ("weights",) if reseal_parameters else ()
+            return pipeline.verify(folder, how, Narrowing(named, "", left_out), device).verdict.word
 
         result = run.drill(bundle, wish, how, verify)
     sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n" if as_json else result.table())

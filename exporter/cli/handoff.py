@@ -37,7 +37,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
 
     opened = open_bundle(bundle)
     about = opened.manifest
-    if about.verdict != "passed":
+    if not about.released:
         return _refuse(str(bundle), about.verdict, as_json)
     # The name is the bundle's word, and must not lead elsewhere.
     leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))

@@ -20,12 +20,16 @@ _Scramble = Annotated[
     bool, typer.Option("--scramble", help="Repros without the model's weights: shuffled ones that fail all the same.")
 ]
 _Engines = Annotated[str | None, typer.Option("--engines", help="Only these, separated by commas.")]
+_Without = Annotated[
+    str | None, typer.Option("--without", help="Leave these proofs out, as metric,speed.", metavar="KINDS")
+]
 
 
 def verify(  # noqa: PLR0913 - an option is a parameter
     bundle: _Bundle,
     engines: _Engines = None,
     case: _Case = None,
+    without: _Without = None,
     repro: _Repro = None,
     scramble: _Scramble = False,
     device: Device = None,
@@ -36,17 +40,20 @@ def verify(  # noqa: PLR0913 - an option is a parameter
 ) -> ExitCode:
     """Prove BUNDLE again: its integrity, then every output of every case on every engine.
 
-    A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong.
+    A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong. What
+    is narrowed by --engines, --case or --without and holds is called partial.
     """
     from exporter import pipeline
     from exporter.cli._outcome import conclude_report
     from exporter.cli._progress import setting
+    from exporter.proofs.base import Narrowing
 
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     with setting(quiet=quiet, timeout=timeout) as how:
-        only = tuple(engines.split(",")) if engines else ()
-        report = pipeline.verify(bundle, how, only, device, case, pipeline.Blaming(repro, scramble))
+        listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
+        narrowing = Narrowing(listed[0], case or "", listed[1])
+        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble))
     return conclude_report(report, as_json=as_json)
 
 

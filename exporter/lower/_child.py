@@ -56,8 +56,14 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
         "artifact": asdict(artifact),
         "outputs": [asdict(one) for one in traced.outputs] if traced else None,
         "parameters": dict(traced.parameters) if traced else None,
-        "names": {key: one.name for key, one in traced.layer.state_dict().items()} if traced else None,
+        "names": _names(traced.layer) if traced else None,
     }
+
+
+def _names(layer: Any) -> dict[str, str]:
+    """The layer's own name of each parameter and buffer -> what the program calls it."""
+    held = {**layer.state_dict(), **dict(layer.named_buffers())}
+    return {name: tensor.name for name, tensor in held.items()}
 
 
 def _trace(request: dict[str, Any]) -> Traced:

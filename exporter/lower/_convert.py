@@ -12,12 +12,13 @@ from packaging.requirements import Requirement
 from packaging.version import Version
 
 from exporter.errors import ChildCrashed, ChildFailed, ModelError, UsageError
+from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact, Format
 from exporter.lower.precision._refused import REFUSED
 from exporter.lower.precision.base import Precision
 from exporter.registry import Registry
 from exporter.spec.model import Budget, Spec
-from exporter.tensors import TensorSpec
+from exporter.tensors import TensorSpec, digest, load
 from exporter.train import qat
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
@@ -66,8 +67,9 @@ def convert_all(
         answers[name] = _called("exporter.lower._child:export", name, request, environment, setting)
     traced = [answer for answer in answers.values() if answer["parameters"] is not None]
     _same_parameters(traced, spec.model)
+    _those_of(checkpoint, traced[0]["parameters"])
     outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced[0]["outputs"])
-    artifacts = tuple(artifact_from_json(answers[name]["artifact"]) for name in spec.formats)
+    artifacts = tuple(_read_again(answers[name], answers, into) for name in spec.formats)
     given = {
         name: {
             "samples": str(samples[name]) if samples and name in samples else None,
@@ -82,6 +84,37 @@ def convert_all(
         if (one.format, precision) in spec.variants() and precision != "fp32"
     )
     return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"])
+
+
+def _read_again(answer: Json, answers: Mapping[str, Json], folder: Path) -> Artifact:
+    """The artifact of an answer, with the digests of what its files store and the layer's names for it.
+
+    They are read here: the child has imported the model, whose code may do anything to what it answers.
+    """
+    artifact = artifact_from_json(answer["artifact"])
+    after = FORMATS[artifact.format].after
+    names = answer["names"] or (answers[after]["names"] if after else None) or {}
+    weights = stored_digests(artifact.files, folder)
+    own = {stored: name for name, stored in sorted(names.items(), reverse=True)}
+    origins = {stored: own[stored] for stored in weights if stored in own}
+    return replace(artifact, weights=weights, origins=origins)
+
+
+def _those_of(checkpoint: Path | None, parameters: Mapping[str, str]) -> None:
+    """Compare what the layer holds, as its process told, with what the checkpoint holds, read here.
+
+    Raises:
+        ModelError: a tensor is another one.
+    """
+    if checkpoint is None:
+        return
+    own = {name: digest(value) for name, value in load(checkpoint).items()}
+    if differ := sorted(name for name, found in own.items() if parameters.get(name) != found):
+        raise ModelError(
+            f"{len(differ)} of the layer's tensors are not the checkpoint's, as '{differ[0]}'",
+            where=str(checkpoint),
+            hint="code of the model changes its weights, or how they are compared, while it is exported",
+        )
 
 
 def _trained(checkpoint: Path | None, names: Mapping[str, str]) -> dict[str, tuple[float, float]]:
@@ -139,6 +172,7 @@ def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
         tuple(value["native_outputs"]),
         value["details"],
         value["weights"],
+        value.get("origins", {}),
     )
 
 
@@ -165,7 +199,8 @@ def _lower_precision(
     environment |= PRECISIONS[precision].environment(plain.format)
     answer = _called("exporter.lower.precision._child:lower", variant, request, environment, setting)
     found = artifact_from_json(answer["artifact"])
-    return replace(found, details={**found.details, "budget": budget})
+    weights = stored_digests(found.files, into)
+    return replace(found, details={**found.details, "budget": budget}, weights=weights)
 
 
 def _in_order(formats: tuple[str, ...]) -> list[str]:

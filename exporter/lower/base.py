@@ -30,6 +30,7 @@ class Artifact:
     `inputs` and `outputs` are in the order of the spec, `native_outputs` in the order of the file; the names are the
     same, since the writer gives the program ours. `details` holds what was asked and what became of it
     (opset, writer's version), `weights` the digest of each tensor that the files store, by the file's name for it.
+    `origins` is the layer's own name for each stored tensor that the writer took over as it was.
     """
 
     format: str
@@ -40,6 +41,7 @@ class Artifact:
     native_outputs: tuple[str, ...]
     details: Mapping[str, Any] = field(default_factory=dict)
     weights: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def variant(self) -> str:

@@ -121,7 +121,7 @@ def _controls(expected: GoldenOutput, budget: float, all_cases: list[GoldenOutpu
     if unrelated and stranger is None:
         return Outcome.VACUOUS, "every case has the same output: another case's would have passed"
     batched = expected.index is None and _counts_rows(all_cases)
-    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit)
+    impostor, distance = nearest(expected.truth, stranger, batched, expected.unit, expected.floor)
     if not distance > budget:
         return Outcome.VACUOUS, f"{impostor} would have passed: its error ratio is {distance:.3g}"
     if not distance > MARGIN * budget:
@@ -132,8 +132,8 @@ def _controls(expected: GoldenOutput, budget: float, all_cases: list[GoldenOutpu
 def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> float:
     """The error ratio; of a sampled golden also that of the whole output's norms, which the sample cannot see."""
     if expected.index is None:
-        return ratio(expected.truth, candidate, expected.unit)
-    sampled = ratio(expected.truth, candidate, expected.unit)
+        return ratio(expected.truth, candidate, expected.unit, expected.floor)
+    sampled = ratio(expected.truth, candidate, expected.unit, expected.floor)
     drift = [
         abs(found - true) / true / unit
         for found, true, unit in zip(norms(whole), expected.scale, expected.unit, strict=True)

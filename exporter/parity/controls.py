@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from exporter.parity.golden import GoldenCase
-from exporter.parity.norms import ratio
+from exporter.parity.norms import FLOOR, ratio
 from exporter.tensors import Array
 
 #: An impostor nearer than this many budgets leaves a claim inconclusive (measured: sound networks have 82 and more).
@@ -39,12 +39,14 @@ def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[t
         yield "another case's output", np.resize(stranger, truth.shape)
 
 
-def nearest(truth: Array, stranger: Array | None, batched: bool, e_ref: tuple[float, float]) -> tuple[str, float]:
+def nearest(
+    truth: Array, stranger: Array | None, batched: bool, e_ref: tuple[float, float], floor: float = FLOOR
+) -> tuple[str, float]:
     """The impostor of a float output with the smallest error ratio, and that ratio.
 
     Equal rows are no impostor of themselves, else the case that asks for them could never be judged.
     """
-    ratios = [(name, ratio(truth, impostor, e_ref)) for name, impostor in impostors(truth, stranger, batched)]
+    ratios = [(name, ratio(truth, impostor, e_ref, floor)) for name, impostor in impostors(truth, stranger, batched)]
     return min((one for one in ratios if one[0] != _REVERSED or not one[1] <= SAME), key=lambda one: one[1])
 
 

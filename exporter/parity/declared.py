@@ -8,25 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from exporter.errors import BundleError
 from exporter.lower.base import Artifact
-from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.parity.verdict import Evidence, Outcome
 from exporter.readers import read
+from exporter.spec.model import Dim, Spec
 from exporter.tensors import TensorSpec
 
-#: What stands in the place of an engine's name, a case's and an output's in the claim of this proof.
-ENGINE, CASE, OUTPUT = "declared", "stored", "interface"
 
-
-def claim(artifact: Artifact) -> Claim:
-    """The claim that a file declares the interface that the manifest promises."""
-    return Claim(artifact.format, artifact.precision, ENGINE, CASE, OUTPUT)
-
-
-def prove_declared(artifact: Artifact, folder: Path, content: Mapping[str, Any]) -> Evidence:
-    """Compare what the main file declares with the manifest's `content`: names, dtypes, and the sizes of inputs.
+def prove_declared(artifact: Artifact, folder: Path, spec: Spec, promised: Sequence[TensorSpec]) -> Evidence:
+    """Compare what the main file declares with the spec's inputs and the `promised` outputs: names, dtypes, sizes.
 
     A file may leave open what the manifest fixes, never fix what the manifest leaves open. The sizes of outputs are
     compared where they count, in every case that runs.
@@ -36,21 +28,17 @@ def prove_declared(artifact: Artifact, folder: Path, content: Mapping[str, Any])
         facts = read(main)
     except BundleError as error:
         return Evidence(Outcome.CRASHED, f"cannot be read: {error}", stage="load")
-    inputs, outputs = _promised(content["inputs"]), _promised(content["outputs"])
+    inputs, outputs = ({one.name: one for one in side} for side in (spec.input_specs(), promised))
     wrong = [*_unlike("input", inputs, facts.inputs), *_unlike("output", outputs, facts.outputs)]
     found = {one.name: one.shape for one in facts.inputs}
     wrong += [
         f"input '{name}' is declared {list(found[name])}, promised {list(one.shape)}"
         for name, one in inputs.items()
-        if name in found and not _fits(one.shape, found[name], content["dims"])
+        if name in found and not _fits(one.shape, found[name], spec.dims)
     ]
     if wrong:
         return Evidence(Outcome.MISMATCH, wrong[0])
     return Evidence(Outcome.MATCH, elements=len(inputs) + len(outputs), provider="by reading")
-
-
-def _promised(described: Sequence[Mapping[str, Any]]) -> dict[str, TensorSpec]:
-    return {one["name"]: TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in described}
 
 
 def _unlike(kind: str, promised: Mapping[str, TensorSpec], declared: Sequence[TensorSpec]) -> Iterator[str]:
@@ -63,7 +51,7 @@ def _unlike(kind: str, promised: Mapping[str, TensorSpec], declared: Sequence[Te
             yield f"{kind} '{one.name}' is declared {one.dtype}, promised {promised[one.name].dtype}"
 
 
-def _fits(promised: Sequence[int | str], declared: Sequence[int | str], dims: Mapping[str, Mapping[str, int]]) -> bool:
+def _fits(promised: Sequence[int | str], declared: Sequence[int | str], dims: Mapping[str, Dim]) -> bool:
     if len(promised) != len(declared):
         return False
     return all(
@@ -72,9 +60,9 @@ def _fits(promised: Sequence[int | str], declared: Sequence[int | str], dims: Ma
     )
 
 
-def _sizes(want: int | str, dims: Mapping[str, Mapping[str, int]]) -> tuple[int, ...]:
+def _sizes(want: int | str, dims: Mapping[str, Dim]) -> tuple[int, ...]:
     """The one size that a promised dimension may have; none where it varies."""
     if isinstance(want, int):
         return (want,)
     dim = dims[want]
-    return (dim["min"],) if dim["min"] == dim["max"] else ()
+    return (dim.min,) if dim.min == dim.max else ()

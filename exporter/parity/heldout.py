@@ -89,6 +89,9 @@ def _judge(promise: Promise, rated: Mapping[str, Any], before: float | None) -> 
         said += f"; it was {before:.4f} before training with roundings, a loss of {metrics['loss_in_all']:.4f} in all"
     kept = loss <= promise.wanted and metrics.get("loss_in_all", loss) <= promise.wanted
     outcome = Outcome.MATCH if kept else Outcome.MISMATCH
+    for name, lost in rated.get("impostors", {}).items() if kept else ():
+        if lost <= promise.wanted:
+            outcome, said = Outcome.VACUOUS, f"{said}; but {name} would lose {lost:.4f}"
     return Evidence(outcome, said, elements=int(rated["rows"]), metrics=metrics)
 
 
@@ -188,7 +191,25 @@ def rate(request: dict[str, Any]) -> dict[str, Any]:
         "value": value,
         "eager": before,
         "sign": sign,
+        "impostors": {
+            name: sign * (before - score(recipe, [output[index] for output in eager], labels, where))
+            for name, index in _impostors(eager, rows).items()
+        },
         "loss": sign * (before - value),
         "low": low,
         "high": high,
     }
+
+
+def _impostors(eager: list[Any], rows: int) -> dict[str, Any]:
+    """Answers that do not depend on the input, as the rows of eager's own that are given in their place."""
+    import numpy as np
+
+    found = {"the answers shuffled": np.random.default_rng(0).permutation(rows)}
+    first = eager[0].reshape(rows, -1)
+    if rows > 1:
+        labels = first.argmax(1) if first.shape[1] > 1 else first[:, 0]
+        values, places, counts = np.unique(labels, return_index=True, return_counts=True)
+        del values
+        found["the commonest answer for every row"] = np.full(rows, places[counts.argmax()])
+    return found

@@ -12,6 +12,8 @@ from exporter.tensors import Array
 
 #: Four times float32's unit roundoff: no e_ref is taken to be smaller (measured to bind in one output of eight).
 FLOOR = 4 * 2.0**-24
+#: The floor of outputs that are computed in float64 throughout: their truth is itself rounded in float64.
+FLOOR_64 = 2.0**-44
 #: Below it results lie near float32's denormals, which engines may flush.
 SMALLEST_SCALE = 2.0**-102
 #: Above it a case amplifies rounding so much that a match would prove nothing.
@@ -41,12 +43,14 @@ def error(truth: Array, candidate: Array) -> tuple[float, float]:
     return relative[0], relative[1]
 
 
-def ratio(truth: Array, candidate: Array, e_ref: tuple[float, float]) -> float:
+def ratio(truth: Array, candidate: Array, e_ref: tuple[float, float], floor: float = FLOOR) -> float:
     """The error ratio: how many times worse than eager float32 the candidate is, in the worse of the two norms.
+
+    No reference error is taken to be smaller than `floor`.
 
     NaN where the candidate is not finite, so callers must write ``not (ratio <= budget)``.
     """
-    parts = [part / max(ref, FLOOR) for part, ref in zip(error(truth, candidate), e_ref, strict=True)]
+    parts = [part / max(ref, floor) for part, ref in zip(error(truth, candidate), e_ref, strict=True)]
     return float("nan") if any(np.isnan(part) for part in parts) else max(parts)
 
 

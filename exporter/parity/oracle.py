@@ -26,10 +26,10 @@ import numpy as np
 
 from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
-from exporter.parity.allowance import ENOUGH, MOST_RUNS, allowance, independent_numbers
+from exporter.parity.allowance import ENOUGH, MOST_RUNS
 from exporter.parity.domain import checked_places
 from exporter.parity.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
-from exporter.parity.norms import error
+from exporter.parity.truth import SPREAD, UNTOLD, Truth, measured, same_bits, unmoved
 from exporter.tensors import Array, TensorMap
 
 if TYPE_CHECKING:
@@ -37,20 +37,6 @@ if TYPE_CHECKING:
 
 #: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
 AFFORDABLE = 64_000_000
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What one output of one case should be; `e_ref` is relative to the largest value (max norm) and the rms (L2).
-
-    `allowance` widens the tolerance of an output of few numbers, see :mod:`exporter.parity.allowance`.
-    """
-
-    value: Array
-    e_ref_max: float
-    e_ref_l2: float
-    method: str
-    allowance: float = 1.0
 
 
 @dataclass
@@ -100,7 +86,7 @@ class Oracle:
         with self.watch(), checked_places(self.eager, inputs):
             eager = self._run(self.eager, inputs)
         again = self._run(self.eager, inputs)
-        unstable = [name for name in eager if not _same_bits(eager[name], again[name])]
+        unstable = [name for name in eager if not same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
         moved = [self._run(form.layer(), inputs) for form in self.moved]
         exact = self._exact(inputs)
@@ -127,10 +113,10 @@ class Oracle:
             open_ends = [name for name in told if self._truth(name, runs, exact).allowance > ENOUGH]
             if not open_ends:
                 break
-            unmoved = any(_unmoved([run[name] for run in runs]) for name in open_ends)
+            still = any(unmoved([run[name] for run in runs]) for name in open_ends)
             count = min(len(runs) - 1, len(further))
             for form in further[:count]:
-                again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if unmoved else inputs)
+                again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if still else inputs)
                 if all(again[name].shape == runs[0][name].shape for name in told):
                     runs.append(again)
             del further[:count]
@@ -174,16 +160,8 @@ class Oracle:
 
     def _truth(self, name: str, runs: list[dict[str, Array]], exact: dict[str, Array] | None) -> Truth:
         """The truth of one output, and what the float32 runs err; without a float64 run, their mean and spread."""
-        values = [run[name] for run in runs]
-        if values[0].dtype.kind != "f":
-            return Truth(values[0], 0.0, 0.0, "exact")
-        centre = np.mean([value.astype("float64") for value in values], axis=0) if exact is None else exact[name]
-        errors = [error(centre, value) for value in values]
-        largest = max(one[0] for one in errors), max(one[1] for one in errors)
-        why = "; ".join(self.why_not)
-        method = f"spread of float32 runs ({why})" if exact is None else self.ways[0].name
-        numbers = independent_numbers(values[0], [value.astype("float64") for value in values])
-        return Truth(centre, *largest, method, allowance(numbers, 1 if _unmoved(values) else len(values)))
+        method = f"{SPREAD} ({'; '.join(self.why_not)})" if exact is None else self.ways[0].name
+        return measured([run[name] for run in runs], None if exact is None else exact[name], method)
 
 
 def make_oracle(
@@ -246,16 +224,7 @@ def _untold(eager: Array) -> Truth:
     """Of an output whose shape depends on rounding there is no truth; its case has a gate."""
     if eager.dtype.kind != "f":
         return Truth(eager, 0.0, 0.0, "exact")
-    return Truth(eager.astype("float64"), math.inf, math.inf, "none: its shape depends on rounding")
-
-
-def _same_bits(one: Array, other: Array) -> bool:
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
-
-
-def _unmoved(values: list[Array]) -> bool:
-    """Whether all runs gave the same bits: what was moved does not reach the output, so they are one run."""
-    return all(_same_bits(values[0], value) for value in values[1:])
+    return Truth(eager.astype("float64"), math.inf, math.inf, UNTOLD)
 
 
 def _moved_inputs(inputs: TensorMap, seed: int) -> dict[str, Array]:

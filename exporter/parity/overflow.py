@@ -13,17 +13,10 @@ from exporter.errors import BundleError
 from exporter.lower.base import Artifact
 from exporter.lower.precision._kernels import Kernel, kernels
 from exporter.lower.precision._saturation import HIGHEST
-from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.parity.verdict import Evidence, Outcome
 
-#: What stands in the place of an engine's name, a case's and an output's in the claim of this proof.
-ENGINE, CASE, OUTPUT = "arithmetic", "stored", "pairs"
 #: The precisions whose products engines add in pairs.
 PRECISIONS = ("int8",)
-
-
-def claim(artifact: Artifact) -> Claim:
-    """The claim that no pair of products leaves 16 bits, or that this CPU does not add in 16 bits."""
-    return Claim(artifact.format, artifact.precision, ENGINE, CASE, OUTPUT)
 
 
 def made_for(artifact: Artifact) -> str:

@@ -6,14 +6,14 @@ MISSING; an engine that cannot run any of the formats asked for is a mistake in 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.engines.base import Engine
 from exporter.errors import UsageError
-from exporter.parity.verdict import Claim
 from exporter.registry import Registry
-from exporter.spec.model import Spec
+from exporter.spec.model import Spec, Speedup
 
 ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
 #: The engines that run the source; they are planned wherever the source is at hand.
@@ -74,24 +74,61 @@ def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     """Only what somebody asked for: each of the engines on every variant that it runs, the source among them.
 
     Raises:
-        UsageError: an engine is unknown, or has nothing here to run.
+        UsageError: an engine is unknown, or has nothing here to run; or none of them reads an artifact.
     """
     here = [("source", "fp32")] * with_source + list(variants)
-    runs = []
+    runs: list[Run] = []
     for name in dict.fromkeys(engines):
         able = [Run(*variant, name) for variant in here if ENGINES[name].runs(*variant)]
         if not able:
             formats = ", ".join(ENGINES[name].formats)
             raise UsageError(f"engine '{name}' has nothing to run here", where="--engines", hint=f"it runs: {formats}")
         runs.extend(able)
+    if all(run.format == "source" for run in runs):
+        raise UsageError(
+            f"{' and '.join(engines)} read no artifact, so nothing would be proven of this bundle",
+            where="--engines",
+            hint="name an engine that runs one of its variants beside it",
+        )
     return tuple(runs)
 
 
-def claims(runs: Sequence[Run], cases: Sequence[str], outputs: Sequence[str]) -> frozenset[Claim]:
-    """Every output of every case of every run."""
-    return frozenset(
-        Claim(run.format, run.precision, run.engine, case, output)
-        for run in runs
-        for case in cases
-        for output in outputs
-    )
+def refuse_promises(spec: Spec) -> None:
+    """Make sure that every promise of low precision can be kept or broken by something that runs.
+
+    Raises:
+        UsageError: a speed is promised of an engine that is unknown, not among the engines, or runs no such variant; or
+            a bound on the metric where no recipe feeds the inputs.
+    """
+    for precision, settings in spec.precisions.items():
+        where = f"precisions.{precision}.budget"
+        wish = settings.budget.min_speedup
+        if wish is not None:
+            _refuse_speed(spec, precision, wish, f"{where}.min_speedup")
+        dataset = all(one.values == "dataset" for one in spec.inputs.values())
+        if settings.budget.max_metric_loss is not None and not (spec.recipe and dataset):
+            raise UsageError(
+                "a metric is promised, and nothing says what it is measured on",
+                where=f"{where}.max_metric_loss",
+                hint="name a recipe, and give every input `values: dataset`; or leave the promise out",
+            )
+
+
+def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None:
+    formats = [format for format, name in spec.variants() if name == precision]
+    if wish.engine not in spec.engines:
+        close = difflib.get_close_matches(wish.engine, spec.engines, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"the spec's engines: {', '.join(spec.engines)}"
+        raise UsageError(
+            f"a speed is promised of '{wish.engine}', which is none of the spec's engines",
+            where=f"{where}.engine",
+            hint=hint,
+        )
+    if not any(ENGINES[wish.engine].runs(format, precision) for format in formats):
+        raise UsageError(
+            f"a speed is promised of '{wish.engine}', which runs no {precision} variant of the spec",
+            where=f"{where}.engine",
+            hint=f"it runs: {', '.join(ENGINES[wish.engine].formats)} in {', '.join(ENGINES[wish.engine].precisions)}",
+        )
+    if wish.over is not None and not any(ENGINES[wish.over].runs(format, "fp32") for format in spec.formats):
+        raise UsageError(f"'{wish.over}' runs no fp32 variant of the spec", where=f"{where}.over", hint="name another")

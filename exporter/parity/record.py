@@ -10,6 +10,7 @@ from typing import Any
 
 from exporter.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
 from exporter.parity.cases import plan_cases
+from exporter.parity.finish import finish
 from exporter.parity.golden import read_goldens
 from exporter.parity.informative import Doubt, doubts, runs_of, still_open
 from exporter.spec.model import Spec
@@ -36,14 +37,16 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
         ModelError: the eager layer fails on a case that the spec promises.
     """
     setting.say("recording goldens")
-    answer = _asked(spec, checkpoint, outputs, into, setting)
-    recorded = [one["name"] for one in answer["cases"]]
+    with tempfile.TemporaryDirectory(prefix="exporter-") as scratch:
+        answer = _asked(spec, checkpoint, outputs, Path(scratch), setting)
+        cases, left_out, said = finish(spec, answer, Path(scratch), into)
+    recorded = [one["name"] for one in cases]
     planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
-    if answer["whole"] and sorted([*recorded, *answer["left_out"]]) != sorted(planned):
+    if answer["whole"] and sorted([*recorded, *left_out]) != sorted(planned):
         raise ModelError(
             "not every planned case was recorded", where=str(into), hint="this is a bug of ours; report it"
         )
-    return Record(answer["cases"], answer["left_out"], tuple(answer["notes"]))
+    return Record(cases, left_out, (*said, *answer["notes"]))
 
 
 def preview(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], setting: Setting) -> tuple[Doubt, ...]:
@@ -54,8 +57,9 @@ def preview(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], setting
     """
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:
         into = Path(place) / "golden.safetensors"
-        answer = _call(spec, checkpoint, outputs, into, setting, first=2)
-        goldens = read_goldens(into, answer["cases"])
+        answer = _call(spec, checkpoint, outputs, Path(place), setting, first=2)
+        cases, _, _ = finish(spec, answer, Path(place), into)
+        goldens = read_goldens(into, cases)
     return still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers)
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from exporter.parity.golden import one_thread
 from exporter.parity.localise.blame import Blame
-from exporter.parity.together import TOGETHER
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome, Verdict
 
 #: From the worst to the best: the order in which a report speaks.
 GRAVITY = (
@@ -51,6 +50,8 @@ class Report:
         if self.verdict.passed:
             return ""
         claim, evidence = self.rows()[0]
+        if evidence.outcome in (Outcome.MATCH, Outcome.WAIVED):
+            return self.verdict.against[0]
         return f"{claim}: {evidence.outcome.value} ({evidence.reason})"
 
 
@@ -62,7 +63,7 @@ def unlike_bits(verdict: Verdict, paddle_kernels: Collection[str]) -> list[str]:
     differ: Counter[str] = Counter()
     for claim in verdict.plan:
         found = verdict.of(claim)
-        one_case = claim.case != TOGETHER and one_thread(claim.case)
+        one_case = claim.kind == OUTPUTS and one_thread(claim.case)
         if claim.engine in paddle_kernels and one_case and found.metrics and not found.bit_equal:
             differ[f"{claim.variant}/{claim.engine}"] += 1
     return [

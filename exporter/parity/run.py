@@ -16,7 +16,7 @@ from exporter.parity.compare import compare_case
 from exporter.parity.golden import GoldenCase, GoldenOutput
 from exporter.parity.lossy import compare_lossy
 from exporter.parity.plan import ENGINES, Run
-from exporter.parity.together import TOGETHER, Draws, Together, draws
+from exporter.parity.together import Draws, Together, draws
 from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.tensors import TensorMap, load
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
@@ -55,11 +55,12 @@ def gather(bench: Bench, runs: Sequence[Run], setting: Setting) -> dict[Claim, E
     evidence: dict[Claim, Evidence] = {}
     for run in runs:
         setting.say(f"verifying {run.variant} by {run.engine}")
-        evidence.update(_one_run(bench, run, setting))
+        evidence.update(run_engine(bench, run, setting))
     return evidence
 
 
-def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
+def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
+    """Run one child on all cases: the evidence on each output, on the pooled errors, and on the process itself."""
     seen: dict[str, str] = {"stage": "load", "case": ""}
 
     def follow(event: dict[str, Any]) -> None:
@@ -81,7 +82,26 @@ def _one_run(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
             fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
         if answer["load"]:
             fate = Evidence(Outcome.CRASHED, f"does not load: {answer['load']}", stage="load")
-        return _judge_all(bench, run, into, answer, fate)
+        judged = _judge_all(bench, run, into, answer, fate)
+    process = Claim(run.format, run.precision, run.engine, kind="process")
+    judged[process] = replace(
+        _process(bench, answer, fate), device=bench.device, **_session(answer["sessions"].get("1"))
+    )
+    return judged
+
+
+def _process(bench: Bench, answer: Json, fate: Evidence | None) -> Evidence:
+    """Whether the child ended in order and told, for each number of threads, under which settings it computed."""
+    if fate is not None:
+        return fate
+    sessions = answer["sessions"]
+    if silent := sorted({case.threads for case in bench.cases if str(case.threads) not in sessions}):
+        reason = f"the engine left no record of how it computed in {silent[0]} threads"
+        return Evidence(Outcome.MISSING, reason, stage="run")
+    for threads, session in sorted(sessions.items()):
+        if unmet := Settings(session["asked"], session["effective"]).unmet():
+            return Evidence(Outcome.MISMATCH, f"in {threads} threads {unmet[0]}", stage="load")
+    return Evidence(Outcome.MATCH, elements=len(sessions), stage="run")
 
 
 def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence | None) -> dict[Claim, Evidence]:
@@ -95,11 +115,12 @@ def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence 
         for output, one in found.items():
             claim = Claim(run.format, run.precision, run.engine, case.name, output)
             judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
+    of_cases = dict(judged)
     for output, one in together.judge(bench.budget):
-        claim = Claim(run.format, run.precision, run.engine, TOGETHER, output)
+        claim = Claim(run.format, run.precision, run.engine, output=output, kind="pooled_bias")
         if one.outcome is Outcome.MISSING:  # then what became of a case of it says more
-            of_cases = [found for case, found in judged.items() if case.output == output]
-            one = next((found for found in of_cases if found.outcome is Outcome.CRASHED), fate or one)
+            crashes = [found for case, found in of_cases.items() if case.output == output]
+            one = next((found for found in crashes if found.outcome is Outcome.CRASHED), fate or one)
         judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get("1")))
     return judged
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from exporter.errors import ChildFailed, ExporterError
-from exporter.parity.budgets import Promise, budget_of
+from exporter.parity.budgets import Promise
 from exporter.parity.plan import ENGINES, Run
 from exporter.parity.run import Bench
 from exporter.parity.verdict import Evidence, Outcome
+from exporter.spec.model import Speedup
 from exporter.tensors import save
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
@@ -24,10 +25,8 @@ ROUNDS, SECONDS = 5, 0.5
 DEFAULT_OF = {"paddle_inference_int8": "paddle_inference_default"}
 
 
-def prove_speed(promise: Promise, bench: Bench, setting: Setting) -> Evidence:
+def prove_speed(promise: Promise, wish: Speedup, bench: Bench, setting: Setting) -> Evidence:
     """Measure both sides in turns; a ratio of medians, with the range of the rounds' own ratios."""
-    wish = budget_of(bench.artifacts[promise.run.variant]).min_speedup
-    assert wish is not None  # noqa: S101  # the promise was made from it
     over = wish.over or DEFAULT_OF.get(promise.run.engine, promise.run.engine)
     plain = Run(promise.run.format if ENGINES[over].runs(promise.run.format, "fp32") else "onnx", "fp32", over)
     setting.say(f"timing {promise.run.variant} by {promise.run.engine} beside fp32 by {over}")

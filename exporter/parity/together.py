@@ -20,13 +20,10 @@ from functools import cached_property
 import numpy as np
 
 from exporter.parity.golden import GoldenCase, GoldenOutput
-from exporter.parity.norms import FLOOR, above, norms
-from exporter.parity.plan import Run
-from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.parity.norms import above, norms
+from exporter.parity.verdict import Evidence, Outcome
 from exporter.tensors import Array, TensorMap
 
-#: What stands in the place of a case's name in a claim on all of them.
-TOGETHER = "together"
 #: The share of the budget that the sum may take (measured: docs/parity.md).
 SHARE = 0.75
 #: Rows that differ by less, relative to the size of the output, are one draw: what is computed from almost the same
@@ -78,7 +75,8 @@ class Draws:
             off = np.asarray(candidate, dtype="float64") - truth
             if by_row and not sampled:
                 truth, off = truth[fresh], off[fresh]
-            units = [scale * max(ref, FLOOR) for scale, ref in zip(expected.scale, expected.e_ref, strict=True)]
+            floor = expected.floor
+            units = [scale * max(ref, floor) for scale, ref in zip(expected.scale, expected.e_ref, strict=True)]
             draws = int(fresh.sum())
             gain = draws * float(np.sum((off / units[1]) * (truth / expected.scale[1]))) / max(truth.size, 1)
             if sampled:  # its features are not complete
@@ -132,12 +130,6 @@ class Together:
                 far = above(ratio, SHARE * budget)
                 reason = f"{one.count} results err in one direction: taken together {far}, over {SHARE * budget:g}"
             yield name, Evidence(outcome, reason, elements=elements, metrics={"combined_ratio": ratio})
-
-
-def claims(runs: Sequence[Run], drawn: Mapping[str, Draws]) -> frozenset[Claim]:
-    """One claim for each run in full precision and each float output of which there are two independent draws."""
-    plain = [run for run in runs if run.precision == "fp32"]
-    return frozenset(Claim(run.format, run.precision, run.engine, TOGETHER, name) for run in plain for name in drawn)
 
 
 def draws(cases: Sequence[GoldenCase]) -> dict[str, Draws]:

@@ -27,15 +27,26 @@ class Outcome(str, Enum):
     WAIVED = "waived"
 
 
+#: The kind of a claim that one output of one case equals eager's: the only one in which an artifact computes numbers.
+OUTPUTS = "outputs"
+#: The words of a verdict under which a bundle may be used.
+PASSING = ("passed", "passed_with_waivers", "partial")
+
+
 @dataclass(frozen=True, order=True)
 class Claim:
-    """One output of one case, computed by one engine from one variant, equals the eager layer's."""
+    """What is to be proven: of the kind `outputs`, that one output of one case equals the eager layer's.
+
+    A kind is the name of a proof (`exporter/proofs/`). `engine`, `case` and `output` are empty where a claim is not
+    about one: what a file stores needs no engine, and a sum over all cases no case.
+    """
 
     format: str
     precision: str
-    engine: str
-    case: str
-    output: str
+    engine: str = ""
+    case: str = ""
+    output: str = ""
+    kind: str = OUTPUTS
 
     @property
     def variant(self) -> str:
@@ -43,7 +54,9 @@ class Claim:
         return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
 
     def __str__(self) -> str:
-        return f"{self.variant}/{self.engine}/{self.case}/{self.output}"
+        """Its name, as patterns of waivers match it: `onnx/onnxruntime/batch=8/logits`, `onnx/weights`."""
+        of_case = self.case if self.kind == OUTPUTS else self.kind
+        return "/".join(part for part in (self.variant, self.engine, of_case, self.output) if part)
 
 
 @dataclass(frozen=True)
@@ -74,12 +87,17 @@ class Evidence:
 class Verdict:
     """The plan and its evidence.
 
+    `narrowed` says what somebody left out of the plan on purpose; empty where nothing was. `objections` are reasons
+    against the bundle that are no claims' outcomes, such as a release that failed.
+
     Raises:
         ValueError: the plan is empty, or evidence stands for a claim that was not planned.
     """
 
     plan: frozenset[Claim]
     evidence: Mapping[Claim, Evidence]
+    narrowed: str = ""
+    objections: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.plan:
@@ -101,17 +119,32 @@ class Verdict:
         return {outcome.value: found[outcome] for outcome in Outcome}
 
     @property
+    def against(self) -> tuple[str, ...]:
+        """What forbids to pass although every claim holds or is waived: objections, and variants without a number."""
+        variants = sorted({claim.variant for claim in self.plan if claim.format != "source"})
+        computed = {
+            claim.variant
+            for claim in self.plan
+            if claim.kind == OUTPUTS and self.of(claim).outcome is Outcome.MATCH and claim.format != "source"
+        }
+        idle = [f"no output of {variant} was shown to be right" for variant in variants if variant not in computed]
+        return (*self.objections, *idle, *(() if variants else ("no artifact was read",)))
+
+    @property
     def passed(self) -> bool:
-        """True if and only if every planned claim has evidence, each a match or waived, and one at least a match."""
-        outcomes = [self.of(claim).outcome for claim in self.plan]
-        holds = all(one in (Outcome.MATCH, Outcome.WAIVED) for one in outcomes)
-        return holds and Outcome.MATCH in outcomes
+        """True if and only if every planned claim is a match or waived, and nothing speaks against it.
+
+        Where somebody narrowed the plan, that is so of what was left of it.
+        """
+        outcomes = {self.of(claim).outcome for claim in self.plan}
+        return outcomes <= {Outcome.MATCH, Outcome.WAIVED} and not self.against
 
     @property
     def word(self) -> str:
-        """`passed`, `failed`, or `inconclusive` where nothing failed and something could not be judged."""
-        if self.passed:
-            return "passed"
+        """One of `PASSING`; `failed`; or `inconclusive` where nothing failed and something could not be judged."""
         outcomes = {self.of(claim).outcome for claim in self.plan}
+        if self.passed:
+            with_waivers = "passed_with_waivers" if Outcome.WAIVED in outcomes else "passed"
+            return "partial" if self.narrowed else with_waivers
         open_ends = outcomes <= {Outcome.MATCH, Outcome.WAIVED, Outcome.INCONCLUSIVE}
         return "inconclusive" if open_ends and Outcome.INCONCLUSIVE in outcomes else "failed"

@@ -12,7 +12,7 @@ from exporter.spec.model import Waiver
 
 
 def waived(verdict: Verdict, waivers: Sequence[Waiver], today: date) -> Verdict:
-    """Waive what is waived today; a waiver's pattern is matched against `format/engine/case/output`."""
+    """Waive what is waived today; a waiver's pattern is matched against the claim's name, as `onnx/openvino/*`."""
     evidence = dict(verdict.evidence)
     for claim in verdict.plan:
         found = verdict.of(claim)
@@ -21,9 +21,18 @@ def waived(verdict: Verdict, waivers: Sequence[Waiver], today: date) -> Verdict:
             continue
         reason = f"{found.outcome.value}: {found.reason}; waived until {waiver.until}: {waiver.reason}"
         evidence[claim] = replace(found, outcome=Outcome.WAIVED, reason=reason)
-    return Verdict(verdict.plan, evidence)
+    return replace(verdict, evidence=evidence)
 
 
 def covering(claim: Claim, waivers: Sequence[Waiver], today: date) -> Waiver | None:
     """The first waiver of today that covers a claim."""
-    return next((one for one in waivers if one.until >= today and fnmatchcase(str(claim), one.claim)), None)
+    return next((waiver for waiver in waivers if waiver.until >= today and fnmatchcase(str(claim), waiver.claim)), None)
+
+
+def expired(waivers: Sequence[Waiver], today: date) -> list[str]:
+    """A note for each waiver that has ended, so that nobody thinks that it still holds."""
+    return [
+        f"the waiver of {waiver.claim} has expired on {waiver.until}, so it waives nothing: {waiver.reason}"
+        for waiver in waivers
+        if waiver.until < today
+    ]

@@ -9,15 +9,9 @@ from decimal import ROUND_CEILING, Context
 from itertools import groupby
 from typing import TypeAlias
 
-from exporter.parity.budgets import CASE as BUDGET
-from exporter.parity.budgets import SIZE
-from exporter.parity.declared import ENGINE as BY_READING
 from exporter.parity.golden import one_thread
-from exporter.parity.overflow import ENGINE as BY_ARITHMETIC
-from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import GRAVITY, Report
-from exporter.parity.together import TOGETHER
-from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
 
 Row: TypeAlias = tuple[Claim, Evidence]
 
@@ -34,27 +28,30 @@ _METHODS = {
 
 @dataclass(frozen=True)
 class Run:
-    """One engine on one variant, with all its claims in their order; or a proof that only reads its files."""
+    """One engine on one variant, with all its claims in their order; or a proof that only reads its files.
+
+    `by` is the engine, or the kind of the proof.
+    """
 
     variant: str
-    engine: str
+    by: str
     rows: tuple[Row, ...]
 
     @property
     def name(self) -> str:
-        """`onnx/onnxruntime`."""
-        return plain(f"{self.variant}/{self.engine}")
+        """`onnx/onnxruntime`, `onnx/weights`."""
+        return plain(f"{self.variant}/{self.by}")
 
     @property
     def computed(self) -> bool:
         """An engine computed here; False for a proof that reads, where bits and error ratios say nothing."""
-        return self.engine not in (BY_CONTENT, BY_READING, BY_ARITHMETIC, SIZE)
+        return bool(self.rows[0][0].engine)
 
     @property
     def place(self) -> str:
         """Where it ran: the provider, and the device unless the provider names it; empty where nothing ran."""
         if not self.computed:
-            return "by content" if self.engine == BY_CONTENT else "by reading"
+            return self.rows[0][1].provider or "by reading"
         seen = sorted({_place(evidence) for _, evidence in self.rows} - {""})
         return plain("; ".join(seen))
 
@@ -92,20 +89,34 @@ class Group:
     claims: tuple[Claim, ...]
 
     def by_run(self) -> dict[str, list[str]]:
-        """The `case/output` of each claim, under `variant/engine`."""
+        """What each claim is about, under `variant/engine`."""
         found: dict[str, list[str]] = {}
         for claim in self.claims:
-            found.setdefault(plain(f"{claim.variant}/{claim.engine}"), []).append(plain(f"{claim.case}/{claim.output}"))
+            found.setdefault(plain(_run_of(claim)), []).append(plain(what(claim)))
         return found
 
 
 def runs(report: Report) -> list[Run]:
     """Every run of the plan: the source first, since all else is measured by it, then by variant and engine."""
-    order = sorted(report.verdict.plan, key=lambda claim: (claim.format != "source", claim))
+    order = sorted(report.verdict.plan, key=lambda claim: (claim.format != "source", claim.variant, _by(claim), claim))
     return [
-        Run(variant, engine, tuple((claim, report.verdict.of(claim)) for claim in claims))
-        for (variant, engine), claims in groupby(order, key=lambda claim: (claim.variant, claim.engine))
+        Run(variant, by, tuple((claim, report.verdict.of(claim)) for claim in claims))
+        for (variant, by), claims in groupby(order, key=lambda claim: (claim.variant, _by(claim)))
     ]
+
+
+def what(claim: Claim) -> str:
+    """What a claim is about within its run: `batch=8/logits`, `pooled_bias/logits`, `process`."""
+    of_case = claim.case if claim.kind == OUTPUTS else claim.kind
+    return "/".join(part for part in (of_case, claim.output) if part)
+
+
+def _by(claim: Claim) -> str:
+    return claim.engine or claim.kind
+
+
+def _run_of(claim: Claim) -> str:
+    return f"{claim.variant}/{_by(claim)}"
 
 
 def groups(report: Report) -> list[Group]:
@@ -113,9 +124,9 @@ def groups(report: Report) -> list[Group]:
     kinds: dict[tuple[Outcome, str, str], list[Row]] = {}
     for claim, evidence in report.rows():
         if evidence.outcome is not Outcome.MATCH:
-            # A budget's figure is over all cases: that of another budget is no other case of it.
-            budget = claim.output if claim.case == BUDGET else ""
-            run = f"{claim.variant}/{claim.engine}/{budget}"
+            # A figure over all cases is no other case of another figure.
+            over_all = f"{claim.kind}/{claim.output}" if claim.kind != OUTPUTS else ""
+            run = f"{claim.variant}/{claim.engine}/{over_all}"
             kinds.setdefault((evidence.outcome, run, _NUMBER.sub("#", evidence.reason)), []).append((claim, evidence))
     found: dict[tuple[Outcome, str], list[Claim]] = {}
     for (outcome, _, _), rows in kinds.items():
@@ -152,6 +163,11 @@ def blames(report: Report) -> list[str]:
     return [plain(f"{one}; see {one.repro}" if one.repro else str(one)) for one in report.blames]
 
 
+def title(report: Report) -> str:
+    """The verdict's word, as one reads it: `PASSED WITH WAIVERS`."""
+    return report.verdict.word.upper().replace("_", " ")
+
+
 def headline(report: Report) -> str:
     """The verdict as one clause that counts."""
     counts, planned = report.verdict.counts, len(report.verdict.plan)
@@ -164,13 +180,14 @@ def headline(report: Report) -> str:
         head = f"{unproven} of {count(planned, 'claim')} {kind}"
     else:
         head = f"{counts['match']} of {count(planned, 'claim')} hold"
+        head += f", but {report.verdict.against[0]}" if report.verdict.against else ""
     return f"{head}, {waived} waived" if waived else head
 
 
 def extent(report: Report) -> str:
     """How much was planned: `7 runs, 5 cases x 1 output, 6 proofs by reading`."""
     found = runs(report)
-    plan = [claim for run in found if run.computed for claim, _ in run.rows if claim.case not in (TOGETHER, BUDGET)]
+    plan = [claim for run in found if run.computed for claim, _ in run.rows if claim.kind == OUTPUTS]
     cases, outputs = len({claim.case for claim in plan}), len({claim.output for claim in plan})
     computing = sum(run.computed for run in found)
     proofs = f", {count(len(found) - computing, 'proof')} by reading" if computing < len(found) else ""
@@ -185,7 +202,7 @@ def worst(rows: tuple[Row, ...] | list[Row]) -> Row | None:
 
 def bits_count(claim: Claim) -> bool:
     """Whether its result could equal eager's bit for bit: that of one case, in one thread, as eager was recorded."""
-    return claim.case != TOGETHER and one_thread(claim.case)
+    return claim.kind == OUTPUTS and one_thread(claim.case)
 
 
 def error_ratio(evidence: Evidence) -> float | None:

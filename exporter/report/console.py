@@ -26,6 +26,7 @@ from exporter.report._summary import (
     plain,
     runs,
     some,
+    title,
     truths,
     waivers,
 )
@@ -33,7 +34,7 @@ from exporter.report.base import Renderer
 
 #: Blanks between two columns of the table; and what the columns "worst at" and "on" keep where there is little room.
 _GAP, _LEAST = 2, 12
-_COLOURS = {"passed": "green", "inconclusive": "yellow", "failed": "red"}
+_COLOURS = {"passed": "green", "failed": "red"}
 
 
 def render(report: Report) -> str:
@@ -57,13 +58,12 @@ def show(report: Report, console: Console) -> None:
         ("notes", notes(report)),
         ("truth", truths(report)),
     )
-    for title, lines in said:
+    for heading, lines in said:
         if lines:
-            _say(console, f"\n{title}", "bold")
+            _say(console, f"\n{heading}", "bold")
         for line in lines:
             _say(console, line, indent=2)
-    word = report.verdict.word
-    _say(console, f"\n{word.upper()}: {headline(report)}", f"bold {_COLOURS[word]}")
+    _say(console, f"\n{title(report)}: {headline(report)}", f"bold {_COLOURS.get(report.verdict.word, 'yellow')}")
     if reason := report.first_reason():
         _say(console, plain(reason), indent=2)
     if report.digest:
@@ -94,7 +94,7 @@ def _cells(run: Run) -> tuple[str, ...]:
     if run.worst:
         claim, evidence = run.worst
         ratio, place = number(error_ratio(evidence)), claim.case
-        if len({claim.output for claim, _ in run.rows}) > 1:
+        if len({claim.output for claim, _ in run.rows if claim.output}) > 1:
             place += f" {claim.output}"
     return run.name, f"{run.matches}/{len(run.rows)}", run.bits, ratio, plain(place), run.place or "-"
 
@@ -108,8 +108,8 @@ def _fitted(wanted: list[int], room: int) -> list[int]:
 
 
 def _show_group(group: Group, console: Console) -> None:
-    title = f"\n{group.outcome.value.replace('_', ' ')}: {count(len(group.claims), 'claim')}"
-    _say(console, title, f"bold {_style(group.outcome)}")
+    heading = f"\n{group.outcome.value.replace('_', ' ')}: {count(len(group.claims), 'claim')}"
+    _say(console, heading, f"bold {_style(group.outcome)}")
     _say(console, group.reason, indent=2)
     for name, places in group.by_run().items():
         _say(console, f"{name}: {some(places, 8)}", "dim", indent=4)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
 from exporter.parity.settings import conditions
-from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
 from exporter.report._chart import axis, scale_of, strip
 from exporter.report._style import STYLE
 from exporter.report._summary import (
@@ -30,9 +29,10 @@ from exporter.report._summary import (
     waivers,
     worst,
 )
+from exporter.report._summary import title as word_of
 from exporter.report.base import Renderer
 
-_TONES = {"passed": "good", "inconclusive": "open", "failed": "bad"}
+_TONES = {"passed": "good", "failed": "bad"}
 _METRICS = ("max_abs", "max_rel", "max_ulp")
 #: The browser itself is told that nothing may be loaded or run, whatever a name or a reason contains.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -40,7 +40,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def render(report: Report) -> str:
     """From the verdict down to the last claim."""
-    title = f"{report.verdict.word.upper()}: {_text(report.name)} {_text(report.version)}"
+    title = f"{word_of(report)}: {_text(report.name)} {_text(report.version)}"
     body = [
         _banner(report),
         _proven(report),
@@ -75,10 +75,10 @@ def render(report: Report) -> str:
 
 def _banner(report: Report) -> str:
     word, title = report.verdict.word, f"{_text(report.name)} {_text(report.version)}"
-    reason = f'<p class="why"><b>First reason:</b> {_text(report.first_reason())}</p>' if word != "passed" else ""
-    return f"""<header class="banner {_TONES[word]}">
+    reason = f'<p class="why"><b>First reason:</b> {_text(report.first_reason())}</p>' if report.first_reason() else ""
+    return f"""<header class="banner {_TONES.get(word, "open")}">
 <p class="what"><b>{title}</b> · does what was exported compute what was trained?</p>
-<h1>{word.upper()}</h1>
+<h1>{word_of(report)}</h1>
 <p>{_text(headline(report))}.</p>
 {reason}
 </header>"""
@@ -86,7 +86,7 @@ def _banner(report: Report) -> str:
 
 def _proven(report: Report) -> str:
     found = [run for run in runs(report) if run.computed]
-    rows = [row for run in found for row in run.rows]
+    rows = [row for run in found for row in run.rows if row[0].kind == OUTPUTS]
     bits = [evidence.bit_equal for claim, evidence in rows if bits_count(claim)]
     whole = sum(len(set(run.bits.split("/"))) == 1 for run in found)
     cards = [
@@ -131,7 +131,7 @@ def _rounding(report: Report, rows: list[Row]) -> str:
 
 
 def _parameters(proofs: list[Run]) -> str:
-    proofs = [run for run in proofs if run.engine == BY_CONTENT]
+    proofs = [run for run in proofs if run.by == "weights"]
     if not proofs:
         return ""
     return _card(
@@ -159,7 +159,7 @@ def _runs(report: Report) -> str:
         planned = len(run.rows)
         ratio = number(error_ratio(run.worst[1])) if run.worst else "-"
         lines.append(
-            f'<tr><td><b>{_text(run.variant)}</b></td><td>{_text(run.engine)}<br><span class="soft">'
+            f'<tr><td><b>{_text(run.variant)}</b></td><td>{_text(run.by)}<br><span class="soft">'
             f"{_text(run.place or 'did not run')}</span></td>"
             f'<td class="number"><span class="tag {_tone(run.gravest)}">{run.matches} of {planned}</span></td>'
             f'<td class="number">{run.bits.replace("/", " of ")}</td><td class="number">{ratio}</td>'
@@ -234,7 +234,7 @@ def _listed(settings: Mapping[str, str | int | bool]) -> str:
 
 
 def _claims(report: Report) -> str:
-    names = ("variant", "engine", "case", "output", "outcome", "bits", "elements", "ratio", *_METRICS)
+    names = ("variant", "engine", "kind", "case", "output", "outcome", "bits", "elements", "ratio", *_METRICS)
     head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in names)
     lines = "\n".join(_claim(claim, evidence) for claim, evidence in report.rows())
     return f"""<details><summary>All {count(len(report.verdict.plan), "claim")}</summary>
@@ -245,7 +245,7 @@ def _claims(report: Report) -> str:
 
 
 def _claim(claim: Claim, evidence: Evidence) -> str:
-    texts = [claim.variant, claim.engine, claim.case, claim.output]
+    texts = [claim.variant, claim.engine, claim.kind, claim.case, claim.output]
     numbers = [str(evidence.elements), *(number(evidence.metrics.get(name)) for name in ("error_ratio", *_METRICS))]
     return (
         f"<tr>{''.join(f'<td>{_text(one)}</td>' for one in texts)}<td>{_tag(evidence.outcome)}</td>"

@@ -1,4 +1,11 @@
-"""parity.json: every claim, its evidence, and the verdict."""
+"""parity.json: every claim, its evidence, and the verdict.
+
+Versions of the schema:
+
+1   2026-11-21   the first.
+2   2026-11-22   `checks[].kind`, in the place of words in `engine`, `case` and `output`, which are empty where a claim
+                 is not about one; the verdicts `passed_with_waivers` and `partial`; `against`.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +26,11 @@ def parity(report: Report) -> dict[str, Any]:
     """The object that `verify --json` prints and a bundle holds."""
     verdict = report.verdict
     return {
-        "schema": 1,
+        "schema": 2,
         "verdict": verdict.word,
         "planned": len(verdict.plan),
         "counts": verdict.counts,
+        "against": list(verdict.against),
         "budget": report.budget,
         "notes": list(report.notes),
         "waivers": list(report.waivers),
@@ -42,6 +50,7 @@ def parity(report: Report) -> dict[str, Any]:
 
 def _check(claim: Claim, evidence: Evidence) -> dict[str, Any]:
     return {
+        "kind": claim.kind,
         "format": claim.format,
         "precision": claim.precision,
         "engine": claim.engine,

@@ -1,4 +1,4 @@
-"""JUnit XML, as CI servers read it: green if and only if the verdict is `passed`."""
+"""JUnit XML, as CI servers read it: green if and only if the verdict lets the bundle through."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from exporter.parity.report import Report
 from exporter.parity.verdict import Evidence, Outcome
-from exporter.report._summary import Row, blames, notes, plain, runs, waivers
+from exporter.report._summary import Row, blames, notes, plain, runs, waivers, what
 from exporter.report.base import Renderer
 
 #: JUnit knows three ways of not passing: it was judged and is wrong, it was not judged at all, and it is left out.
@@ -45,8 +45,8 @@ def _claim(bundle: str, row: Row) -> Element:
     claim, evidence = row
     test = Element(
         "testcase",
-        classname=plain(f"{bundle}.{claim.variant}.{claim.engine}"),
-        name=plain(f"{claim.case}/{claim.output}"),
+        classname=plain(f"{bundle}.{claim.variant}.{claim.engine or claim.kind}"),
+        name=plain(what(claim)),
     )
     if evidence.outcome is not Outcome.MATCH:
         message = plain(f"{evidence.outcome.value}: {evidence.reason}")

@@ -19,6 +19,7 @@ from exporter.report._summary import (
     plain,
     runs,
     some,
+    title,
     truths,
     waivers,
 )
@@ -30,9 +31,8 @@ _MARKUP = re.compile(r"[\\`*_{}\[\]<>|~$&]")
 
 def render(report: Report) -> str:
     """The verdict, the runs, what is no match and why, waivers and notes."""
-    verdict = report.verdict
     parts = [
-        f"## {verdict.word.upper()}: {_text(report.name)} {_text(report.version)}",
+        f"## {title(report)}: {_text(report.name)} {_text(report.version)}",
         f"{_text(headline(report))}.",
     ]
     if reason := report.first_reason():
@@ -47,9 +47,9 @@ def render(report: Report) -> str:
         ("Notes", notes(report)),
         ("Truth", truths(report)),
     )
-    for title, lines in said:
+    for heading, lines in said:
         if lines:
-            parts.append(f"### {title}\n\n" + "\n".join(f"- {_text(line)}" for line in lines))
+            parts.append(f"### {heading}\n\n" + "\n".join(f"- {_text(line)}" for line in lines))
     if report.digest:
         parts.append(f"Digest: `{report.digest}`")
     return "\n\n".join(parts) + "\n"
@@ -64,7 +64,7 @@ def _table(found: list[Run]) -> str:
             ratio, place = number(error_ratio(evidence)), f"{claim.case} {claim.output}"
         counts = f"{run.matches}/{len(run.rows)} | {run.bits}"
         where = f"{_text(place)} | {_text(run.place)}"
-        lines.append(f"| {_text(run.variant)} | {_text(run.engine)} | {counts} | {_text(ratio)} | {where} |")
+        lines.append(f"| {_text(run.variant)} | {_text(run.by)} | {counts} | {_text(ratio)} | {where} |")
     return "\n".join(lines)
 
 

@@ -62,6 +62,8 @@ def spec_from_arguments(
 ) -> Spec:
     """Build the same `Spec` that a YAML file would give; `keys` are its other keys, `overrides` those of `--set`.
 
+    Without weights those of the factory are meant, and every report says so.
+
     Raises:
         UsageError: an argument has the wrong form, is given twice, or names no input.
     """
@@ -89,6 +91,8 @@ def spec_from_arguments(
     content = {"name": name, **content, **keys}
     for override in overrides:
         apply_override(content, override)
+    if not any(content.get(key) for key in ("checkpoint", "recipe", "weights")):
+        content["weights"] = "factory"
     return validate(content, "command line")
 
 

@@ -197,6 +197,7 @@ class Spec(_Frozen):
     model: Reference
     recipe: Reference | None = None
     checkpoint: str | None = None
+    weights: Literal["factory"] | None = None  # asks for the factory's own, untrained; else one of the two above
     prune: Prune | None = None
     inputs: Annotated[dict[Identifier, Input], Field(min_length=1)]
     dims: dict[Identifier, Dim] = {}
@@ -231,6 +232,19 @@ class Spec(_Frozen):
                 raise ValueError(f"precisions.{name}.ranges: trained needs a recipe to train by, or a checkpoint of it")
             if missing := sorted(set(one.formats or ()) - set(self.formats)):
                 raise ValueError(f"precisions.{name}.formats names {missing[0]}, which formats lacks")
+        return self
+
+    @model_validator(mode="after")
+    def _weights_are_asked_for(self) -> Spec:
+        """Weights that nobody trained are a release only where somebody says so."""
+        named = [key for key in ("checkpoint", "recipe") if getattr(self, key) is not None]
+        if self.weights is None and not named:
+            raise ValueError(
+                "nothing says which weights are exported: give a checkpoint or a recipe, or ask for the untrained "
+                "weights of the factory with `weights: factory`"
+            )
+        if self.weights is not None and named:
+            raise ValueError(f"weights: factory asks for untrained weights, and {named[0]} for trained ones: drop one")
         return self
 
     @model_validator(mode="after")

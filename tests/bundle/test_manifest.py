@@ -42,6 +42,7 @@ CONTENT: dict[str, Any] = {
     "spec": {
         "name": "net",
         "model": "models.sound:mlp",
+        "weights": "factory",
         "inputs": {
             "a": {"dtype": "int64", "shape": ["batch"], "values": "integers(0,2)"},
             "x": {"dtype": "float32", "shape": ["batch", 4]},
@@ -127,7 +128,7 @@ def test_whatever_a_forger_writes_it_is_read_or_refused(path: tuple[Any, ...], v
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("schema",), 3, "schema 3, this exporter reads 1 to 2"),
+        (("schema",), 4, "schema 4, this exporter reads 1 to 3"),
         (("schema",), "1", "schema '1'"),
         (("more",), 1, "more"),
         (("variants",), {}, "variants"),

@@ -22,10 +22,11 @@ from exporter.lower._convert import _request as export_request
 from exporter.parity import _child as recording
 from exporter.parity.cases import plan_cases
 from exporter.parity.compare import compare_case
+from exporter.parity.finish import note_scores, untelling
 from exporter.parity.golden import GoldenCase, read_case, to_run
 from exporter.parity.oracle import make_oracle
 from exporter.parity.plan import ENGINES
-from exporter.parity.together import TOGETHER, Together, draws
+from exporter.parity.together import Together, draws
 from exporter.parity.values import content, draw
 from exporter.parity.verdict import Evidence, Outcome
 from exporter.spec.model import Spec
@@ -67,7 +68,9 @@ def checked(network: str, weights: int, drawn: int) -> dict[str, Any]:
 
     paddle.set_device("cpu")
     model, described = NETWORKS[network]
-    spec = Spec.model_validate({"name": network, "model": model, "device": "cpu", "seed": weights, **described})
+    spec = Spec.model_validate(
+        {"name": network, "model": model, "weights": "factory", "device": "cpu", "seed": weights, **described}
+    )
     with tempfile.TemporaryDirectory(prefix="clean-") as place:
         artifacts, outputs, refused = _converted(spec, Path(place))
         layer = load_layer(spec.model, None, weights)
@@ -121,11 +124,12 @@ def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
             left_out[case.name] = "repeats another"
             continue
         try:
-            rows.append(recording._record_case(oracle, case, inputs))
+            with tempfile.TemporaryDirectory(prefix="clean-") as place:
+                rows.append(recording._record_case(oracle, case, inputs, Path(place) / "case.safetensors"))
         except EngineRefused as refusal:
             left_out[case.name] = str(refusal)
-    recording._note_scores(rows)
-    left_out.update(recording._untelling(rows, spec.budget))
+    note_scores(rows)
+    left_out.update(untelling(rows, spec.budget))
     telling = [one for one in rows if one.case.name not in left_out]
     cases = tuple(read_case(one.tensors, json.loads(json.dumps(one.facts))) for one in telling)
     inputs_of = {
@@ -205,4 +209,4 @@ def _judge_draw(row: _Row, name: str, goldens: Goldens, answers: dict[str, Any])
         for output, evidence in compare_case(case, got, 4.0, by_output).items():
             row.add(name, f"{case.name}/{output}", evidence, case.outputs[output].allowance)
     for output, evidence in together.judge(4.0):
-        row.add(name, f"{TOGETHER}/{output}", evidence)
+        row.add(name, f"pooled_bias/{output}", evidence)

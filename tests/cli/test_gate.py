@@ -13,6 +13,7 @@ from tests.command import contents, exporter, refused
 SPEC = """name: {name}
 version: 1.0.0
 model: models.{model}
+weights: factory
 inputs: {{x: {{dtype: float32, shape: [batch, 4]}}}}
 dims: {{batch: {{min: 1, typical: 2, max: 5}}}}
 outputs: [y]

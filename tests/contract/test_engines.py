@@ -18,6 +18,7 @@ from tests.command import ROOT
 SPEC = {
     "name": "exact",
     "model": "tests.contract.exact:build",
+    "weights": "factory",
     "inputs": {
         "left": {"dtype": "float32", "shape": ["batch", 3]},
         "right": {"dtype": "float32", "shape": ["batch", 3]},

@@ -16,6 +16,7 @@ from exporter.bundle.manifest import sealed
 from tests.command import exporter
 
 SPEC = "specs/digits-int8.yaml"
+KINDS = ("snr_db", "top1", "metric", "size", "overflow")
 
 
 @pytest.fixture(scope="module")
@@ -29,22 +30,25 @@ def workplace(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def budgets(bundle: Path) -> dict[str, Any]:
     checks = json.loads((bundle / "parity.json").read_text())["checks"]
     low = [one for one in checks if one["precision"] == "int8"]
-    return {
-        f"{one['format']}/{one['output']}": one
-        for one in low
-        if one["case"] == "budget" or one["engine"] in ("size", "arithmetic")
-    }
+    return {f"{one['format']}/{one['kind']}": one for one in low if one["kind"] in KINDS}
 
 
-def test_both_formats_keep_every_promise(workplace: Path) -> None:
+def test_both_formats_keep_every_promise(workplace: Path, tmp_path: Path) -> None:
     done = exporter("release", SPEC, "--json", cwd=workplace)
     assert done.code == 0, done.out + done.err
     found = budgets(workplace / "artifacts/digits-int8/1.0.0")
-    kinds = ("snr_db:logits", "top1:logits", "metric", "bytes", "pairs")
-    assert set(found) == {f"{format}/{kind}" for format in ("onnx", "pdmodel") for kind in kinds}
+    assert set(found) == {f"{format}/{kind}" for format in ("onnx", "pdmodel") for kind in KINDS}
     assert {one["outcome"] for one in found.values()} == {"match"}
     again = exporter("verify", "artifacts/digits-int8/1.0.0", cwd=workplace)
     assert again.code == 0, again.out + again.err
+    elsewhere = exporter("verify", workplace / "artifacts/digits-int8/1.0.0", "--json", cwd=tmp_path)
+    lacking = [one for one in elsewhere.json()["checks"] if one["outcome"] != "match"]
+    assert elsewhere.code == 3 and {(one["kind"], one["outcome"]) for one in lacking} == {("metric", "missing")}
+    assert all("--without metric" in one["reason"] for one in lacking)
+    narrowed = exporter(
+        "verify", workplace / "artifacts/digits-int8/1.0.0", "--json", "--without", "metric", cwd=tmp_path
+    )
+    assert (narrowed.code, narrowed.json()["verdict"]) == (0, "partial")
 
 
 def calibration(workplace: Path, images: Any) -> str:
@@ -56,7 +60,7 @@ def fails(workplace: Path, override: str) -> None:
     done = exporter("release", SPEC, "--json", "--set", override, cwd=workplace)
     assert done.code == 1, done.out + done.err
     found = budgets(workplace / "artifacts/digits-int8/failed")
-    wrong = [one for one in found.values() if one["outcome"] == "mismatch" and one["output"] == "snr_db:logits"]
+    wrong = [one for one in found.values() if one["outcome"] == "mismatch" and one["kind"] == "snr_db"]
     assert {one["format"] for one in wrong} == {"onnx", "pdmodel"}
     assert all("the layer that suffers most is " in one["reason"] for one in wrong)
 
@@ -75,7 +79,7 @@ def speed(bundle: Path) -> tuple[str, dict[str, Any]]:
     """The verdict, and the check of the promised speed."""
     done = exporter("verify", bundle.name, "--json", cwd=bundle.parent)
     assert done.code == 1, done.out + done.err
-    (found,) = (one for one in done.json()["checks"] if one["output"] == "speedup")
+    (found,) = (one for one in done.json()["checks"] if one["kind"] == "speed")
     return done.json()["verdict"], found
 
 
@@ -106,13 +110,13 @@ def for_vnni(workplace: Path) -> Path:
 
 def test_what_is_made_for_vnni_fails_without_and_says_why(for_vnni: Path) -> None:
     done = exporter("verify", for_vnni.name, "--json", cwd=for_vnni.parent)
-    (pairs,) = (one for one in done.json()["checks"] if one["output"] == "pairs")
+    (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
     content = json.loads((for_vnni / "manifest.json").read_text())
     assert content["variants"]["onnx-int8"]["details"]["cpu"] == {"asked": "vnni", "effective": "vnni"}
     if machine.adds_in_16_bits():
         assert (done.code, pairs["outcome"]) == (1, "mismatch"), done.out
         assert "this one has none" in pairs["reason"] and "`cpu: any` writes one that is right here" in pairs["reason"]
-        noise = next(one for one in done.json()["checks"] if one["output"] == "snr_db:logits")
+        noise = next(one for one in done.json()["checks"] if one["kind"] == "snr_db")
         assert noise["outcome"] == "mismatch" and "this CPU has no VNNI" in noise["reason"]
     else:
         assert (done.code, pairs["outcome"]) == (0, "match"), done.out
@@ -125,7 +129,7 @@ def test_a_file_of_all_8_bits_that_is_promised_for_any_cpu_fails_on_every_one(fo
     content["variants"]["onnx-int8"]["details"]["cpu"]["asked"] = "any"
     (promised / "manifest.json").write_bytes(sealed(content))
     done = exporter("verify", promised.name, "--json", cwd=promised.parent)
-    (pairs,) = (one for one in done.json()["checks"] if one["output"] == "pairs")
+    (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
     assert (done.code, pairs["outcome"]) == (1, "mismatch"), done.out
     assert "`cpu: any` promises that none does" in pairs["reason"]
 

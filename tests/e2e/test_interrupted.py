@@ -22,6 +22,7 @@ SPEC = """
 name: small
 version: 1.0.0
 model: models.sound:mlp
+weights: factory
 inputs: {x: {dtype: float32, shape: [batch, 4]}}
 dims: {batch: {min: 1, typical: 2, max: 3}}
 formats: [onnx]

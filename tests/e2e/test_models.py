@@ -31,6 +31,7 @@ def test_two_inputs_two_dims_and_a_dict_of_floats_and_integers(workplace: Path) 
 name: tagger
 version: "1"
 model: models.sound:tagger
+weights: factory
 inputs:
   weight: {dtype: float32, shape: [batch, seq, 4]}
   ids: {dtype: int64, shape: [batch, seq], values: "integers(0,20)"}
@@ -63,6 +64,7 @@ def test_inputs_are_bound_by_name_though_a_spec_lists_them_in_another_order(work
 name: subtle
 version: "1"
 model: models.sound:subtle
+weights: factory
 inputs:
   x: {dtype: float32, shape: [batch, 4]}
   y: {dtype: float32, shape: [batch, 4]}
@@ -82,6 +84,7 @@ def test_what_only_the_mends_can_trace_passes_in_the_process_and_as_a_file(workp
 name: mended
 version: "1"
 model: models.sound:Mended
+weights: factory
 inputs: {x: {dtype: float32, shape: [batch, 4]}}
 dims: {batch: {min: 1, typical: 2, max: 4}}
 """
@@ -94,6 +97,7 @@ def test_outputs_that_prove_nothing_are_named_before_any_engine_runs_and_nothing
 name: vacuous
 version: "1"
 model: models.unsound:Vacuous
+weights: factory
 inputs: {x: {dtype: float32, shape: [batch, 4]}}
 dims: {batch: {min: 1, typical: 2, max: 4}}
 outputs: [sound, zero, constant, tiny]
@@ -124,6 +128,7 @@ def test_a_waiver_shows_everywhere_and_ends(workplace: Path) -> None:
 name: waived
 version: "1"
 model: models.unsound:Vacuous
+weights: factory
 inputs: {x: {dtype: float32, shape: [batch, 4]}}
 dims: {batch: {min: 1, typical: 2, max: 4}}
 outputs: [sound, zero, constant, tiny]
@@ -134,7 +139,7 @@ waivers:
   - {claim: "*/tiny", reason: "a diagnostic that nobody reads", until: DATE}
 """
     manifest, parity = released(workplace, text.replace("DATE", "2999-01-01"), code=0)
-    assert manifest["verdict"] == "passed" and len(manifest["waivers"]) == 3
+    assert manifest["verdict"] == "passed_with_waivers" and len(manifest["waivers"]) == 3
     assert outcomes(parity, "zero") == {"waived"} and parity["counts"]["waived"] > 0
     reasons = {one["reason"] for one in parity["checks"] if one["outcome"] == "waived"}
     assert all("waived until 2999-01-01" in reason for reason in reasons)

@@ -23,6 +23,7 @@ class Net(nn.Layer):
 SPEC = """
 name: places
 model: models.places:Net
+weights: factory
 inputs:
   ids: {{dtype: int64, shape: [batch, seq], values: "{ids}"}}
   lengths: {{dtype: int64, shape: [batch], values: "{lengths}"}}

@@ -13,6 +13,7 @@ SPEC = """
 name: pruned
 version: 1.0.0
 model: paddle.vision.models:{network}
+weights: factory
 prune: {{flops: {share}, epochs: 0}}
 inputs:
   x: {{dtype: float32, shape: [batch, 3, 64, 64]}}

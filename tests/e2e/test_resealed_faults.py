@@ -76,7 +76,7 @@ def test_by_content_alone_when_the_manifest_was_not_forged(digits: Path, tmp_pat
     faults.reseal(copy)
     engine = "onnxruntime" if "onnx" in variant else "jit_load"
     done = verified(copy, engine)
-    proof = [one for one in done.json()["checks"] if one["engine"] == "parameters" and one["outcome"] == "mismatch"]
+    proof = [one for one in done.json()["checks"] if one["kind"] == "weights" and one["outcome"] == "mismatch"]
     assert done.code == ExitCode.REFUSED and [one["format"] for one in proof] == [variant.partition("/")[0]]
 
 

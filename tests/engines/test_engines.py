@@ -74,7 +74,7 @@ def test_on_one_core_no_engine_is_asked_for_more_threads_than_there_are(released
     one_core = {"preexec_fn": lambda: os.sched_setaffinity(0, {core})}
     done = exporter("verify", digits, "--engines", "openvino,onnxruntime", "--json", cwd=released, **one_core)
     told = done.json()
-    assert (done.code, told["verdict"]) == (0, "passed"), done.err
+    assert (done.code, told["verdict"]) == (0, "partial"), done.err
     assert any(one["engine"] == "openvino" and ":threads=" in one["case"] for one in told["checks"])
     asked = [one["asked"]["threads"] for one in told["runs"] if one["engine"] == "openvino"]
     assert asked and set(asked) == {1}

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from exporter.parity.together import TOGETHER
 from tests.finds.catalogue import FINDS
 from tests.finds.show import bundle_of, verified
 
@@ -30,7 +29,7 @@ def test_it_is_found_and_blamed(name: str, tmp_path: Path) -> None:
     assert (blame["path"], blame["stage"]) == (find.path, find.stage), blame
     assert "tests/finds/networks.py:" in blame["line"]
     assert set(find.notes) <= set(told["notes"])
-    wrong = [one for one in told["checks"] if one["engine"] == find.engine and one["case"] != TOGETHER]
+    wrong = [one for one in told["checks"] if one["engine"] == find.engine and one["kind"] == "outputs"]
     assert wrong and {one["outcome"] for one in wrong} <= {"match", "mismatch", "inconclusive"}
 
 

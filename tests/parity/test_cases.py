@@ -30,6 +30,7 @@ def spec(named: dict[str, Dim], **inputs: Any) -> Spec:
         {
             "name": "n",
             "model": "a:b",
+            "weights": "factory",
             "inputs": described,
             "dims": {name: dim.model_dump() for name, dim in named.items()},
         },

@@ -35,7 +35,7 @@ def test_whole_numbers_and_shut_gates_amplify_nothing() -> None:
 def test_an_image_of_zeros_in_a_norm_is_such_a_case() -> None:
     """Its maps are constant, and the norm divides by the root of epsilon: OpenVINO's order of sums failed it."""
     model, described = NETWORKS["norm_instance"]
-    spec = Spec.model_validate({"name": "n", "model": model, "device": "cpu", **described})
+    spec = Spec.model_validate({"name": "n", "model": model, "weights": "factory", "device": "cpu", **described})
     goldens = recorded(load_layer(model, None, 0), spec, ("y",))
     assert "amplifies rounding" in goldens.left_out["batch=3:zeros"]
     assert "batch=3:large" in {one.name for one in goldens.cases}

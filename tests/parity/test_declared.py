@@ -13,6 +13,8 @@ import pytest
 from exporter.bundle.open import open_bundle
 from exporter.parity.declared import prove_declared
 from exporter.parity.verdict import Evidence, Outcome
+from exporter.spec.model import Spec
+from exporter.tensors import TensorSpec
 
 FORMATS = ("pir", "pdmodel", "onnx")
 
@@ -21,7 +23,12 @@ def proved(bundle: Path, variant: str, change: Callable[[dict[str, Any]], object
     """Judge a released file by another promise: that the file itself changes is what a drill shows."""
     content = copy.deepcopy(json.loads((bundle / "manifest.json").read_bytes()))
     change(content)
-    return prove_declared(open_bundle(bundle).artifacts[variant], bundle, content)
+    inputs = {one["name"]: {"dtype": one["dtype"], "shape": one["shape"]} for one in content["inputs"]}
+    used = {size for one in inputs.values() for size in one["shape"]}
+    dims = {name: dim for name, dim in content["dims"].items() if name in used}
+    spec = Spec.model_validate({"name": "n", "model": "a:b", "weights": "factory", "inputs": inputs, "dims": dims})
+    outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in content["outputs"])
+    return prove_declared(open_bundle(bundle).artifacts[variant], bundle, spec, outputs)
 
 
 @pytest.mark.parametrize("variant", FORMATS)

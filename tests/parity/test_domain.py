@@ -36,7 +36,8 @@ def spec(ids: str = "integers(0,30)", lengths: str = "integers(1,9)") -> Spec:
     }
     sizes = {name: {"min": 1, "typical": size, "max": 9} for name, size in (("batch", 2), ("seq", 5))}
     recipe = {"recipe": "recipes.digits:recipe"} if "dataset" in (ids, lengths) else {}
-    return Spec.model_validate({"name": "net", "model": "m:Net", "inputs": inputs, "dims": sizes, **recipe})
+    weights = {} if recipe else {"weights": "factory"}
+    return Spec.model_validate({"name": "net", "model": "m:Net", "inputs": inputs, "dims": sizes, **recipe, **weights})
 
 
 def refusal(layer: Any, inputs: TensorMap) -> OutOfRange:

@@ -41,7 +41,7 @@ BUDGET = 4.0
 def subject(network: str) -> tuple[Any, Goldens, tuple[str, ...]]:
     """The layer, its goldens, and the order of its inputs."""
     model, described = NETWORKS[network]
-    spec = Spec.model_validate({"name": network, "model": model, "device": "cpu", **described})
+    spec = Spec.model_validate({"name": network, "model": model, "weights": "factory", "device": "cpu", **described})
     layer = load_layer(model, None, 0)
     outputs = ("scores", "weights") if network.endswith("attention") else ("scores",)
     order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))

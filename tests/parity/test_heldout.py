@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from exporter.parity.budgets import Promise
-from exporter.parity.heldout import _judge
+from exporter.parity.heldout import _impostors, _judge
 from exporter.parity.plan import Run
 from exporter.parity.verdict import Outcome
 
@@ -45,3 +46,19 @@ def test_where_less_is_better_more_is_a_loss() -> None:
     assert _judge(PROMISE, rated(0.11, 0.10, -1.0), 0.1).outcome is Outcome.MISMATCH
     assert _judge(PROMISE, rated(0.101, 0.10, -1.0), 0.09).outcome is Outcome.MISMATCH
     assert _judge(PROMISE, rated(0.09, 0.10, -1.0), 0.1).outcome is Outcome.MATCH
+
+
+@pytest.mark.parametrize("name", ["the commonest answer for every row", "the answers shuffled"])
+def test_a_loss_that_an_impostor_would_keep_proves_nothing(name: str) -> None:
+    """Nearly all samples are of one class, so that whoever always gives it loses next to nothing."""
+    found = _judge(PROMISE, {**rated(0.99, 0.99), "impostors": {name: 0.004}}, None)
+    assert found.outcome is Outcome.VACUOUS and f"{name} would lose 0.0040" in found.reason
+    assert _judge(PROMISE, {**rated(0.99, 0.99), "impostors": {name: 0.1}}, None).outcome is Outcome.MATCH
+    assert _judge(PROMISE, {**rated(0.9, 0.99), "impostors": {name: 0.0}}, None).outcome is Outcome.MISMATCH
+
+
+def test_impostors_are_rows_of_eager_s_own() -> None:
+    scores = np.eye(3, dtype="float32")[[0, 1, 1, 2, 1]]
+    found = _impostors([scores], 5)
+    assert found["the commonest answer for every row"].tolist() == [1] * 5
+    assert sorted(found["the answers shuffled"].tolist()) == list(range(5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,7 +90,8 @@ def at_the_models(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("at_the_models")
 def test_a_preview_tells_from_two_cases() -> None:
-    keys = {"name": "deaf", "model": "models.branching:Deaf", "dims": {"batch": {"min": 1, "typical": 2, "max": 4}}}
+    keys: dict[str, Any] = {"name": "deaf", "model": "models.branching:Deaf", "weights": "factory"}
+    keys["dims"] = {"batch": {"min": 1, "typical": 2, "max": 4}}
     deaf = validate({**keys, "inputs": {"x": {"dtype": "float32", "shape": ["batch", 5, 16]}}}, "test")
     assert {one.output for one in preview(deaf, None, ["scores", "labels"], Setting())} == {"scores"}
     mlp = validate(

@@ -10,6 +10,7 @@ import pytest
 from exporter.errors import ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.parity.explore import RECORDING, TRYING
+from exporter.parity.finish import finish
 from exporter.parity.golden import read_goldens
 from exporter.parity.record import SEARCHING
 from exporter.parity.record import record as record_in_child
@@ -20,6 +21,7 @@ from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 SPEC: dict[str, Any] = {
     "name": "net",
     "model": "models.sound:mlp",
+    "weights": "factory",
     "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
     "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
 }
@@ -32,8 +34,12 @@ def where_the_models_are(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def record(into: Path, outputs: list[str], **keys: Any) -> dict[str, Any]:
     spec = validate({**SPEC, **keys}, "test")
-    request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": outputs, "into": str(into)}
-    return call("exporter.parity._child:record", request, environment=SINGLE_THREAD)
+    scratch = into.with_suffix("")
+    scratch.mkdir()
+    request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": outputs, "into": str(scratch)}
+    answer = call("exporter.parity._child:record", request, environment=SINGLE_THREAD)
+    cases, left_out, said = finish(spec, answer, scratch, into)
+    return {**answer, "cases": cases, "left_out": left_out, "notes": [*said, *answer["notes"]]}
 
 
 def test_a_sound_model_leaves_a_float64_truth_close_to_eager_twice_the_same(tmp_path: Path) -> None:
@@ -105,6 +111,7 @@ def doings(into: Path, model: str, **keys: Any) -> tuple[dict[str, Any], list[st
     """The child's answer, and what it said that it did."""
     said: list[str] = []
     spec = validate({**SPEC, "model": model, **keys}, "test")
+    into.mkdir()
     request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": ["y"], "into": str(into)}
     answer = call(
         "exporter.parity._child:record",

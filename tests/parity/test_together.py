@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from exporter.parity.golden import GoldenCase, GoldenOutput
 from exporter.parity.norms import norms
 from exporter.parity.plan import Run
-from exporter.parity.together import SHARE, TOGETHER, Together, claims, draws
-from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.parity.together import SHARE, Together, draws
+from exporter.parity.verdict import Evidence, Outcome
 from exporter.tensors import Array
 from tests.parity.goldens import cases_of, golden
 
@@ -195,20 +195,16 @@ def test_of_a_sample_the_scale_is_looked_at() -> None:
 
 
 class TestThePlan:
-    def test_a_claim_for_each_run_and_float_output(self) -> None:
+    def test_each_float_output_is_drawn(self) -> None:
         labels = [golden(np.arange(8), seed=at, name="label") for at in range(4)]
         cases = [
             replace(case, outputs={**case.outputs, "label": label}) for case, label in zip(CASES, labels, strict=True)
         ]
-        low = replace(RUN, precision="int8")
-        assert claims((RUN, low), draws(cases)) == {Claim("onnx", "fp32", "onnxruntime", TOGETHER, "y")}
+        assert list(draws(cases)) == ["y"]
 
     def test_none_where_there_is_one_draw(self) -> None:
-        assert not claims((RUN,), draws(recorded(cases_of([(1, 6)]))))
+        assert not draws(recorded(cases_of([(1, 6)])))
 
     def test_none_where_the_gate_leaves_one(self) -> None:
         shut = recorded([golden(np.ones((3, 4)), seed=at, gate="eager is not finite") for at in range(2)])
-        assert not claims((RUN,), draws([*shut, *recorded(cases_of([(1, 4)]))]))
-
-    def test_none_without_runs(self) -> None:
-        assert not claims((), draws(CASES))
+        assert not draws([*shut, *recorded(cases_of([(1, 4)]))])

@@ -1,17 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.parity.verdict import PASSING, Claim, Evidence, Outcome, Verdict
 from exporter.parity.waivers import waived
 from exporter.spec.model import Waiver
 
 TODAY = date(2026, 11, 21)
-WORDS = {"passed", "failed", "inconclusive"}
+WORDS = {"passed", "passed_with_waivers", "failed", "inconclusive"}
 
 
 def claim(number: int = 0, engine: str = "onnxruntime") -> Claim:
@@ -63,7 +64,10 @@ def test_passed_is_every_claim_held_and_one_of_them_seen(outcomes: list[Outcome 
     found = verdict(*outcomes)
     held = all(one in (Outcome.MATCH, Outcome.WAIVED) for one in outcomes) and Outcome.MATCH in outcomes
     assert found.passed == held
-    assert (found.word == "passed") == held and found.word in WORDS
+    assert (found.word in PASSING) == held and found.word in WORDS
+    assert (found.word == "passed_with_waivers") == (held and Outcome.WAIVED in outcomes)
+    assert replace(found, narrowed="only some").word in (("partial",) if held else ("failed", "inconclusive"))
+    assert replace(found, objections=("it failed before",)).word == ("failed" if held else found.word)
     assert sum(found.counts.values()) == len(outcomes)
     assert found.counts["missing"] == sum(one in (None, Outcome.MISSING) for one in outcomes)
     if found.word == "inconclusive":

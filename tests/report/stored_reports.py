@@ -13,9 +13,7 @@ from pathlib import Path
 
 from exporter.engines.base import Settings
 from exporter.parity.localise.blame import Blame
-from exporter.parity.parameters import ENGINE as BY_CONTENT
 from exporter.parity.report import Report
-from exporter.parity.together import TOGETHER
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
 from exporter.parity.waivers import waived
 from exporter.registry import Registry
@@ -60,10 +58,10 @@ def failed() -> Report:
     """A weight scaled in the ONNX file, a program that ends in a signal, and one that never ends."""
     evidence = dict(_clean())
     for claim, found in list(evidence.items()):
-        if claim.engine == BY_CONTENT and claim.format == "onnx":
+        if claim.kind == "weights" and claim.format == "onnx":
             reason = "1 tensors are not the released ones, as 'conv2d_0.w_0'"
             evidence[claim] = Evidence(Outcome.MISMATCH, reason)
-        elif claim.format == "onnx" and claim.case == TOGETHER:
+        elif claim.format == "onnx" and claim.kind == "pooled_bias":
             reason = "114 results err in one direction: taken together 5.86e+05, over the limit of 3"
             evidence[claim] = replace(found, outcome=Outcome.MISMATCH, reason=reason, metrics={"combined_ratio": 586e3})
         elif claim.format == "onnx":
@@ -105,7 +103,7 @@ def inconclusive() -> Report:
     gate = "rounding alone moves it by 3.1e-03 of its size"
     for claim, found in _clean():
         evidence[claim] = found
-        if claim.engine == BY_CONTENT or claim.case == TOGETHER:
+        if claim.kind == "weights" or claim.kind == "pooled_bias":
             continue
         if claim.case == "batch=64":
             evidence[claim] = Evidence(
@@ -179,11 +177,11 @@ def _clean() -> Iterator[tuple[Claim, Evidence]]:
         bits = format != "onnx"
         combined = {"combined_ratio": 0.5137219 if bits else 0.9412087}
         together = Evidence(Outcome.MATCH, elements=1140, metrics=combined, provider=provider, device="cpu")
-        yield Claim(format, "fp32", engine, TOGETHER, "logits"), together
+        yield Claim(format, "fp32", engine, output="logits", kind="pooled_bias"), together
     for format in ("pir", "pdmodel", "onnx"):
         elements, whole = (26_826, True) if format != "onnx" else (26_314, False)
         stored = Evidence(Outcome.MATCH, elements=elements, bit_equal=whole, provider="by content")
-        yield Claim(format, "fp32", BY_CONTENT, "stored", "weights"), stored
+        yield Claim(format, "fp32", kind="weights"), stored
 
 
 def _report(evidence: dict[Claim, Evidence], plan: tuple[Claim, ...] = ()) -> Report:

@@ -10,8 +10,9 @@ from typing import Any
 
 from exporter.parity.cases import INVARIANT, STRANGE
 from exporter.parity.compare import METRICS
-from exporter.parity.verdict import Outcome
+from exporter.parity.verdict import PASSING, Outcome
 from exporter.report.json import parity
+from exporter.verdict.judge import PROOFS
 from tests.command import ROOT
 from tests.report.stored_reports import REPORTS
 
@@ -53,8 +54,18 @@ def test_a_real_bundle_says_nothing_that_is_not_described(digits: Path) -> None:
     assert {"threads", "provider"} < settings <= set(described("setting"))
     cases = {check["case"] for check in found["checks"]}
     forms = {case if ":" not in case else re.sub(r".*(:\w+(=\d+)?)", r"…\1", case) for case in cases}
-    assert {"together", "stored", "…:again", "…:threads=2"} < forms
+    assert {"", "…:again", "…:threads=2"} < forms
+    forms.discard("")
     assert {form for form in forms if not re.fullmatch(r"batch=\d+(#2)?", form)} <= set(described("`case`"))
+
+
+def test_every_kind_is_described() -> None:
+    assert sorted(described("`kind`")) == sorted(PROOFS.names())
+    assert all(proof.kind == name for name, proof in PROOFS.all())
+
+
+def test_every_verdict_is_described() -> None:
+    assert set(described("`word`")) == {*PASSING, "failed", "inconclusive"}
 
 
 def test_every_probing_case_is_described() -> None:

@@ -17,6 +17,7 @@ from tests.command import ROOT
 PLAIN: dict[str, Any] = {
     "name": "net",
     "model": "models.sound:mlp",
+    "weights": "factory",
     "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
     "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
 }
@@ -302,5 +303,5 @@ def test_whatever_an_override_says_only_a_usage_error_comes(text: str) -> None:
 
 def test_an_override_reaches_its_key(tmp_path: Path) -> None:
     path = written(tmp_path, yaml.safe_dump(PLAIN))
-    spec = read_spec(path, ("dims.batch.max=16", "formats=[onnx]", "checkpoint=a b.safetensors"))
+    spec = read_spec(path, ("dims.batch.max=16", "formats=[onnx]", "weights=null", "checkpoint=a b.safetensors"))
     assert spec.dims["batch"].max == 16 and spec.formats == ("onnx",) and spec.checkpoint == "a b.safetensors"

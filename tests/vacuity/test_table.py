@@ -12,10 +12,9 @@ import pytest
 
 from exporter.errors import BundleError, ExitCode, UsageError
 from exporter.lower.base import Artifact
-from exporter.parity import together
 from exporter.parity.compare import compare, compare_case
 from exporter.parity.golden import GoldenCase, read_goldens
-from exporter.parity.plan import Run, claims, plan_runs
+from exporter.parity.plan import Run, plan_runs
 from exporter.parity.run import Bench, gather
 from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
 from exporter.tensors import save
@@ -24,7 +23,6 @@ from tests import faults
 from tests.command import environment, exporter, refused
 from tests.parity.goldens import cases_of, golden
 
-RUNS = (Run("onnx", "fp32", "onnxruntime"),)
 CASES = cases_of([(4, 6), (2, 6), (5, 6)])
 
 
@@ -56,13 +54,9 @@ class TestNothingWasCompared:
         refused(exporter("release", "specs/digits.yaml", "--set", "formats=[]", cwd=workplace), 2, "formats")
 
     def test_no_cases(self, tmp_path: Path) -> None:
-        assert claims(RUNS, [], ["y"]) == frozenset()
         save(tmp_path / "g.safetensors", {})
         with pytest.raises(BundleError, match="records no case"):
             read_goldens(tmp_path / "g.safetensors", [])
-
-    def test_no_outputs(self) -> None:
-        assert claims(RUNS, ["batch=4"], []) == frozenset()
 
     def test_all_is_waived(self) -> None:
         never_passed(Evidence(Outcome.WAIVED, "mismatch: …; waived"), Outcome.WAIVED)
@@ -76,7 +70,7 @@ class TestSomethingIsMissing:
         never_passed(found["z"], Outcome.MISSING)
 
     def test_two_of_three_cases(self) -> None:
-        plan = claims(RUNS, ["a", "b", "c"], ["y"])
+        plan = frozenset(Claim("onnx", "fp32", "onnxruntime", case, "y") for case in "abc")
         seen = next(claim for claim in plan if claim.case == "a")
         found = Verdict(plan, {seen: Evidence(Outcome.MATCH, elements=24)})
         assert not found.passed and found.counts["missing"] == 2
@@ -199,8 +193,11 @@ class TestTheChildDies:
 
     def evidence(self, bench: Bench, run: Run, seconds: float = 120) -> set[tuple[Outcome, str]]:
         found = gather(bench, (run,), Setting(Limits(seconds=seconds)))
-        planned = claims((run,), ["c0", "c1"], ["y"]) | together.claims((run,), bench.draws)
+        about = [("outputs", "c0", "y"), ("outputs", "c1", "y"), ("process", "", "")]
+        about += [("pooled_bias", "", name) for name in bench.draws]
+        planned = {Claim(run.format, run.precision, run.engine, case, output, kind) for kind, case, output in about}
         assert set(found) == planned, "every claim gets evidence"
+        found = {claim: one for claim, one in found.items() if claim.kind != "process" or one.reason}
         assert all(one.reason for one in found.values())
         return {(one.outcome, one.stage) for one in found.values()}
 

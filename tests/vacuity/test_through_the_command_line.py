@@ -51,13 +51,14 @@ def told(done: Done, code: int = ExitCode.REFUSED) -> list[dict[str, Any]]:
     """The checks of the engine, from a verdict that is not passed."""
     report = done.json()
     assert done.code == code and report["verdict"] != "passed", done.err
-    return [one for one in report["checks"] if one["engine"] == "onnxruntime"]
+    computed = ("outputs", "pooled_bias")
+    return [one for one in report["checks"] if one["engine"] == "onnxruntime" and one["kind"] in computed]
 
 
 class TestABrokenEngine:
     def test_it_would_pass_were_it_sound(self, digits: Path, tmp_path: Path) -> None:
         done = verify(digits, "nothing", cwd=tmp_path)
-        assert done.code == 0 and done.json()["verdict"] == "passed"
+        assert done.code == 0 and done.json()["verdict"] == "partial"
 
     @pytest.mark.parametrize("way", TABLE)
     def test_in_every_case(self, way: str, digits: Path, tmp_path: Path) -> None:
@@ -80,7 +81,8 @@ class TestABrokenEngine:
         assert done.code == 0, done.err
         env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="zeros")
         done = exporter("verify", "wide", "--engines", "onnxruntime", "--json", cwd=workplace, env=env)
-        assert {one["outcome"] for one in told(done)} == {"mismatch"}
+        # With random weights its answers hardly depend on the input, so the gate may say so before any engine runs.
+        assert {one["outcome"] for one in told(done)} in ({"mismatch"}, {"inconclusive"})
 
 
 #: What stock Paddle exports without a word, and wrong.
@@ -107,6 +109,7 @@ def test_what_stock_paddle_exports_in_silence_and_wrong(model: str, workplace: P
     spec = {
         "name": "silent",
         "model": f"models.silent:{model}",
+        "weights": "factory",
         "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
         "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
         "formats": ["pir"],
@@ -128,8 +131,8 @@ def test_what_is_right_in_one_thread_only(workplace: Path) -> None:
     more = ("--input", "x=float32[batch,4]", "--dim", "batch=1..4", "--formats", "pir", "--out", "threads")
     done = exporter("convert", "models.silent:KnowsItsThreads", *more, cwd=workplace)
     assert done.code == 0, done.out + done.err
-    done = exporter("verify", "threads", "--engines", "eager", "--json", cwd=workplace)
-    wrong = [one for one in done.json()["checks"] if one["outcome"] != "match"]
+    done = exporter("verify", "threads", "--engines", "eager,jit_load", "--json", cwd=workplace)
+    wrong = [one for one in done.json()["checks"] if one["outcome"] != "match" and one["engine"] == "eager"]
     assert done.code == ExitCode.REFUSED and [one["case"] for one in wrong] == ["batch=4:threads=2"]
 
 
@@ -154,5 +157,5 @@ def test_a_file_exported_for_one_row(workplace: Path) -> None:
     done = exporter("verify", "any", "--engines", "onnxruntime,paddle_inference", "--json", cwd=workplace)
     report = done.json()
     assert done.code == ExitCode.REFUSED and report["verdict"] == "failed"
-    declared = [one for one in report["checks"] if one["engine"] == "declared"]
+    declared = [one for one in report["checks"] if one["kind"] == "interface"]
     assert {one["outcome"] for one in declared} == {"mismatch"} and len(declared) == 2

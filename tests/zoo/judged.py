@@ -7,21 +7,23 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.bundle.contents import contents
+from exporter.bundle.contents import contents, with_record
 from exporter.bundle.open import GOLDEN
+from exporter.bundle.subject import about, subject_in
 from exporter.errors import ExporterError, ModelError
 from exporter.lower._convert import Conversion, convert_all
 from exporter.parity.golden import GoldenCase
-from exporter.parity.judge import Subject, bench_of, judge
 from exporter.parity.plan import ENGINES, Run, plan_some
 from exporter.parity.record import record
 from exporter.parity.run import Bench, gather
 from exporter.parity.verdict import Claim, Evidence, Outcome
+from exporter.proofs.base import Subject
 from exporter.spec.model import Spec
+from exporter.verdict.judge import harness_of, judge
 from exporter.workers import Setting, call
 from tests.zoo import stock
 from tests.zoo.networks import Network
@@ -60,14 +62,16 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         spec = spec.model_copy(update={"formats": tuple(one.format for one in conversion.artifacts)})
         content = contents(spec, conversion, draft, None)
         try:
-            content.update(asdict(record(spec, None, conversion.output_names, draft / GOLDEN, setting)))
+            content = with_record(content, record(spec, None, conversion.output_names, draft / GOLDEN, setting))
         except ExporterError as error:
             return {"formats": rows | {name: refusal_of(error) for name in spec.formats}, "stock": {}}
-        subject = Subject(content, spec, draft, draft / GOLDEN, None, "cpu", frozenset(conversion.parameters.values()))
+        places = (draft, draft / GOLDEN)
+        subject = subject_in(content, spec, places, "cpu", no_source="the zoo judges the files alone")
         variants = [(name, "fp32") for name in spec.formats]
         engines = [name for name in wish.engines if set(ENGINES[name].formats) & set(spec.formats)]
         before, own = Counter(spent), time.process_time()
-        report = judge(subject, plan_some(engines, variants, with_source=False), setting)
+        runs = plan_some(engines, variants, with_source=False)
+        report = judge(harness_of(subject, runs, setting), about(content))
         children = Counter(spent) - before
         verifying = sum(children.values()) + time.process_time() - own
         for name in spec.formats:
@@ -75,12 +79,12 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         if wish.keep and "pdmodel" in spec.formats:
             _keep(subject, wish.keep / f"{network.family}-{network.key}")
         beside = _stock(subject, setting, Path(place, "stock")) if wish.stock else {}
-        methods = sorted({one["method"].partition(" (")[0] for c in content["cases"] for one in c["outputs"].values()})
+        methods = sorted({one.method.partition(" (")[0] for case in content.cases for one in case.outputs.values()})
         return {
             "formats": {name: rows[name] for name in wish.formats},
             "stock": beside,
-            "cases": len(content["cases"]) + 1,
-            "left_out": content["left_out"],
+            "cases": len(content.cases) + 1,
+            "left_out": content.left_out,
             "truth": methods,
             "processor": {"judge": round(verifying, 1), "engines": round(children[_ENGINES], 1)},
         }
@@ -103,6 +107,7 @@ def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
     described = {
         "name": network.key,
         "model": model,
+        "weights": "factory",
         "inputs": inputs,
         "dims": {name: dict(dim) for name, dim in network.dims.items()},
         "formats": list(wish.formats),
@@ -178,7 +183,8 @@ def _row(evidence: Mapping[Claim, Evidence]) -> dict[str, Any]:
 
 def _stock(subject: Subject, setting: Setting, folder: Path) -> dict[str, Any]:
     """Each format as stock writes it, judged by the same goldens; the files' own names stand for ours."""
-    bench, source = bench_of(subject), bench_of(subject).source or {}
+    bench = subject.bench()
+    source = bench.source or {}
     rows: dict[str, Any] = {}
     for name in FORMATS:
         if name not in subject.spec.formats and name != "pir":
@@ -222,11 +228,11 @@ def _keep(subject: Subject, into: Path) -> None:
     import numpy as np
     from safetensors.numpy import load_file
 
-    case = subject.content["cases"][0]["name"]
+    case = subject.recorded[0].name
     golden = load_file(subject.golden)
     into.mkdir(parents=True, exist_ok=True)
     for path in (subject.folder / "pdmodel").iterdir():
         shutil.copy(path, into / path.name.replace("model.", "m.", 1))
-    native = subject.content["variants"]["pdmodel"]["native_outputs"]
+    native = subject.artifacts["pdmodel"].native_outputs
     np.savez(into / "inputs.npz", **{name: golden[f"{case}/input/{name}"] for name in subject.spec.inputs})
     np.savez(into / "outputs.npz", *(golden[f"{case}/eager/{name}"] for name in native))

@@ -32,10 +32,12 @@ from exporter.parity.golden import GoldenCase, GoldenOutput, read_goldens
 from exporter.parity.localise.locate import is_narrow
 from exporter.parity.norms import error
 from exporter.parity.parameters import prove_unchanged
-from exporter.parity.together import TOGETHER, Together, draws
+from exporter.parity.together import Together, draws
 from exporter.parity.verdict import Evidence, Outcome
 from exporter.registry import Registry
+from exporter.spec.model import Spec
 from exporter.tensors import Array, TensorMap, load
+from exporter.trace.traced import specs_from_json
 from exporter.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -43,6 +45,8 @@ _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
 _TRUE = 0.25
 #: The same for an artifact whose layers were folded into each other: its weights were rounded once more on the way.
 _TRUE_FOLDED = 1.0
+#: What stands in the place of a case for what all of them show at once.
+TOGETHER = "together"
 #: A child leaves a file of this name when it has run the sound artifact: from then on a fault is to blame.
 SOUND = "sound"
 
@@ -131,7 +135,7 @@ class _Bench:
         self._budget = float(request["budget"])
         golden = Path(request["golden"])
         recorded = read_goldens(golden, request["cases"])
-        self.cases: tuple[GoldenCase, ...] = (*recorded, recorded[0].again())  # as exporter/parity/judge.py has them
+        self.cases: tuple[GoldenCase, ...] = (*recorded, recorded[0].again())  # as `verify` has them
         tensors = load(golden)
         names = self._artifact.inputs
         self._inputs = {
@@ -229,8 +233,10 @@ def _written(material: Material) -> Iterator[Path]:
 
 def _read_only(material: Material, request: Mapping[str, Any]) -> dict[str, str]:
     """What the proofs by declaration and by parameters find wrong; the latter only where it is to be asked."""
+    promised = request["promised"]
+    spec, outputs = Spec.model_validate(promised["spec"]), specs_from_json(promised["outputs"])
     with _written(material) as place:
-        found = {"declared": prove_declared(material.artifact, place, request["promised"])}
+        found = {"declared": prove_declared(material.artifact, place, spec, outputs)}
         if request["ask_parameters"]:
             found["parameters"] = prove_unchanged(material.artifact, place)
     return {proof: one.reason for proof, one in found.items() if one.outcome is not Outcome.MATCH}

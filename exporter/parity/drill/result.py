@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter.parity.drill.fault import Fault
+from exporter.parity.verdict import PASSING
 
 CAUGHT, EQUIVALENT, SURVIVED = "caught", "equivalent", "survived"
 #: Proofs that need the bundle's own digests, or the machine that recorded the goldens. All others look from outside:
@@ -44,7 +45,7 @@ class Planted:
     @property
     def disagrees(self) -> bool:
         """Whether `verify` said otherwise than the drill. Differing bits alone do not fail a verdict."""
-        return bool(self.verified) and (self.verified == "passed") == bool(set(self.proofs) - {"bits"})
+        return bool(self.verified) and (self.verified in PASSING) == bool(set(self.proofs) - {"bits"})
 
     def why(self, budget: float) -> str:
         """Why nothing saw it."""

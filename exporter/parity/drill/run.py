@@ -18,6 +18,7 @@ import numpy as np
 from exporter.bundle.manifest import NAME, sealed
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
 from exporter.bundle.provenance import recorded_checkpoint, source_at_hand
+from exporter.bundle.subject import subject_of
 from exporter.engines._device import require_device
 from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
 from exporter.files import sha256_file, write_bytes, write_json
@@ -26,7 +27,6 @@ from exporter.parity.drill._child import SOUND
 from exporter.parity.drill.fault import Fault
 from exporter.parity.drill.inside import keep_witness
 from exporter.parity.drill.result import INSIDE, Drilled, Planted
-from exporter.parity.judge import Subject, bench_of
 from exporter.parity.localise.witness import observe
 from exporter.parity.plan import ENGINES, Run, plan_runs
 from exporter.readers.safetensors import read_safetensors
@@ -85,11 +85,9 @@ def observed(bundle: Bundle, into: Path, setting: Setting) -> tuple[str, str]:
     if not source:
         return "", f"no sublayers were compared: {notes[0]}"
     setting.say("observing the source's sublayers")
-    content = bundle.manifest.model_dump(by_alias=True, mode="json")
-    golden = bundle.folder / GOLDEN
-    subject = Subject(content, spec, bundle.folder, golden, recorded_checkpoint(content["provenance"]), "cpu", None)
+    subject = subject_of(bundle, spec, "cpu", recorded_checkpoint(bundle.manifest.provenance))
     try:
-        witness = observe(bench_of(subject), content["cases"][0]["name"], into, setting)
+        witness = observe(subject.bench(), bundle.manifest.cases[0].name, into, setting)
     except (ModelError, UsageError, EnvironmentLacks) as error:
         return "", f"no sublayers were compared: the source could not be observed: {error}"
     keep_witness(witness, into)
@@ -212,7 +210,7 @@ class Room:
             "layer": self._layer,
             "older": _older(self.bundle, self._layer),
             "batch": self._batch(),
-            "promised": {key: content[key] for key in ("inputs", "outputs", "dims")},
+            "promised": {"spec": recorded_spec(manifest).model_dump(mode="json"), "outputs": content["outputs"]},
             "witness": self.witness,
             "ask_parameters": bool(manifest.parameters) and not self.wish.resealed,
             **more,
@@ -229,7 +227,10 @@ class Room:
         variant = content["variants"][self.variant]
         if self.wish.resealed:
             variant["weights"] = stored_digests(variant["files"], into)
+        # The spec asks for this variant alone, else all others would be missing; and no report stands beside it.
         content["variants"] = {self.variant: variant}
+        content["spec"] |= {"formats": [variant["format"]], "precisions": ["fp32"]}
+        content["verdict"] = "unverified"
         content["files"] = {
             name: {"sha256": sha256_file(into / name), "size": (into / name).stat().st_size}
             for name in (GOLDEN, *variant["files"])

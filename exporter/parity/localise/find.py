@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
-from exporter.parity import parameters
 from exporter.parity.localise.align import Observed, Place
 from exporter.parity.localise.blame import Blame
 from exporter.parity.localise.locate import locate, locate_eager
@@ -21,7 +20,7 @@ from exporter.parity.localise.witness import Witness, observe
 from exporter.parity.plan import Run
 from exporter.parity.repro import leave
 from exporter.parity.run import Bench
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome, Verdict
 
 #: Outcomes that values explain; a crash, a timeout or a missing engine show no values.
 _BY_VALUE = (Outcome.MISMATCH, Outcome.INCONCLUSIVE)
@@ -52,7 +51,7 @@ def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
 def _localise(search: Search, run: Run, claim: Claim) -> Blame | None:
     search.setting.say(f"localising {run.variant} by {run.engine}")
     blame, place, witness = _blame(search, run, claim)
-    if search.verdict.of(claim).outcome is Outcome.MATCH:
+    if search.verdict.of(claim).outcome is Outcome.MATCH and not (blame.located and _wrong_inside(run, search.verdict)):
         return blame if blame.located else None
     if search.keep is None:
         return blame
@@ -66,7 +65,7 @@ def _captured(search: Search, run: Run, place: Place | None, witness: Witness | 
         return "the sublayer to blame is not known"
     if run.format == "source":
         return "the fault is not one of an artifact"
-    if _stored_wrong(search.bench, run, search.verdict):
+    if _stored_wrong(run, search.verdict):
         return "the file stores other tensors than were trained, and exported anew it would not"
     call = witness.observed.calls[place.call]
     inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call["inputs"])
@@ -81,20 +80,25 @@ def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
     """
     sizes = {case.name: sum(math.prod(one.shape) for one in case.outputs.values()) for case in bench.cases}
     both = [one for one in verdict.plan if (one.variant, one.engine) == (run.variant, run.engine)]
-    own = [one for one in both if one.case in sizes]  # a claim on all cases has no values of its own
+    own = [one for one in both if one.kind == OUTPUTS and one.case in sizes]  # others have no values of their own
     idle = [one for one in own if verdict.of(one).outcome is Outcome.INCONCLUSIVE and verdict.of(one).stage == "plan"]
     failed = [one for one in own if one not in idle and verdict.of(one).outcome not in (Outcome.MATCH, Outcome.WAIVED)]
     if failed:
         by_value = [one for one in failed if verdict.of(one).outcome in _BY_VALUE] or failed
         return min(by_value, key=lambda one: (":" in one.case, sizes[one.case], one))
-    suspect = run.format != "source" and _stored_wrong(bench, run, verdict)
+    suspect = run.format != "source" and _stored_wrong(run, verdict)
     suspect |= any(verdict.of(one).outcome is Outcome.MISMATCH for one in both)
     return max(own, key=lambda one: (_ratio_of(verdict.of(one)), one), default=None) if suspect else None
 
 
-def _stored_wrong(bench: Bench, run: Run, verdict: Verdict) -> bool:
-    evidence = verdict.evidence.get(parameters.claim(bench.artifacts[run.variant]))
+def _stored_wrong(run: Run, verdict: Verdict) -> bool:
+    evidence = verdict.evidence.get(Claim(run.format, run.precision, kind="weights"))
     return evidence is not None and evidence.outcome is Outcome.MISMATCH
+
+
+def _wrong_inside(run: Run, verdict: Verdict) -> bool:
+    claim = Claim(run.format, run.precision, run.engine, kind="sublayers")
+    return claim in verdict.plan and verdict.of(claim).outcome is Outcome.MISMATCH
 
 
 def _ratio_of(evidence: Evidence) -> float:

@@ -8,8 +8,8 @@ that is looked for: a file that some engine computes no further off than eager i
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
@@ -18,68 +18,93 @@ from exporter.parity.localise.program import program_values
 from exporter.parity.localise.witness import Witness, observe
 from exporter.parity.plan import Run
 from exporter.parity.run import Bench
-from exporter.parity.verdict import Claim, Outcome, Verdict
+from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
 from exporter.workers import Setting
 
 #: Without a source that runs here, or for an artifact that does not run with its values put out, the outputs decide.
 _NOT_HERE = (ModelError, UsageError, EnvironmentLacks, BundleError)
+NOT_COMPARED = "the sublayers were not compared"
 
 
-def contradicted(bench: Bench, runs: Sequence[Run], verdict: Verdict, setting: Setting) -> Verdict:
-    """The verdict, with a mismatch for the narrowest claim of each run in which a sublayer is off.
+@dataclass
+class Look:
+    """The look into the runs of one bench; what was observed of the source is kept, or why it could not be."""
 
-    The source must be at hand: `bench` says where it is.
-    """
-    evidence = dict(verdict.evidence)
-    witnesses: dict[str, Witness | None] = {}
-    looked = [run for run in runs if run.format != "source" and run.precision == "fp32"]
-    right = {run.variant for run in looked if (far := _furthest(run, verdict)) and not is_narrow(far[1])}
-    for run in looked:
-        claim = _narrowest(run, verdict)
-        if claim is None or run.variant in right:
-            continue
-        setting.say(f"looking into {run.variant} by {run.engine}")
-        recorded = next(one.recorded for one in bench.cases if one.name == claim.case)
-        if recorded not in witnesses:
-            witnesses[recorded] = _witness(bench, recorded, setting)
-        if reason := _wrong_inside(bench, run, claim, witnesses[recorded], setting):
-            evidence[claim] = replace(evidence[claim], outcome=Outcome.MISMATCH, reason=reason)
-    return Verdict(verdict.plan, evidence)
+    bench: Bench
+    setting: Setting
+    evidence: Mapping[Claim, Evidence]
+    _witnesses: dict[str, Witness | str] = field(default_factory=dict)
 
+    def into(self, runs: Sequence[Run]) -> dict[Run, Evidence]:
+        """For each run whether a sublayer is off. Claims that failed do not count: that they failed says enough.
 
-def _narrowest(run: Run, verdict: Verdict) -> Claim | None:
-    """The claim of a run that is furthest off, if that is narrow and all of its claims hold."""
-    found = _furthest(run, verdict)
-    return found[0] if found is not None and is_narrow(found[1]) else None
+        Where it cannot be seen, the outputs decide and the reason says why (it begins with `NOT_COMPARED`).
+        """
+        furthest = {run: self._furthest(run) for run in runs}
+        right = {
+            run.variant for run, far in furthest.items() if self._all_hold(run) and not (far and is_narrow(far[1]))
+        }
+        return {run: self._look(run, far, right) for run, far in furthest.items()}
 
+    def _look(self, run: Run, far: tuple[Claim, float] | None, right: set[str]) -> Evidence:
+        compared = sum(self.evidence[claim].elements for claim in self._holding(run))
+        if not compared:
+            return Evidence(
+                Outcome.MISSING, "no output of this run was right, so its sublayers tell nothing", stage="run"
+            )
+        if far is None:
+            return Evidence(Outcome.MATCH, "no output has a rounding error to look into", elements=compared)
+        if not is_narrow(far[1]):
+            said = "no output is further off than eager's own rounding, so no sublayer was looked into"
+            return Evidence(Outcome.MATCH, said, elements=compared)
+        if run.variant in right:
+            said = "another engine computes this file no further off than eager's own rounding"
+            return Evidence(Outcome.MATCH, said, elements=compared)
+        self.setting.say(f"looking into {run.variant} by {run.engine}")
+        return self._compared(run, far[0], compared)
 
-def _furthest(run: Run, verdict: Verdict) -> tuple[Claim, float] | None:
-    """The claim of a run that is furthest off with its error ratio; None where there is none, or where one failed."""
-    own = [one for one in verdict.plan if (one.variant, one.engine) == (run.variant, run.engine)]
-    if any(verdict.of(one).outcome is not Outcome.MATCH for one in own):
-        return None
-    rated = [(one, verdict.of(one).metrics["error_ratio"]) for one in own if "error_ratio" in verdict.of(one).metrics]
-    return max(rated, key=lambda pair: (pair[1], pair[0]), default=None)
-
-
-def _witness(bench: Bench, case: str, setting: Setting) -> Witness | None:
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+    def _compared(self, run: Run, claim: Claim, compared: int) -> Evidence:
+        witness = self._witness(claim)
+        if isinstance(witness, str):
+            return Evidence(Outcome.MATCH, f"{NOT_COMPARED}: {witness}", elements=compared)
         try:
-            return observe(bench, case, Path(folder), setting)
-        except _NOT_HERE:
-            return None
+            values = program_values(self.bench, run, claim.case, self.setting)
+        except _NOT_HERE as error:
+            why = f"the program does not run with its intermediate values put out: {error}"
+            return Evidence(Outcome.MATCH, f"{NOT_COMPARED}: {why}", elements=compared)
+        place, _ = locate(witness, values, self.bench.budget, folded=self.bench.folds(run.variant))
+        if place is None:
+            return Evidence(Outcome.MATCH, f"{len(values)} intermediate values were looked into", elements=compared)
+        path = witness.observed.calls[place.call]["path"] or "the model itself"
+        reason = (
+            f"case {claim.case}, {claim.output}: within the budget at the output, but the error ratio of its sublayer "
+            f"{path} is {place.error_ratio:.3g}"
+        )
+        return Evidence(Outcome.MISMATCH, reason, elements=compared)
 
+    def _witness(self, claim: Claim) -> Witness | str:
+        recorded = next(case.recorded for case in self.bench.cases if case.name == claim.case)
+        if recorded not in self._witnesses:
+            with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+                try:
+                    self._witnesses[recorded] = observe(self.bench, recorded, Path(folder), self.setting)
+                except _NOT_HERE as error:
+                    self._witnesses[recorded] = f"the source could not be observed: {error}"
+        return self._witnesses[recorded]
 
-def _wrong_inside(bench: Bench, run: Run, claim: Claim, witness: Witness | None, setting: Setting) -> str:
-    """Which sublayer is off, and by how much; empty where none is, or where nothing can be seen."""
-    if witness is None:
-        return ""
-    try:
-        values = program_values(bench, run, claim.case, setting)
-    except _NOT_HERE:
-        return ""
-    place, _ = locate(witness, values, bench.budget, folded=bench.folds(run.variant))
-    if place is None:
-        return ""
-    path = witness.observed.calls[place.call]["path"] or "the model itself"
-    return f"within the budget at the output, but the error ratio of its sublayer {path} is {place.error_ratio:.3g}"
+    def _own(self, run: Run) -> list[Claim]:
+        whole = (run.variant, run.engine, OUTPUTS)
+        return sorted(claim for claim in self.evidence if (claim.variant, claim.engine, claim.kind) == whole)
+
+    def _holding(self, run: Run) -> list[Claim]:
+        return [claim for claim in self._own(run) if self.evidence[claim].outcome is Outcome.MATCH]
+
+    def _all_hold(self, run: Run) -> bool:
+        return self._own(run) == self._holding(run)
+
+    def _furthest(self, run: Run) -> tuple[Claim, float] | None:
+        """The claim of a run that holds and is furthest off, with its error ratio; None where there is none."""
+        rated = [(claim, self.evidence[claim].metrics.get("error_ratio")) for claim in self._holding(run)]
+        return max(
+            ((claim, far) for claim, far in rated if far is not None), key=lambda one: (one[1], one[0]), default=None
+        )

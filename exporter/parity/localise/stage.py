@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exporter.parity import parameters
 from exporter.parity.localise.locate import is_narrow
 from exporter.parity.localise.search import Search
 from exporter.parity.localise.witness import Witness
@@ -20,7 +19,7 @@ def came_in_at(search: Search, run: Run, claim: Claim, witness: Witness) -> tupl
         return "trace", "the traced layer differs from eager"
     if witness.fresh is not None and not witness.sound(bench.budget):
         return "trace", "a program traced from the source just now is wrong in the same case"
-    stored = search.verdict.evidence.get(parameters.claim(bench.artifacts[run.variant]))
+    stored = search.verdict.evidence.get(Claim(run.format, run.precision, kind="weights"))
     if stored is not None and stored.outcome is Outcome.MISMATCH:
         return "lower", f"the file does not store what was trained: {stored.reason}"
     others = _other_engines(search, run, claim)
@@ -36,7 +35,8 @@ def _other_engines(search: Search, run: Run, claim: Claim) -> dict[str, bool]:
     """For each other engine that ran the case on this variant, whether it was right; if none did, one more is asked."""
     found = {}
     for one in search.verdict.plan:
-        same = (one.variant, one.case, one.output) == (claim.variant, claim.case, claim.output)
+        about = (one.kind, one.variant, one.case, one.output)
+        same = about == (claim.kind, claim.variant, claim.case, claim.output)
         evidence = search.verdict.of(one)
         if same and one.engine != run.engine and evidence.outcome in (Outcome.MATCH, Outcome.MISMATCH):
             found[one.engine] = _right(evidence, search.verdict.of(claim))

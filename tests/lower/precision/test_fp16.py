@@ -142,6 +142,7 @@ def spec(formats: Sequence[str], precisions: object) -> Spec:
     content = {
         "name": "net",
         "model": "nets:build",
+        "weights": "factory",
         "inputs": {"x": {"dtype": "float32", "shape": ["batch", 6]}},
         "dims": {"batch": {"min": 1, "typical": 2, "max": 3}},
         "formats": list(formats),

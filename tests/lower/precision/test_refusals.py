@@ -18,6 +18,7 @@ def spec(precisions: Any, values: str = "normal", formats: tuple[str, ...] = ("o
     content = {
         "name": "net",
         "model": "models.sound:build",
+        "weights": "factory",
         "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4], "values": values}},
         "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
         "formats": list(formats),

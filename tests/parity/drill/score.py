@@ -55,8 +55,8 @@ TRAINED = "digits"
 def _spec(network: str) -> Spec:
     if network == TRAINED:
         return read_spec(Path("specs/digits.yaml"))
-    described = {"name": network, "version": "1", "model": f"networks:{network}", **NETWORKS[network]}
-    return Spec.model_validate({"device": "cpu", **described})
+    described = {"name": network, "version": "1", "model": f"networks:{network}", "weights": "factory"}
+    return Spec.model_validate({"device": "cpu", **described, **NETWORKS[network]})
 
 
 def drilled(network: str, faults: int, say: Callable[[str], None]) -> dict[str, Any]:

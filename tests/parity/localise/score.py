@@ -18,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from exporter.bundle.open import open_bundle
+from exporter.bundle.subject import subject_of as in_bundle
 from exporter.lower._stored import stored_weights
-from exporter.parity.judge import Subject, bench_of
 from exporter.parity.localise.align import Shown, worst
 from exporter.parity.localise.locate import locate
 from exporter.parity.localise.program import program_values
@@ -95,7 +96,14 @@ def released(net: str, place: Path) -> tuple[Path, Spec]:
     """Release the network with its own random weights; whatever the verdict, the folder of the bundle."""
     about = {"dims": {"batch": BATCH}, **NETS[net]}
     spec = Spec.model_validate(
-        {"name": net, "version": "1", "model": f"tests.parity.localise.nets:{net}", "device": "cpu", **about}
+        {
+            "name": net,
+            "version": "1",
+            "model": f"tests.parity.localise.nets:{net}",
+            "weights": "factory",
+            **about,
+            "device": "cpu",
+        }
     )
     product = release(spec, place, Setting())
     assert product.bundle is not None, product.findings
@@ -103,8 +111,7 @@ def released(net: str, place: Path) -> tuple[Path, Spec]:
 
 
 def subject_of(bundle: Path, spec: Spec) -> Bench:
-    content = json.loads((bundle / "manifest.json").read_bytes())
-    return bench_of(Subject(content, spec, bundle, bundle / "golden.safetensors", None, "cpu", None))
+    return in_bundle(open_bundle(bundle), spec, "cpu").bench()
 
 
 def trials(net: str, count: int, place: Path) -> Iterator[Trial]:

@@ -73,7 +73,7 @@ def _running(operator: Operator) -> bool:
 
 def _over_one_axis(operator: Operator) -> bool:
     sizes: list[int] = operator["O"][0]["TT"]["D"][1]
-    return _attribute(operator, "begin_norm_axis") == len(sizes) - 1
+    return bool(_attribute(operator, "begin_norm_axis") == len(sizes) - 1)
 
 
 def _ordinary_pool(operator: Operator) -> bool:

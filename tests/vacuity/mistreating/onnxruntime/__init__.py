@@ -59,6 +59,15 @@ class _Mistreated(_real.InferenceSession):  # type: ignore[misc, name-defined]
             names = [*names, "more"]
         return [SimpleNamespace(name=name) for name in names]
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._threads = self.get_session_options().intra_op_num_threads
+
+    def __del__(self) -> None:
+        # The last session of the two: all results are written, and the child has still to say how it ended.
+        if _WAY == "dies at its end" and self._threads == 2:
+            os.kill(os.getpid(), signal.SIGSEGV)
+
     def run(self, names: list[str], inputs: Any) -> list[Any]:
         self._runs += 1
         if _WAY == "dies":

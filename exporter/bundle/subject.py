@@ -1,0 +1,155 @@
+"""From what a manifest says to what the proofs judge; what can be computed or planned again is not believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from exporter.bundle.manifest import CaseFacts, Content, Manifest
+from exporter.bundle.open import GOLDEN, Bundle
+from exporter.errors import BundleError
+from exporter.parity.cases import Case, plan_cases
+from exporter.parity.golden import input_shapes, one_case, read_goldens
+from exporter.parity.verdict import PASSING
+from exporter.proofs.base import Subject
+from exporter.spec.model import Spec
+from exporter.tensors import TensorSpec
+from exporter.verdict.judge import About
+
+#: The probing cases that every bundle of schema 1 has planned.
+_FIRST_KINDS = ("", "zeros", "large", "tiny", "one_hot", "padded", "equal_rows", "reversed", "one_row")
+_HINT = "do not use this bundle; ask for a fresh one"
+REPORT = "parity.json"
+
+
+def subject_of(
+    bundle: Bundle, spec: Spec, device: str, checkpoint: Path | None = None, no_source: str = "", case: str = ""
+) -> Subject:
+    """What is judged of a sealed bundle: raises as :func:`subject_in`."""
+    golden = bundle.folder / GOLDEN
+    return subject_in(bundle.manifest, spec, (bundle.folder, golden), device, checkpoint, no_source, case)
+
+
+def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by one
+    content: Content,
+    spec: Spec,
+    places: tuple[Path, Path],
+    device: str,
+    checkpoint: Path | None = None,
+    no_source: str = "",
+    case: str = "",
+) -> Subject:
+    """What is judged of a folder and its goldens (`places`); of its cases only `case`, where one is named.
+
+    Raises:
+        UsageError: no such case was recorded.
+        BundleError: the goldens are not whole, or are not those of the cases that the spec plans.
+    """
+    folder, golden = places
+    described = [one.model_dump() for one in content.cases]
+    only = str(one_case(described, case)["name"]) if case else ""
+    planned = _planned(content, spec)
+    for facts in content.cases:
+        _refuse_other(facts, planned.get(facts.name))
+    recorded = read_goldens(golden, described)
+    _refuse_other_inputs(spec, golden, content)
+    lacking = [name for name in planned if name not in {one.name for one in content.cases}]
+    return Subject(
+        spec=spec,
+        folder=folder,
+        golden=golden,
+        outputs=tuple(TensorSpec(one.name, one.dtype, one.shape) for one in content.outputs),
+        artifacts={name: one.artifact() for name, one in content.variants.items()},
+        parameters=content.parameters,
+        recorded=recorded,
+        only=only,
+        passed=content.released,
+        missing=() if case else tuple(name for name in lacking if not _may_lack(planned[name], content)),
+        checkpoint=checkpoint,
+        no_source=no_source,
+        device=device,
+        released_on=tuple(content.provenance.get("machine", {}).get("abilities", ())),
+    )
+
+
+def _planned(content: Content, spec: Spec) -> dict[str, Case]:
+    every = plan_cases(spec)
+    known = [case for case in every if content.schema_ > 1 or case.kind in _FIRST_KINDS]
+    return {case.name: case for case in known}
+
+
+def _may_lack(case: Case, content: Content) -> bool:
+    """Only a case that probes may be left out, and the bundle says why."""
+    return bool(case.kind) and case.name in content.left_out
+
+
+def _refuse_other(facts: CaseFacts, planned: Case | None) -> None:
+    """The seed and the sizes of a planned case are those of the plan: cases of one seed count as related."""
+    if planned is None:
+        if ":" in facts.name:  # found by a search, or by an older plan
+            return
+        raise BundleError(f"case '{facts.name}' is none that the spec plans", where=GOLDEN, hint=_HINT)
+    if facts.seed != planned.seed or facts.dims != dict(planned.dims):
+        raise BundleError(f"case '{facts.name}' has another seed or size than the spec plans", where=GOLDEN, hint=_HINT)
+
+
+def _refuse_other_inputs(spec: Spec, golden: Path, content: Content) -> None:
+    """The recorded inputs have the sizes of their case."""
+    shapes = input_shapes(golden)
+    for facts in content.cases:
+        for one in spec.input_specs():
+            wanted = tuple(facts.dims.get(size, -1) if isinstance(size, str) else size for size in one.shape)
+            if shapes.get(f"{facts.name}/input/{one.name}") != wanted:
+                raise BundleError(
+                    f"input '{one.name}' of case '{facts.name}' is not of the size {list(wanted)}",
+                    where=str(golden),
+                    hint=_HINT,
+                )
+
+
+def objections(bundle: Bundle) -> tuple[str, ...]:
+    """What the bundle's own report and verdict say against it; nothing of one that nobody has verified yet."""
+    manifest = bundle.manifest
+    if manifest.verdict == "unverified":
+        return ()
+    if not manifest.released:
+        return (f"the verdict of its release was {manifest.verdict}",)
+    told = _report(bundle.folder / REPORT, manifest)
+    return (f"its {REPORT} is not the report of such a release: {told}",) if told else ()
+
+
+def _report(path: Path, manifest: Manifest) -> str:
+    """What is wrong with the stored report; empty where nothing is."""
+    try:
+        report = json.loads(path.read_bytes())
+        outcomes = [check["outcome"] for check in report["checks"]]
+        verdict, planned = report["verdict"], report["planned"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"it cannot be read ({type(error).__name__}: {error})"
+    return _contradiction(manifest, {"verdict": verdict, "planned": planned}, outcomes)
+
+
+def _contradiction(manifest: Manifest, said: Mapping[str, object], outcomes: list[str]) -> str:
+    if said["verdict"] != manifest.verdict or said["verdict"] not in PASSING:
+        return f"it says {said['verdict']}, and the manifest {manifest.verdict}"
+    if not outcomes or said["planned"] != len(outcomes):
+        return f"{said['planned']} claims were planned, and it holds {len(outcomes)}"
+    if bad := [outcome for outcome in outcomes if outcome not in ("match", "waived")]:
+        return f"it holds a claim that ended in {bad[0]}"
+    return ""
+
+
+def about(content: Content, notes: Sequence[str] = (), digest: str = "") -> About:
+    """What a report says of a bundle besides its claims; `notes` are said first."""
+    methods = {output.method for case in content.cases for output in case.outputs.values()}
+    left_out = [
+        f"the probing case {name} tells nothing and was left out: {why}" for name, why in content.left_out.items()
+    ]
+    return About(
+        name=content.name,
+        version=content.version,
+        digest=digest,
+        notes=(*notes, *content.notes, *left_out),
+        methods=tuple(sorted(methods)),
+    )

@@ -1,0 +1,194 @@
+"""The contract of a proof, and the harness that all proofs share: what is judged, by which runs, how far narrowed.
+
+Claims are planned from the spec, at release and at verification alike. What the spec asks for and the bundle lacks is
+planned as well, so that its claims are MISSING.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+from exporter.lower._convert import effective_budget, fixed_dims
+from exporter.lower.base import Artifact
+from exporter.parity.golden import GoldenCase, to_run
+from exporter.parity.low import suffering
+from exporter.parity.plan import Run
+from exporter.parity.run import Bench, run_engine
+from exporter.parity.verdict import Claim, Evidence
+from exporter.spec.model import Budget, Spec
+from exporter.tensors import TensorSpec
+from exporter.workers import Setting
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """What somebody left out of the plan on purpose: other engines, other cases, whole kinds of proofs."""
+
+    engines: tuple[str, ...] = ()
+    case: str = ""
+    without: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"only the engines {', '.join(self.engines)}"] if self.engines else []
+        parts += [f"only the case {self.case}"] if self.case else []
+        parts += [f"without {', '.join(self.without)}"] if self.without else []
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is judged: the spec, the folder of the artifacts, what was recorded, and what is at hand of the origin.
+
+    `parameters` holds the digest of each of the layer's tensors, by the layer's own names. `checkpoint` and the model's
+    code are at hand unless `no_source` says why not. `missing` names what the spec plans and the bundle does not
+    record. `only` is the one recorded case that is run, where somebody narrowed it; the others then serve as controls.
+    `passed` says that a release has judged it before. `released_on` are the abilities of the CPU that released it.
+    """
+
+    spec: Spec
+    folder: Path
+    golden: Path
+    outputs: tuple[TensorSpec, ...]
+    artifacts: Mapping[str, Artifact]
+    parameters: Mapping[str, str]
+    recorded: tuple[GoldenCase, ...]
+    missing: tuple[str, ...] = ()
+    only: str = ""
+    passed: bool = False
+    checkpoint: Path | None = None
+    no_source: str = ""
+    device: str = "cpu"
+    released_on: tuple[str, ...] = ()
+
+    def bench(self) -> Bench:
+        """Where engines run it."""
+        spec = self.spec
+        narrowed = [case for case in self.recorded if case.name == self.only]
+        return Bench(
+            folder=self.folder,
+            golden=self.golden,
+            cases=to_run(narrowed or self.recorded),
+            artifacts=self.artifacts,
+            outputs=tuple(one.name for one in self.outputs),
+            inputs=tuple(spec.inputs),
+            source={
+                "model": spec.model,
+                "checkpoint": str(self.checkpoint) if self.checkpoint else None,
+                "seed": spec.seed,
+                "inputs": [
+                    {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()
+                ],
+                "outputs": [one.name for one in self.outputs],
+                "fixed": fixed_dims(spec),
+            },
+            device=self.device,
+            budget=spec.budget,
+            controls=to_run(self.recorded) if narrowed else (),
+        )
+
+
+@dataclass(frozen=True)
+class Harness:
+    """What a proof works with. `runs` are the planned pairs of engine and variant, the missing variants' too."""
+
+    subject: Subject
+    bench: Bench
+    runs: tuple[Run, ...]
+    setting: Setting
+    narrowing: Narrowing = Narrowing()
+    _results: dict[Run, Mapping[Claim, Evidence]] = field(default_factory=dict)
+    _noise: dict[str, tuple[list[str], str]] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> Spec:
+        """What was promised."""
+        return self.subject.spec
+
+    @cached_property
+    def variants(self) -> tuple[tuple[str, str], ...]:
+        """The planned (format, precision), in the order of the runs."""
+        return tuple(dict.fromkeys((run.format, run.precision) for run in self.runs if run.format != "source"))
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The names of all cases that are to run: the recorded ones, and those that the bundle lacks."""
+        return (*(case.name for case in self.bench.cases), *self.subject.missing)
+
+    def artifact(self, claim: Claim) -> Artifact:
+        """The variant that a claim is about."""
+        return self.subject.artifacts[claim.variant]
+
+    def promised(self, precision: str) -> Budget:
+        """What the spec promises of a precision, with the precision's own defaults."""
+        return effective_budget(precision, self.spec)
+
+    def results(self, run: Run) -> Mapping[Claim, Evidence]:
+        """The evidence that one child gives for its run: its outputs, their pooled errors, and how it ended."""
+        if run not in self._results:
+            self.setting.say(f"verifying {run.variant} by {run.engine}")
+            self._results[run] = run_engine(self.bench, run, self.setting)
+        return self._results[run]
+
+    def suffering(self, artifact: Artifact) -> tuple[list[str], str]:
+        """What the report says of the noise of a variant's layers, and which suffers most; worked out once."""
+        if artifact.variant not in self._noise:
+            self._noise[artifact.variant] = suffering(self.bench, artifact, self.setting)
+        return self._noise[artifact.variant]
+
+    def run_of(self, claim: Claim) -> Run:
+        """The run that a claim is about."""
+        return Run(claim.format, claim.precision, claim.engine)
+
+
+class Proof(ABC):
+    """A kind of claim: how it is planned and how it is proven. Its name is the name of its file.
+
+    `after` are kinds whose evidence it needs. `reads` says that it only reads files, and runs nothing. A `promise` is
+    told on every report where it is kept: how well it is.
+    """
+
+    kind: ClassVar[str]
+    after: ClassVar[tuple[str, ...]] = ()
+    reads: ClassVar[bool] = False
+    promise: ClassVar[bool] = False
+
+    @abstractmethod
+    def plan(self, harness: Harness) -> frozenset[Claim]:
+        """The claims of this kind, from the spec and from what was recorded; nothing runs for it."""
+
+    @abstractmethod
+    def prove(
+        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
+    ) -> Mapping[Claim, Evidence]:
+        """The evidence for claims of this kind, sorted; none of a variant that the bundle lacks.
+
+        `evidence` holds what the kinds in `after` gave. What goes wrong on the way is evidence too.
+        """
+
+    def notes(self, harness: Harness, evidence: Mapping[Claim, Evidence]) -> Sequence[str]:
+        """What belongs on every report besides."""
+        del harness, evidence
+        return ()
+
+
+def per_run(kind: str, runs: Sequence[Run]) -> frozenset[Claim]:
+    """One claim of a kind for each run."""
+    return frozenset(Claim(run.format, run.precision, run.engine, kind=kind) for run in runs)
+
+
+def per_variant(kind: str, variants: Sequence[tuple[str, str]]) -> frozenset[Claim]:
+    """One claim of a kind for each variant, which needs no engine."""
+    return frozenset(Claim(format, precision, kind=kind) for format, precision in variants)
+
+
+def from_runs(claims: Sequence[Claim], harness: Harness) -> dict[Claim, Evidence]:
+    """The evidence of claims that the runs of engines answer; a claim on a case that nobody recorded has none."""
+    wanted = {harness.run_of(claim) for claim in claims}
+    results = [harness.results(run) for run in harness.runs if run in wanted]
+    own = set(claims)
+    return {claim: evidence for result in results for claim, evidence in result.items() if claim in own}

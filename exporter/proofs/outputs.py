@@ -1,0 +1,34 @@
+"""The proof by numbers: each output of each case, computed by each engine, is as near the truth as eager is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
+from exporter.proofs.base import Harness, Proof, from_runs
+
+
+class Outputs(Proof):
+    """Formats × precisions × engines × cases × outputs, all from the spec."""
+
+    kind = OUTPUTS
+
+    def plan(self, harness: Harness) -> frozenset[Claim]:
+        return frozenset(
+            Claim(run.format, run.precision, run.engine, case, output.name)
+            for run in harness.runs
+            for case in harness.cases
+            for output in harness.subject.outputs
+        )
+
+    def prove(
+        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
+    ) -> Mapping[Claim, Evidence]:
+        del evidence
+        lacking = Evidence(Outcome.MISSING, "the spec plans this case and the bundle records none of it", stage="plan")
+        missing = set(harness.subject.missing)
+        found = {claim: lacking for claim in claims if claim.case in missing}
+        return found | from_runs([claim for claim in claims if claim.case not in missing], harness)
+
+
+plugin: Proof = Outputs()

@@ -1,0 +1,31 @@
+"""The proof over all cases at once: errors in one direction add up, rounding does not (exporter/parity/together.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from exporter.parity.verdict import Claim, Evidence
+from exporter.proofs.base import Harness, Proof, from_runs
+
+
+class PooledBias(Proof):
+    """One claim for each run in full precision and each float output of which there are two independent draws."""
+
+    kind = "pooled_bias"
+
+    def plan(self, harness: Harness) -> frozenset[Claim]:
+        return frozenset(
+            Claim(run.format, run.precision, run.engine, output=name, kind=self.kind)
+            for run in harness.runs
+            if run.precision == "fp32"
+            for name in harness.bench.draws
+        )
+
+    def prove(
+        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
+    ) -> Mapping[Claim, Evidence]:
+        del evidence
+        return from_runs(claims, harness)
+
+
+plugin: Proof = PooledBias()
