@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +145,30 @@ def test_onednn_refuses_a_layer_norm_over_several_axes(tmp_path: Path) -> None:
     x = np.random.default_rng(0).standard_normal((2, 3, 6, 6)).astype("float32")
     with pytest.raises(ValueError, match="supports only last logical axis"):
         _onednn(layer, x, tmp_path)
+
+
+SIZES = """
+import sys, numpy, paddle
+from paddle import inference
+from paddle.vision.models import shufflenet_v2_x0_25
+layer, prefix = shufflenet_v2_x0_25(num_classes=10), sys.argv[1] + "/model"
+layer.eval()
+spec = [paddle.static.InputSpec([None, 3, 64, 64], "float32", "x")]
+paddle.jit.save(paddle.jit.to_static(layer, input_spec=spec, full_graph=True), prefix)
+predictor = inference.create_predictor(inference.Config(prefix + ".json", prefix + ".pdiparams"))
+for rows in (1, 2):
+    predictor.get_input_handle("x").copy_from_cpu(numpy.ones((rows, 3, 64, 64), "float32"))
+    predictor.run()
+    print("rows", rows)
+"""
+
+
+def test_onednn_refuses_a_second_batch_size_of_shufflenet_where_it_has_no_avx2(tmp_path: Path) -> None:
+    """No operator and no block of it does so by itself."""
+    ran = {}
+    for level in ("AVX", "AVX2"):
+        command = [sys.executable, "-c", SIZES, str(tmp_path)]
+        environment = {**os.environ, "ONEDNN_MAX_CPU_ISA": level}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        ran[level] = [line for line in done.stdout.splitlines() if line.startswith("rows")]
+    assert ran == {"AVX": ["rows 1"], "AVX2": ["rows 1", "rows 2"]}
