@@ -127,9 +127,13 @@ def test_a_hang_ends_at_its_limit(deaf: bool, tmp_path: Path) -> None:
 
 @pytest.fixture
 def load() -> Iterator[None]:
-    """Four busy processes for each processor, so that a child gets about a fifth of one."""
+    """Four busy processes for each processor, so that a child gets about a fifth of one.
+
+    Each has a session of its own, as the child has: Linux shares processors out by session where it groups by it.
+    """
     count = 4 * len(os.sched_getaffinity(0))
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    command = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
     yield
     for process in busy:
         process.kill()
