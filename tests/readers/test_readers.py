@@ -206,8 +206,8 @@ HUGE = b"\x10" + b"\xff" * 8 + b"\x7f"  # a dim of 2**63 - 1
     [
         (pdiparams((5, b"\x10\x02", bytes(7))), "at byte 24: 8 bytes wanted, 7 are left"),
         (pdiparams((5, b"\x10\x01", bytes(4))) + b"\0", "at byte 28: 4 bytes wanted, 1 are left"),
-        (pdiparams((5, HUGE, b"")), "wanted, 0 are left"),
-        (pdiparams((5, HUGE * 64, b"")), "wanted, 0 are left"),
+        (pdiparams((5, HUGE, b"")), "at byte 20: a tensor of [9223372036854775807], larger than any memory"),
+        (pdiparams((5, HUGE * 64, b"")), "a tensor of 64 dimensions"),
         (pdiparams((5, HUGE * 65, b"")), "a tensor of 65 dimensions"),
         (pdiparams((5, b"\x10" + b"\xff" * 9 + b"\x01", b"")), "unknown size [-1]"),
         (pdiparams((99, b"", b"")), "unknown dtype 99"),
