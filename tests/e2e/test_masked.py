@@ -13,7 +13,6 @@ SPEC = """
 name: masked
 version: 1.0.0
 model: models.masked:Svtr
-weights: factory
 recipe: recipes.masked:recipe
 inputs:
   image: {dtype: float32, shape: [batch, 1, 8, 8], values: dataset}

@@ -14,7 +14,6 @@ SPEC = """
 name: named
 version: 1.0.0
 model: models.named:Res2Net
-weights: factory
 recipe: recipes.named:recipe
 inputs:
   image: {dtype: float32, shape: [batch, 1, 8, 8], values: dataset}

@@ -49,7 +49,7 @@ def release(workplace: Path, name: str, *settings: str) -> Done:
 
 def accuracies(bundle: Path) -> dict[str, float]:
     checks = json.loads((bundle / "parity.json").read_text())["checks"]
-    return {one["format"]: float(one["reason"].split()[1].rstrip(",")) for one in checks if one["output"] == "metric"}
+    return {one["format"]: float(one["reason"].split()[1].rstrip(",")) for one in checks if one["kind"] == "metric"}
 
 
 def manifest(bundle: Path) -> Any:

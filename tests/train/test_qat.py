@@ -25,7 +25,7 @@ def spec(**more: object) -> Spec:
     content = {
         "name": "net",
         "model": "models.sound:build",
-        "weights": "factory",
+        **({} if {"checkpoint", "recipe"} & more.keys() else {"weights": "factory"}),
         "inputs": {"x": {"dtype": "float32", "shape": [2, 4]}},
         "formats": ["onnx"],
         "precisions": {"fp32": {}, "int8": {"ranges": "trained", "noise": True}},
