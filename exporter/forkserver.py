@@ -82,7 +82,7 @@ def _reap_all() -> None:
 def _keep(job: dict[str, Any], descriptors: list[int]) -> NoReturn:
     """Fork the job, report its process number and how it ended, and kill what it left."""
     alarm, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.signal(signal.SIGCHLD, lambda *_: None)  # ignored it would reap the job before anybody asked
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # the handler of the server would reap the job
     signal.set_wakeup_fd(wakeup)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     events, log, status = descriptors
