@@ -25,13 +25,13 @@ import numpy as np
 
 from exporter import machine, pipeline
 from exporter.bundle.open import GOLDEN, Bundle
-from exporter.parity.budgets import _constants
-from exporter.parity.golden import read_goldens
-from exporter.parity.lossy import promised
-from exporter.parity.plan import ENGINES, Run
+from exporter.compare.golden import read_goldens
+from exporter.compare.lossy import promised
+from exporter.proofs.quantisation.budgets import _constants
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
 from exporter.tensors import save
+from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 
 ENGINES_OF = {"onnx": ("onnxruntime", "openvino"), "pdmodel": ("paddle_inference_default", "paddle_inference_int8")}

@@ -16,8 +16,8 @@ from exporter.bundle.manifest import CaseFacts, Manifest
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
 from exporter.engines._device import require_device
 from exporter.errors import ChildFailed, EnvironmentLacks, ExitCode, UsageError
-from exporter.parity.plan import ENGINES, Run
 from exporter.spec.model import Spec
+from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import Json, Setting, call
 
 

@@ -26,12 +26,11 @@ from exporter.diagnostics import Diagnostic
 from exporter.engines._device import require_device
 from exporter.errors import EnvironmentLacks, ModelError
 from exporter.files import write_bytes
+from exporter.goldens.calibrate import calibration, refuse_noise
+from exporter.goldens.record import record
+from exporter.judge.judge import blame, harness_of, judge
+from exporter.judge.report import Report
 from exporter.lower._convert import convert_all, refuse_precisions
-from exporter.parity.calibrate import calibration, refuse_noise
-from exporter.parity.plan import Run, plan_runs, plan_some, refuse_promises, with_engines
-from exporter.parity.record import record
-from exporter.parity.report import Report
-from exporter.parity.repro import REPRO, Keep
 from exporter.preflight import run as preflight
 from exporter.preflight.evidence import gather
 from exporter.preflight.files import refuse_files, refuse_waivers
@@ -39,10 +38,11 @@ from exporter.proofs.base import Narrowing
 from exporter.prune.search import run as pruning
 from exporter.registry import Registry
 from exporter.report.base import Renderer
+from exporter.root_cause.repro import REPRO, Keep
 from exporter.spec.model import Spec
 from exporter.train import qat
 from exporter.train import run as training
-from exporter.verdict.judge import blame, harness_of, judge
+from exporter.verdict.plan import Run, plan_runs, plan_some, refuse_promises, with_engines
 from exporter.workers import Setting
 
 RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")

@@ -15,13 +15,26 @@ from tests.command import COMMAND, ROOT, environment
 
 PACKAGE = ROOT / "exporter"
 #: The order of the data. A room imports what stands above it, and nothing below. `check` never imports Paddle, the
-#: rooms behind it do in children; `parity.drill` plants faults in whole bundles, so it stands behind `bundle`. What a
+#: rooms behind it do in children; `mutation` plants faults in whole bundles, so it stands behind `bundle`. What a
 #: pruned layer is (`prune`) is known wherever a layer is built; choosing one (`prune.search`) needs traces and proofs.
 ORDER = (
     *("errors", "diagnostics", "files", "tensors", "registry", "references", "paddle", "forks", "usage", "workers"),
     *("forkserver", "machine", "git", "readers"),
-    *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "parity", "proofs", "verdict"),
-    *("prune.search", "bundle", "parity.drill", "handoff"),
+    *(
+        "spec",
+        "recipe",
+        "prune",
+        "train",
+        "check",
+        "trace",
+        "lower",
+        "engines",
+        "numbers",
+        "verdict",
+        "compare",
+        "goldens",
+    ),
+    *("harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "mutation", "handoff"),
     *("report", "bench", "skeleton", "gate", "doctor", "preflight", "pipeline", "cli", "__main__"),
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")
@@ -141,7 +154,7 @@ def test_the_package_runs_as_a_module_like_the_script() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["exporter.pipeline", "exporter.verdict.judge", "exporter.bundle.open", "exporter.spec.read"]
+    "module", ["exporter.pipeline", "exporter.judge.judge", "exporter.bundle.open", "exporter.spec.read"]
 )
 def test_the_main_process_never_loads_an_engine(module: str) -> None:
     assert not loaded_by(f"import {module}") & {"paddle", "onnxruntime", "openvino", "paddle2onnx", "onnx"}
@@ -150,7 +163,7 @@ def test_the_main_process_never_loads_an_engine(module: str) -> None:
 def test_plugins_are_listed_without_loading_an_engine() -> None:
     script = (
         "from exporter.registry import Registry\n"
-        "for room in ('engines', 'lower', 'report', 'parity.metrics', 'check.rules', 'handoff'):\n"
+        "for room in ('engines', 'lower', 'report', 'numbers.metrics', 'check.rules', 'handoff'):\n"
         "    assert Registry('exporter.' + room, 'plugin').names(), room\n"
     )
     assert not loaded_by(script) & set(HEAVY)

@@ -8,8 +8,8 @@ from pathlib import Path
 from exporter.bundle.manifest import MANIFEST_VERSION, CaseFacts, Content
 from exporter.bundle.provenance import NOT_REPRODUCIBLE, provenance
 from exporter.bundle.write import content_version
+from exporter.goldens.record import Record
 from exporter.lower._convert import Conversion
-from exporter.parity.record import Record
 from exporter.spec.model import Spec
 from exporter.train.run import TrainResult
 

@@ -82,7 +82,7 @@ class Scores(_Frozen):
 
 
 class GoldenFacts(_Frozen):
-    """What is said about one output of one case; see exporter/parity/golden.py."""
+    """What is said about one output of one case; see exporter/compare/golden.py."""
 
     dtype: str
     shape: tuple[int, ...]

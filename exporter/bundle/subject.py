@@ -8,14 +8,14 @@ from pathlib import Path
 
 from exporter.bundle.manifest import CaseFacts, Content, Manifest
 from exporter.bundle.open import GOLDEN, Bundle
+from exporter.compare.golden import input_shapes, one_case, read_goldens
 from exporter.errors import BundleError
-from exporter.parity.cases import Case, plan_cases
-from exporter.parity.golden import input_shapes, one_case, read_goldens
-from exporter.parity.verdict import PASSING
+from exporter.goldens.cases import Case, plan_cases
+from exporter.judge.judge import About
 from exporter.proofs.base import Subject
 from exporter.spec.model import Spec
 from exporter.tensors import TensorSpec
-from exporter.verdict.judge import About
+from exporter.verdict.claim import PASSING
 
 #: The probing cases that every bundle of schema 1 has planned.
 _FIRST_KINDS = ("", "zeros", "large", "tiny", "one_hot", "padded", "equal_rows", "reversed", "one_row")

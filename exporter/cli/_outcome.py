@@ -9,11 +9,11 @@ from typing import Any
 from rich.console import Console
 
 from exporter.errors import ExitCode
-from exporter.parity.report import Report
-from exporter.parity.verdict import Outcome
+from exporter.judge.report import Report
 from exporter.pipeline import RENDERERS, Product, forbids
 from exporter.report.console import show
 from exporter.report.json import parity
+from exporter.verdict.claim import Outcome
 
 
 def conclude(product: Product, *, as_json: bool) -> ExitCode:

@@ -41,7 +41,7 @@ def drill(  # noqa: PLR0913 - an option is a parameter
     """Plant single faults in copies of BUNDLE's artifacts; exits 1 where one survives that does harm."""
     from exporter import pipeline
     from exporter.cli._progress import setting
-    from exporter.parity.drill import run
+    from exporter.mutation import run
     from exporter.proofs.base import Narrowing
 
     wish = run.Wish(

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from exporter.bundle.open import GOLDEN
+from exporter.compare.golden import GoldenCase
+from exporter.compare.lossy import compare_lossy
+from exporter.compare.outputs import compare_case
 from exporter.errors import EnvironmentLacks, ModelError
 from exporter.handoff._plain_run import write
 from exporter.handoff.base import Chosen, Proof, Target
-from exporter.parity.compare import compare_case
-from exporter.parity.golden import GoldenCase
-from exporter.parity.lossy import compare_lossy
-from exporter.parity.verdict import Claim, Evidence, Verdict
-from exporter.parity.waivers import waived
 from exporter.spec.model import Waiver
 from exporter.tensors import Array, load
+from exporter.verdict.claim import Claim, Evidence, Verdict
+from exporter.verdict.waivers import waived
 from exporter.workers import SINGLE_THREAD, Limits, call
 
 #: Recorded cases that the script is run on; each is a process that loads the engine anew.

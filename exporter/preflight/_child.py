@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from exporter.errors import UsageError
-from exporter.parity.cases import Case, batch_dim, plan_cases
-from exporter.parity.domain import OutOfRange, checked_places
-from exporter.parity.values import Rows, draw
+from exporter.goldens.cases import Case, batch_dim, plan_cases
+from exporter.goldens.domain import OutOfRange, checked_places
+from exporter.goldens.values import Rows, draw
 from exporter.recipe.load import load_data, load_recipe, rows_of
 from exporter.spec.model import Spec
 from exporter.tensors import Array

@@ -15,9 +15,9 @@ import numpy as np
 
 from exporter.check.probe_child import difference
 from exporter.check.probe_lines import is_librarys
+from exporter.goldens.cases import Case, plan_cases
+from exporter.goldens.values import draw, real_rows
 from exporter.lower._convert import fixed_dims
-from exporter.parity.cases import Case, plan_cases
-from exporter.parity.values import draw, real_rows
 from exporter.spec.model import Spec
 from exporter.tensors import Array, load, save
 from exporter.trace.blame import blamed

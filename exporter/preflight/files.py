@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from exporter.errors import BundleError, UsageError
-from exporter.parity.cases import plan_cases
+from exporter.goldens.cases import plan_cases
 from exporter.spec.model import Spec
 from exporter.tensors import shapes
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from exporter.bundle.provenance import find_whole, training_of
 from exporter.errors import UsageError
+from exporter.goldens.calibrate import calibration
 from exporter.lower._convert import convert_all
-from exporter.parity.calibrate import calibration
 from exporter.prune.search import run as pruning
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import qat

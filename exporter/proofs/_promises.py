@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from exporter.parity.budgets import Promise
-from exporter.parity.plan import Run
-from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.proofs.base import Harness
+from exporter.proofs.quantisation.budgets import Promise
 from exporter.spec.model import Budget
+from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.verdict.plan import Run
 
 
 def lower(variants: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -13,15 +13,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+from exporter.compare.golden import GoldenCase, to_run
+from exporter.harness import Bench, run_engine
 from exporter.lower._convert import effective_budget, fixed_dims
 from exporter.lower.base import Artifact
-from exporter.parity.golden import GoldenCase, to_run
-from exporter.parity.low import suffering
-from exporter.parity.plan import Run
-from exporter.parity.run import Bench, run_engine
-from exporter.parity.verdict import Claim, Evidence
+from exporter.proofs.quantisation.suffering import suffering
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec
+from exporter.verdict.claim import Claim, Evidence
+from exporter.verdict.plan import Run
 from exporter.workers import Setting
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.declared import prove_declared
-from exporter.parity.verdict import Claim, Evidence
+from exporter.proofs._declared import prove_declared
 from exporter.proofs.base import Harness, Proof, per_variant
+from exporter.verdict.claim import Claim, Evidence
 
 
 class Interface(Proof):

@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exporter.parity.heldout import Task, prove_metric
-from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.proofs._promises import lower_runs, promises
+from exporter.proofs._task_metric import Task, prove_metric
 from exporter.proofs.base import Harness, Proof, per_run
+from exporter.verdict.claim import Claim, Evidence, Outcome
 
 
 class TaskMetric(Proof):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
 from exporter.proofs.base import Harness, Proof, from_runs
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 
 class Outputs(Proof):

@@ -1,13 +1,13 @@
-"""The proof by arithmetic that an int8 file is right on the CPUs that it is made for (exporter/parity/overflow.py)."""
+"""The proof by arithmetic that an int8 file is right on the CPUs that it is made for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from exporter import machine
-from exporter.parity.overflow import PRECISIONS, prove_pairs
-from exporter.parity.verdict import Claim, Evidence
 from exporter.proofs.base import Harness, Proof, per_variant
+from exporter.proofs.quantisation.overflow import PRECISIONS, prove_pairs
+from exporter.verdict.claim import Claim, Evidence
 
 
 class Overflow(Proof):

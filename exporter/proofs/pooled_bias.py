@@ -1,11 +1,11 @@
-"""The proof over all cases at once: errors in one direction add up, rounding does not (exporter/parity/together.py)."""
+"""The proof over all cases at once: errors in one direction add up, rounding does not (exporter/compare/pooled.py)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.verdict import Claim, Evidence
 from exporter.proofs.base import Harness, Proof, from_runs
+from exporter.verdict.claim import Claim, Evidence
 
 
 class PooledBias(Proof):

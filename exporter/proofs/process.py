@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.verdict import Claim, Evidence
 from exporter.proofs.base import Harness, Proof, from_runs, per_run
+from exporter.verdict.claim import Claim, Evidence
 
 
 class Process(Proof):

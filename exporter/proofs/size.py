@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.budgets import prove_size
-from exporter.parity.verdict import Claim, Evidence
 from exporter.proofs._promises import lower, nothing_to_measure_by
 from exporter.proofs.base import Harness, Proof, per_variant
+from exporter.proofs.quantisation.budgets import prove_size
+from exporter.verdict.claim import Claim, Evidence
 
 
 class Size(Proof):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.budgets import prove_cases
-from exporter.parity.low import searched
-from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
 from exporter.proofs._promises import lower, per_output, promises
 from exporter.proofs.base import Harness, Proof
+from exporter.proofs.quantisation.budgets import prove_cases
+from exporter.proofs.quantisation.suffering import searched
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 
 class SignalToNoise(Proof):

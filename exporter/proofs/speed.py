@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.alike import on_the_like
-from exporter.parity.budgets import Promise
-from exporter.parity.speed import prove_speed
-from exporter.parity.verdict import Claim, Evidence
+from exporter.proofs._alike import on_the_like
 from exporter.proofs._promises import lower_runs, nothing_to_measure_by
+from exporter.proofs._speed import prove_speed
 from exporter.proofs.base import Harness, Proof, per_run
+from exporter.proofs.quantisation.budgets import Promise
+from exporter.verdict.claim import Claim, Evidence
 
 
 class Speed(Proof):

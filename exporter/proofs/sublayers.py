@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.localise.narrow import NOT_COMPARED, Look
-from exporter.parity.verdict import OUTPUTS, Claim, Evidence
+from exporter.proofs._sublayers import NOT_COMPARED, Look
 from exporter.proofs.base import Harness, Proof, per_run
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence
 
 
 class Sublayers(Proof):

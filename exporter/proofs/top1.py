@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.parity.budgets import AGREEMENT, prove_cases
-from exporter.parity.verdict import OUTPUTS, Claim, Evidence
 from exporter.proofs._promises import is_exact, per_output, promises
 from exporter.proofs.base import Harness, Proof
+from exporter.proofs.quantisation.budgets import AGREEMENT, prove_cases
 from exporter.spec.model import Budget
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence
 
 
 class Top1(Proof):

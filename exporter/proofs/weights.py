@@ -1,4 +1,4 @@
-"""The proof by content: every artifact stores the trained tensors, each under its name (exporter/parity/parameters.py).
+"""The proof by content: every artifact stores the trained tensors, each under its name (exporter/proofs/_trained.py).
 
 Where the checkpoint is at hand, what was trained is read from it; else the manifest says it.
 """
@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from exporter.errors import ExporterError
-from exporter.parity.parameters import prove_trained, prove_unchanged
-from exporter.parity.quantised import prove_rounded
-from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.proofs._promises import nothing_to_measure_by
+from exporter.proofs._trained import prove_trained, prove_unchanged
 from exporter.proofs.base import Harness, Proof, Subject, per_variant
+from exporter.proofs.quantisation.rounded import prove_rounded
 from exporter.tensors import digest, load
+from exporter.verdict.claim import Claim, Evidence, Outcome
 
 
 class Weights(Proof):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from html import escape
 
-from exporter.parity.report import Report
+from exporter.judge.report import Report
 from exporter.report._summary import Run, error_ratio, number, plain, runs
 
 WIDTH, HEIGHT, MARGIN = 344, 58, 16

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, fromstring, indent, tostring
 
 from exporter.errors import ExitCode
-from exporter.parity.report import Report
+from exporter.judge.report import Report
 from exporter.report import junit, markdown
 from exporter.report._summary import plain
 

@@ -9,9 +9,9 @@ from decimal import ROUND_CEILING, Context
 from itertools import groupby
 from typing import TypeAlias
 
-from exporter.parity.golden import one_thread
-from exporter.parity.report import GRAVITY, Report
-from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
+from exporter.compare.golden import one_thread
+from exporter.judge.report import GRAVITY, Report
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 Row: TypeAlias = tuple[Claim, Evidence]
 

@@ -5,6 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from exporter.parity.report import Report
+from exporter.judge.report import Report
 
 Renderer: TypeAlias = Callable[[Report], str]

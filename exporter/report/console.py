@@ -10,8 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from exporter.parity.report import Report
-from exporter.parity.verdict import Outcome
+from exporter.judge.report import Report
 from exporter.report._summary import (
     Group,
     Run,
@@ -31,6 +30,7 @@ from exporter.report._summary import (
     waivers,
 )
 from exporter.report.base import Renderer
+from exporter.verdict.claim import Outcome
 
 #: Blanks between two columns of the table; and what the columns "worst at" and "on" keep where there is little room.
 _GAP, _LEAST = 2, 12

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-from exporter.parity.report import Report
-from exporter.parity.settings import conditions
-from exporter.parity.verdict import OUTPUTS, Claim, Evidence, Outcome
+from exporter.judge.report import Report
+from exporter.judge.settings import conditions
 from exporter.report._chart import axis, scale_of, strip
 from exporter.report._style import STYLE
 from exporter.report._summary import (
@@ -31,6 +30,7 @@ from exporter.report._summary import (
 )
 from exporter.report._summary import title as word_of
 from exporter.report.base import Renderer
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 _TONES = {"passed": "good", "failed": "bad"}
 _METRICS = ("max_abs", "max_rel", "max_ulp")

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from exporter.compare import outputs as compare
 from exporter.files import readable_json
-from exporter.parity import compare
-from exporter.parity.report import Report
-from exporter.parity.settings import conditions
-from exporter.parity.verdict import Claim, Evidence
+from exporter.judge.report import Report
+from exporter.judge.settings import conditions
 from exporter.report.base import Renderer
+from exporter.verdict.claim import Claim, Evidence
 
 METRICS = ("error_ratio", "combined_ratio", *compare.METRICS.names())
 

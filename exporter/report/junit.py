@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from exporter.parity.report import Report
-from exporter.parity.verdict import Evidence, Outcome
+from exporter.judge.report import Report
 from exporter.report._summary import Row, blames, notes, plain, runs, waivers, what
 from exporter.report.base import Renderer
+from exporter.verdict.claim import Evidence, Outcome
 
 #: JUnit knows three ways of not passing: it was judged and is wrong, it was not judged at all, and it is left out.
 _TAGS = {

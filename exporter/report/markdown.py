@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from exporter.parity.report import Report
+from exporter.judge.report import Report
 from exporter.report._summary import (
     Group,
     Run,

@@ -1,1 +1,1 @@
-"""The verdict on a bundle: every proof plans its claims, then proves them; what is waived is told."""
+"""Claims, evidence, the plan and the verdict: what must not be said cannot be constructed."""

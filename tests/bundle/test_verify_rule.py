@@ -12,13 +12,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exporter.parity.compare import compare_case
-from exporter.parity.golden import GoldenCase, GoldenOutput, read_case
-from exporter.parity.margin import unexplained
-from exporter.parity.norms import above
-from exporter.parity.together import Together, draws
+from exporter.compare.golden import GoldenCase, GoldenOutput, read_case
+from exporter.compare.margin import unexplained
+from exporter.compare.outputs import compare_case
+from exporter.compare.pooled import Together, draws
+from exporter.numbers.norms import above
 from tests.bundle.test_verify_py import namespace_of_template
-from tests.parity.goldens import golden
+from tests.compare.goldens import golden
 
 
 def described(outputs: dict[str, list[GoldenOutput]]) -> tuple[dict[str, Any], dict[str, Any], tuple[GoldenCase, ...]]:

@@ -13,26 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.compare.golden import GoldenCase, read_case, to_run
+from exporter.compare.outputs import compare_case
+from exporter.compare.pooled import Together, draws
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
 from exporter.errors import ModelError
 from exporter.files import sha256_bytes, write_json
+from exporter.goldens import _child as recording
+from exporter.goldens.cases import plan_cases
+from exporter.goldens.finish import note_scores, untelling
+from exporter.goldens.oracle import make_oracle
+from exporter.goldens.values import content, draw
 from exporter.lower._child import export
 from exporter.lower._convert import _request as export_request
-from exporter.parity import _child as recording
-from exporter.parity.cases import plan_cases
-from exporter.parity.compare import compare_case
-from exporter.parity.finish import note_scores, untelling
-from exporter.parity.golden import GoldenCase, read_case, to_run
-from exporter.parity.oracle import make_oracle
-from exporter.parity.plan import ENGINES
-from exporter.parity.together import Together, draws
-from exporter.parity.values import content, draw
-from exporter.parity.verdict import Evidence, Outcome
 from exporter.spec.model import Spec
 from exporter.tensors import Array
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import bind_inputs
+from exporter.verdict.claim import Evidence, Outcome
+from exporter.verdict.plan import ENGINES
 from tests.clean.known import FATAL
 from tests.clean.networks import NETWORKS
 

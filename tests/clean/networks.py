@@ -89,7 +89,7 @@ _VISION: dict[str, dict[str, Any]] = {
 #: By name: the factory, and what a spec says of its inputs.
 NETWORKS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (f"tests.clean.layers:{name}", said) for name, said in _LAYERS.items()},
-    **{f"drill_{name}": (f"tests.parity.drill.networks:{name}", said) for name, said in _DRILLED.items()},
+    **{f"drill_{name}": (f"tests.mutation.networks:{name}", said) for name, said in _DRILLED.items()},
     **{f"zoo_{name}": (f"tests.zoo.sequences:{name}", said) for name, said in _ZOO.items()},
     **{f"vision_{name}": (f"tests.clean.vision:{name}", said) for name, said in _VISION.items()},
 }

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from exporter.bundle.open import Bundle
-from exporter.parity.plan import ENGINES
 from exporter.pipeline import convert
 from exporter.spec.model import Spec
+from exporter.verdict.plan import ENGINES
 from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 from tests.command import ROOT
 

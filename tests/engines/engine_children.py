@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from exporter.engines._session import started
 from exporter.engines.base import EngineRefused, Runnable
 from exporter.engines.paddle_inference_tensorrt import keep_program, require_subgraph
-from exporter.parity.plan import ENGINES
+from exporter.verdict.plan import ENGINES
 
 Array = npt.NDArray[np.generic]
 CASE = "batch=5"

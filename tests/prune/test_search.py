@@ -9,8 +9,8 @@ import paddle
 import pytest
 
 from exporter.errors import ModelError
-from exporter.parity.cases import plan_cases
-from exporter.parity.values import draw
+from exporter.goldens.cases import plan_cases
+from exporter.goldens.values import draw
 from exporter.prune.plan import Plan
 from exporter.prune.search._child import Found, Search
 from exporter.prune.search.importance.fpgm import fpgm

@@ -12,13 +12,13 @@ from datetime import date
 from pathlib import Path
 
 from exporter.engines.base import Settings
-from exporter.parity.localise.blame import Blame
-from exporter.parity.report import Report
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
-from exporter.parity.waivers import waived
+from exporter.judge.report import Report
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.spec.model import Waiver
+from exporter.verdict.blame import Blame
+from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.verdict.waivers import waived
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "report"
 FORMS: Registry[Renderer] = Registry("exporter.report", "report form")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from exporter.parity.cases import INVARIANT, STRANGE
-from exporter.parity.compare import METRICS
-from exporter.parity.verdict import PASSING, Outcome
+from exporter.compare.outputs import METRICS
+from exporter.goldens.cases import INVARIANT, STRANGE
+from exporter.judge.judge import PROOFS
 from exporter.report.json import parity
-from exporter.verdict.judge import PROOFS
+from exporter.verdict.claim import PASSING, Outcome
 from tests.command import ROOT
 from tests.report.stored_reports import REPORTS
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 
-from exporter.parity.report import Report, unlike_bits
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.judge.report import Report, unlike_bits
 from exporter.report._summary import groups, number
+from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from tests.report.stored_reports import FORMS, REPORTS
 
 #: Any text, and what markup is made of rather often.

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from exporter.parity.report import Report
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
+from exporter.judge.report import Report
 from exporter.report.console import show
+from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from tests.report.stored_reports import FORMS, REPORTS
 
 #: The real funnel around a verb that ends as `verify` does, on a report with letters that ASCII has not.

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.compare.golden import GoldenCase, read_goldens
+from exporter.compare.outputs import compare, compare_case
 from exporter.errors import BundleError, ExitCode, UsageError
+from exporter.harness import Bench, gather
 from exporter.lower.base import Artifact
-from exporter.parity.compare import compare, compare_case
-from exporter.parity.golden import GoldenCase, read_goldens
-from exporter.parity.plan import Run, plan_runs
-from exporter.parity.run import Bench, gather
-from exporter.parity.verdict import Claim, Evidence, Outcome, Verdict
 from exporter.tensors import save
+from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.verdict.plan import Run, plan_runs
 from exporter.workers import Limits, Setting
 from tests import faults
 from tests.command import environment, exporter, refused
-from tests.parity.goldens import cases_of, golden
+from tests.compare.goldens import cases_of, golden
 
 CASES = cases_of([(4, 6), (2, 6), (5, 6)])
 

@@ -102,9 +102,6 @@ def _import_all(families: list[str]) -> None:
     import paddle
     import paddle2onnx  # noqa: F401
 
-    import exporter.lower._child
-    import exporter.parity._child  # noqa: F401
-
     paddle.set_device("cpu")
     if "nlp" in families:
         nlp.transformers()

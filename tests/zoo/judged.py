@@ -14,16 +14,16 @@ from typing import Any
 from exporter.bundle.contents import contents, with_record
 from exporter.bundle.open import GOLDEN
 from exporter.bundle.subject import about, subject_in
+from exporter.compare.golden import GoldenCase
 from exporter.errors import ExporterError, ModelError
+from exporter.goldens.record import record
+from exporter.harness import Bench, gather
+from exporter.judge.judge import harness_of, judge
 from exporter.lower._convert import Conversion, convert_all
-from exporter.parity.golden import GoldenCase
-from exporter.parity.plan import ENGINES, Run, plan_some
-from exporter.parity.record import record
-from exporter.parity.run import Bench, gather
-from exporter.parity.verdict import Claim, Evidence, Outcome
 from exporter.proofs.base import Subject
 from exporter.spec.model import Spec
-from exporter.verdict.judge import harness_of, judge
+from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.verdict.plan import ENGINES, Run, plan_some
 from exporter.workers import Setting, call
 from tests.zoo import stock
 from tests.zoo.networks import Network

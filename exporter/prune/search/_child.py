@@ -13,8 +13,8 @@ import numpy as np
 from exporter.engines.base import EngineRefused
 from exporter.errors import ExporterError, ModelError
 from exporter.files import canonical_json, sha256_file, write_json
-from exporter.parity.cases import plan_cases
-from exporter.parity.values import draw, real_rows
+from exporter.goldens.cases import plan_cases
+from exporter.goldens.values import draw, real_rows
 from exporter.prune.plan import KEY, Plan
 from exporter.prune.search.choose import choose, ladder
 from exporter.prune.search.cost import Cost

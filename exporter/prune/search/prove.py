@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from exporter.engines._paddle import border, call_layer, named_arrays
-from exporter.parity.norms import FLOOR, WORST_E_REF, ratio
-from exporter.parity.oracle import make_oracle
+from exporter.goldens.oracle import make_oracle
+from exporter.numbers.norms import FLOOR, WORST_E_REF, ratio
 from exporter.prune.search.program import Program
 from exporter.prune.search.tracker import Tracker
 from exporter.tensors import Array, TensorMap

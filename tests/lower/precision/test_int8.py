@@ -19,9 +19,9 @@ from exporter.lower.precision._search import Candidate, front
 from exporter.lower.precision._speed import speedup
 from exporter.lower.precision.base import Order
 from exporter.lower.precision.int8 import plugin
-from exporter.parity.quantised import prove_rounded
-from exporter.parity.verdict import Outcome
+from exporter.proofs.quantisation.rounded import prove_rounded
 from exporter.spec.model import Budget, PrecisionSettings
+from exporter.verdict.claim import Outcome
 from tests.lower.canonical.models import constant, made, model
 
 RNG = np.random.default_rng(0)

@@ -12,15 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from exporter.compare.golden import read_case
+from exporter.compare.outputs import compare_case
 from exporter.engines.base import EngineRefused
-from exporter.parity._child import _record_case
-from exporter.parity.cases import Case
-from exporter.parity.compare import compare_case
-from exporter.parity.finish import untelling
-from exporter.parity.golden import read_case
-from exporter.parity.norms import FLOOR
-from exporter.parity.oracle import make_oracle
-from exporter.parity.verdict import Outcome
+from exporter.goldens._child import _record_case
+from exporter.goldens.cases import Case
+from exporter.goldens.finish import untelling
+from exporter.goldens.oracle import make_oracle
+from exporter.numbers.norms import FLOOR
+from exporter.verdict.claim import Outcome
 
 Values = dict[str, Any]
 

@@ -1,0 +1,166 @@
+"""The child's side of the goldens: draw the cases, run eager and the oracle, write what a bundle keeps."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exporter.compare.golden import read_case
+from exporter.compare.informative import doubts, runs_of, still_open
+from exporter.engines.base import EngineRefused
+from exporter.errors import ModelError
+from exporter.goldens.cases import Case, plan_cases
+from exporter.goldens.coverage import Coverage, TooLong
+from exporter.goldens.domain import OutOfRange
+from exporter.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
+from exporter.goldens.finish import Recorded, describe
+from exporter.goldens.oracle import Oracle, make_oracle
+from exporter.goldens.values import Rows, content, draw, real_rows
+from exporter.references import short
+from exporter.spec.model import Spec
+from exporter.tensors import Array, save_scratch
+from exporter.trace.layer import load_layer
+from exporter.trace.traced import bind_inputs
+from exporter.workers import doing
+
+#: After so many cases it is asked whether they tell anything: the typical one and its second draw.
+FIRST = 2
+_GIVEN_UP = "the search for inputs that reach other lines was given up"
+
+
+def record(request: dict[str, Any]) -> dict[str, Any]:
+    """Write the arrays of each case to `<number>.safetensors` in a folder; answer with what is said of them.
+
+    With `first` only so many cases are recorded, and nothing is searched for. It ends early where the promised cases
+    tell nothing; `whole` says whether it did not.
+
+    Raises:
+        UsageError: an input of such a case holds what is no place of the table or the sequence that it is used for.
+        ModelError: the eager layer does not run on a case that the spec promises.
+    """
+    doing("importing paddle")
+    import paddle
+
+    paddle.set_device("cpu")
+    spec = Spec.model_validate(request["spec"])
+    doing("building the layer")
+    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
+    coverage = Coverage(layer, order)
+    oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)
+    oracle.watch = coverage.watching
+    rows, cases = real_rows(spec), plan_cases(spec)
+    planned = _Planned(Path(request["into"]))
+    whole = planned.record(oracle, spec, cases[: request.get("first") or len(cases)], rows)
+    recorded, left_out = planned.recorded, planned.left_out
+    found: list[Recorded] = []
+    notes: list[str] = []
+    if whole and not request.get("first"):
+        if request.get("search", True):
+            found, ended = _search(oracle, coverage, spec, planned, rows)
+            notes += ended
+            recorded += found
+        notes += [f"{short(Path(left.path))}:{left.line}: {left.what}" for left in coverage.unreached()]
+    return {
+        "cases": [one.facts for one in recorded],
+        "unstable": {one.case.name: one.unstable for one in recorded if one.unstable},
+        "left_out": left_out,
+        "notes": notes,
+        "found": [one.case.name for one in found],
+        "whole": whole and not request.get("first"),
+    }
+
+
+@dataclass
+class _Planned:
+    """The planned cases as they are recorded into a folder, and those that are left out with the reason."""
+
+    into: Path
+    recorded: list[Recorded] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    drawn: dict[str, str] = field(default_factory=dict)
+
+    def record(self, oracle: Oracle, spec: Spec, cases: Sequence[Case], rows: Rows | None) -> bool:
+        """Record one after the other; False where it was given up, since the promised ones tell nothing."""
+        promised = sum(not case.kind for case in cases)
+        for number, case in enumerate(cases, start=1):
+            doing(f"recording case {case.name}", case=case.name, number=number, of=len(cases))
+            inputs = draw(spec, case, rows)
+            same = self.drawn.setdefault(content(inputs), case.name)
+            if case.kind and same != case.name:
+                self.left_out[case.name] = f"its inputs are those of {same}"
+                continue
+            try:
+                self.recorded.append(_record_case(oracle, case, inputs, self._place()))
+            except EngineRefused as refusal:
+                if not case.kind and isinstance(refusal, OutOfRange):
+                    raise refusal.for_user(spec, case) from refusal
+                if not case.kind:
+                    raise ModelError(
+                        f"the eager layer does not run on this case: {refusal}",
+                        where=f"case {case.name}",
+                        hint="the dims or values of the spec promise what forward cannot take",
+                    ) from refusal
+                self.left_out[case.name] = f"eager refuses it: {refusal}"
+            if number in (FIRST, promised) and _hopeless(self.recorded, spec):
+                return False
+        return True
+
+    def _place(self) -> Path:
+        return self.into / f"{len(self.recorded)}.safetensors"
+
+
+def _hopeless(recorded: list[Recorded], spec: Spec) -> bool:
+    goldens = [read_case(one.tensors, one.facts) for one in recorded]
+    return bool(still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
+
+
+def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Path) -> Recorded:
+    """Run one case; its arrays, and the runs that it is measured by, go to the file `into` at once."""
+    eager, truths, gate = oracle.ask(inputs)
+    outputs = {name: describe(value, truths[name], gate) for name, value in eager.items()}
+    tensors = {f"{case.name}/input/{name}": value for name, value in inputs.items()}
+    tensors.update({f"{case.name}/eager/{name}": value for name, value in eager.items()})
+    tensors.update({f"{case.name}/truth/{name}": truths[name].value for name in eager if not outputs[name]["exact"]})
+    runs = {
+        f"{case.name}/run{number:03}/{name}": value
+        for name, truth in truths.items()
+        for number, value in enumerate(truth.runs)
+    }
+    save_scratch(into, {**tensors, **runs})
+    facts = {"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs}
+    return Recorded(case, facts, tensors, gate)
+
+
+def _search(
+    oracle: Oracle, coverage: Coverage, spec: Spec, planned: _Planned, rows: Rows | None
+) -> tuple[list[Recorded], list[str]]:
+    """Look for inputs that reach what no case has; each that does becomes a case. A note, if it had to end before."""
+    found: list[Recorded] = []
+    missing = coverage.unreached()
+    recorded = planned.recorded
+    inputs = [one.inputs() for one in recorded]
+    allowance, patience = Allowance.of(inputs), PATIENCE * coverage.longest
+    for case, varied, by in attempts(spec, recorded[0].case, inputs[0], rows, missing):
+        if not any(left.by == by for left in missing):
+            if not missing:
+                break
+            continue
+        if not allowance.take(varied, TRYING):
+            return found, [f"{_GIVEN_UP}: it took as many forwards as recording the cases"]
+        doing(f"searching for unreached lines: {case.name}")
+        with contextlib.suppress(EngineRefused):  # the trial is outside what forward takes
+            try:
+                with coverage.watching(patience):
+                    oracle.try_out(varied)
+            except TooLong:
+                return found, [f"{_GIVEN_UP}: a forward ran {PATIENCE} times as many lines as in any case"]
+            if len(coverage.unreached()) < len(missing):
+                allowance.take(varied, RECORDING)
+                place = planned.into / f"{len(recorded) + len(found)}.safetensors"
+                found.append(_record_case(oracle, case, varied, place))
+        missing = coverage.unreached()
+    return found, []

@@ -1,0 +1,188 @@
+"""What was recorded of a model is measured and judged here, in a process that has not imported it.
+
+The child that runs the model (:mod:`exporter.goldens._child`) hands over arrays: inputs, eager's outputs, the float64
+truth, and the float32 runs with moved weights. Scales, errors, gates and which cases tell anything follow from them,
+and the code of a model can do nothing to that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporter.compare.controls import amplified
+from exporter.compare.golden import read_case
+from exporter.compare.informative import eager_judged
+from exporter.compare.margin import find_scores
+from exporter.goldens.cases import Case, plan_cases
+from exporter.goldens.truth import SPREAD, UNTOLD, Truth, measured
+from exporter.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.spec.model import Spec
+from exporter.tensors import Array, load, save
+from exporter.verdict.claim import Outcome
+
+#: Elements kept of an output that is too large to keep whole.
+SAMPLE = 65_536
+
+
+@dataclass
+class Recorded:
+    """One case: what the manifest says of it, its tensors by their keys in the goldens, and why eager is not stable."""
+
+    case: Case
+    facts: dict[str, Any]
+    tensors: dict[str, Array]
+    unstable: str = ""
+
+    def inputs(self) -> dict[str, Array]:
+        """Its inputs by their own names."""
+        start = f"{self.case.name}/input/"
+        return {key.removeprefix(start): value for key, value in self.tensors.items() if key.startswith(start)}
+
+
+def finish(
+    spec: Spec, answer: Mapping[str, Any], scratch: Path, into: Path
+) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
+    """Measure what the child has left in the folder `scratch`, and write the goldens to the file `into`.
+
+    Returns what the manifest says of each case, of those left out with the reason, and notes on the model.
+    """
+    kinds = {case.name: case for case in plan_cases(spec)}
+    recorded = []
+    for number, facts in enumerate(answer["cases"]):
+        case = kinds.get(facts["name"]) or Case(facts["name"], facts["dims"], facts["seed"], "search")
+        recorded.append(
+            _measured_again(case, facts, answer["unstable"].get(case.name, ""), scratch / f"{number}.safetensors")
+        )
+    note_scores(recorded)
+    left_out = {**answer["left_out"], **untelling(recorded, spec.budget)}
+    telling = [one for one in recorded if one.case.name not in left_out]
+    kept = {key: value for one in telling for key, value in one.tensors.items()}
+    save(into, bounded(kept, spec.golden_mb, spec.seed))
+    return [one.facts for one in telling], left_out, batch_note(recorded) if answer["whole"] else []
+
+
+def _measured_again(case: Case, facts: Mapping[str, Any], unstable: str, path: Path) -> Recorded:
+    """One case from its arrays: nothing that the child has said of their numbers is taken over."""
+    arrays = load(path)
+    tensors = {key: value for key, value in arrays.items() if "/run" not in key}
+    outputs = {}
+    for name, about in facts["outputs"].items():
+        eager = tensors[f"{case.name}/eager/{name}"]
+        outputs[name] = describe(eager, _truth(case.name, name, arrays, about["method"]), unstable)
+    return Recorded(case, {**facts, "outputs": outputs}, tensors, unstable)
+
+
+def _truth(case: str, name: str, arrays: Mapping[str, Array], method: str) -> Truth:
+    eager = arrays[f"{case}/eager/{name}"]
+    if eager.dtype.kind != "f":
+        return Truth(eager, 0.0, 0.0, "exact")
+    if method == UNTOLD:
+        return Truth(arrays[f"{case}/truth/{name}"], math.inf, math.inf, method)
+    runs = [
+        value for key, value in sorted(arrays.items()) if key.startswith(f"{case}/run") and key.endswith(f"/{name}")
+    ]
+    exact = None if method.startswith(SPREAD) else arrays[f"{case}/truth/{name}"]
+    return measured([eager, *runs], exact, method)
+
+
+def note_scores(recorded: list[Recorded]) -> None:
+    """Say of each integer output whose argmax it is, where it is one in every case."""
+    eagers = [{name: one.tensors[f"{one.case.name}/eager/{name}"] for name in one.facts["outputs"]} for one in recorded]
+    for name, (score, axis) in find_scores(eagers).items():
+        for one in recorded:
+            one.facts["outputs"][name]["scores"] = {"output": score, "axis": axis}
+
+
+def untelling(recorded: list[Recorded], budget: float) -> dict[str, str]:
+    """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
+    goldens = [read_case(one.tensors, one.facts) for one in recorded]
+    plain = [golden for one, golden in zip(recorded, goldens, strict=True) if not one.case.kind]
+    others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
+    reasons = {}
+    for one, golden in zip(recorded, goldens, strict=True):
+        if one.case.kind:
+            judged = eager_judged(golden, budget, others).values()
+            unproven = [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]
+            if unproven := unproven or amplified(golden, plain):
+                reasons[one.case.name] = unproven[0]
+    return reasons
+
+
+def batch_note(recorded: list[Recorded]) -> list[str]:
+    """Whether a row's result depends on the other rows of its batch: a property of the model, worth knowing."""
+    alone = next((one for one in recorded if one.case.kind == "one_row"), None)
+    batch = recorded[0]
+    exact = all(about["method"].startswith(("float64", "exact")) for about in batch.facts["outputs"].values())
+    if alone is None or not exact:
+        return []
+    dependent = []
+    for name, about in alone.facts["outputs"].items():
+        key = "eager" if about["exact"] else "truth"
+        row, rows = (one.tensors[f"{one.case.name}/{key}/{name}"] for one in (alone, batch))
+        if row.shape[:1] == (1,) and rows.shape[1:] == row.shape[1:] and not _close(rows[:1], row):
+            dependent.append(name)
+    return [f"in {', '.join(dependent)} a row's result depends on the other rows of its batch"] if dependent else []
+
+
+def _close(one: Array, other: Array) -> bool:
+    """Equal but for float64's rounding, which may differ between batches (3e-13 measured on 88 networks)."""
+    return bool(error(one, other)[0] <= 1e-9)
+
+
+def describe(eager: Array, truth: Truth, unstable: str) -> dict[str, Any]:
+    """What the manifest says of one output; `unstable` is why eager cannot be trusted, empty where it can."""
+    exact = eager.dtype.kind != "f"
+    scale = (0.0, 0.0) if exact else norms(truth.value)
+    gate = unstable or ("" if exact else _gate(eager, truth, scale))
+    sound = [np.isfinite(number) for number in (*scale, truth.e_ref_max, truth.e_ref_l2)]
+    return {
+        "dtype": eager.dtype.name,
+        "shape": list(eager.shape),
+        "exact": exact,
+        # JSON has no infinity; where the gate is shut the numbers serve nothing.
+        "scale_max": scale[0] if all(sound) else 0.0,
+        "scale_l2": scale[1] if all(sound) else 0.0,
+        "e_ref_max": truth.e_ref_max if all(sound) else 0.0,
+        "e_ref_l2": truth.e_ref_l2 if all(sound) else 0.0,
+        "allowance": truth.allowance,
+        "method": truth.method,
+        "gate": gate,
+        "scores": None,
+    }
+
+
+def _gate(eager: Array, truth: Truth, scale: tuple[float, float]) -> str:
+    """Why this output of this case cannot prove anything; empty where it can. Comes before bit equality."""
+    if not np.isfinite(eager).all():
+        return "eager is not finite"
+    if not np.isfinite(truth.value).all():
+        return "float64 is not finite"
+    if eager.size and scale[0] < SMALLEST_SCALE:
+        return f"the largest value ({scale[0]:.1e}) is zero or near the denormals"
+    if not 4 * max(truth.e_ref_max, truth.e_ref_l2, FLOOR) <= WORST_E_REF:
+        return f"rounding alone moves it by {truth.e_ref_max:.1e} of its size"
+    return ""
+
+
+def bounded(tensors: dict[str, Array], megabytes: float, seed: int) -> dict[str, Array]:
+    """Keep a seeded sample of the largest outputs until all fit; inputs are always whole."""
+    size = sum(value.nbytes for value in tensors.values())
+    result = dict(tensors)
+    eagers = sorted((key for key in tensors if "/eager/" in key), key=lambda key: -tensors[key].nbytes)
+    for key in eagers:
+        if size <= megabytes * 1e6 or tensors[key].size <= SAMPLE:
+            break
+        generator = np.random.default_rng(seed)
+        index = np.sort(generator.choice(tensors[key].size, SAMPLE, replace=False))
+        result[key.replace("/eager/", "/index/")] = index.astype("int64")
+        for one in (key, key.replace("/eager/", "/truth/")):
+            if one in result:
+                result[one] = tensors[one].ravel()[index]
+                size -= tensors[one].nbytes - result[one].nbytes
+    return result

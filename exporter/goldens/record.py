@@ -1,0 +1,102 @@
+"""Record the goldens of a spec: the cases, planned here and drawn in a child, and the float64 truth of each."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from exporter.compare.golden import read_goldens
+from exporter.compare.informative import Doubt, doubts, runs_of, still_open
+from exporter.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
+from exporter.goldens.cases import plan_cases
+from exporter.goldens.finish import finish
+from exporter.spec.model import Spec
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+
+#: How the child calls what it does while it tries inputs that nobody promised.
+SEARCHING = "searching for unreached lines"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the manifest says of the recorded cases; of those left out, with the reason; and of the model."""
+
+    cases: list[dict[str, Any]]
+    left_out: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting) -> Record:
+    """Write the goldens to the file `into`.
+
+    Raises:
+        UsageError: samples or values do not fit the inputs.
+        ModelError: the eager layer fails on a case that the spec promises.
+    """
+    setting.say("recording goldens")
+    with tempfile.TemporaryDirectory(prefix="exporter-") as scratch:
+        answer = _asked(spec, checkpoint, outputs, Path(scratch), setting)
+        cases, left_out, said = finish(spec, answer, Path(scratch), into)
+    recorded = [one["name"] for one in cases]
+    planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
+    if answer["whole"] and sorted([*recorded, *left_out]) != sorted(planned):
+        raise ModelError(
+            "not every planned case was recorded", where=str(into), hint="this is a bug of ours; report it"
+        )
+    return Record(cases, left_out, (*said, *answer["notes"]))
+
+
+def preview(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], setting: Setting) -> tuple[Doubt, ...]:
+    """What two typical inputs already show that no engine could be proven by; empty where nothing stands against it.
+
+    Raises:
+        UsageError, ModelError: as :func:`record`.
+    """
+    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+        into = Path(place) / "golden.safetensors"
+        answer = _call(spec, checkpoint, outputs, Path(place), setting, first=2)
+        cases, _, _ = finish(spec, answer, Path(place), into)
+        goldens = read_goldens(into, cases)
+    return still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers)
+
+
+def _asked(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting) -> Json:
+    """The answer of the child; of a second one, if the first died of an input that was only tried out."""
+    step = {"doing": ""}
+
+    def follow(event: Json) -> None:
+        step["doing"] = event["doing"]
+        if setting.on_event:
+            setting.on_event(event)
+
+    try:
+        return _call(spec, checkpoint, outputs, into, replace(setting, on_event=follow))
+    except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
+        if not step["doing"].startswith(SEARCHING):
+            raise
+        answer = _call(spec, checkpoint, outputs, into, setting, search=False)
+        answer["notes"].insert(0, f"the search for inputs that reach other lines was given up: {error.what}")
+        return answer
+
+
+def _call(
+    spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting, **keys: Any
+) -> Json:
+    request = {
+        "spec": spec.model_dump(mode="json"),
+        "checkpoint": str(checkpoint) if checkpoint else None,
+        "outputs": list(outputs),
+        "into": str(into),
+        **keys,
+    }
+    return call(
+        "exporter.goldens._child:record",
+        request,
+        setting.limits,
+        environment=SINGLE_THREAD,
+        imports=PADDLE,
+        on_event=setting.on_event,
+    )

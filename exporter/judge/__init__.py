@@ -1,0 +1,1 @@
+"""Judge a bundle: plan, prove, waive, report."""

@@ -1,0 +1,73 @@
+"""What every report is made of: one frozen value, rendered in many forms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from exporter.compare.golden import one_thread
+from exporter.verdict.blame import Blame
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
+
+#: From the worst to the best: the order in which a report speaks.
+GRAVITY = (
+    Outcome.MISMATCH,
+    Outcome.CRASHED,
+    Outcome.TIMED_OUT,
+    Outcome.MISSING,
+    Outcome.VACUOUS,
+    Outcome.INCONCLUSIVE,
+    Outcome.WAIVED,
+    Outcome.MATCH,
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A verdict with what a reader needs to place it. `notes` are sentences that belong on every form.
+
+    `blames` say where failures came in, one for each run that failed or came near.
+    """
+
+    name: str
+    version: str
+    verdict: Verdict
+    budget: float
+    notes: Sequence[str] = ()
+    waivers: Sequence[dict[str, str]] = ()
+    digest: str = ""
+    methods: Sequence[str] = field(default=())
+    blames: Sequence[Blame] = ()
+
+    def rows(self) -> list[tuple[Claim, Evidence]]:
+        """Every claim with its evidence, the worst outcomes first, then in the order of the claims."""
+        pairs = [(claim, self.verdict.of(claim)) for claim in sorted(self.verdict.plan)]
+        return sorted(pairs, key=lambda pair: GRAVITY.index(pair[1].outcome))
+
+    def first_reason(self) -> str:
+        """Why it did not pass, in one line; empty where it did."""
+        if self.verdict.passed:
+            return ""
+        claim, evidence = self.rows()[0]
+        if evidence.outcome in (Outcome.MATCH, Outcome.WAIVED):
+            return self.verdict.against[0]
+        return f"{claim}: {evidence.outcome.value} ({evidence.reason})"
+
+
+def unlike_bits(verdict: Verdict, paddle_kernels: Collection[str]) -> list[str]:
+    """A note for each run of an engine with Paddle's own kernels whose results were compared and differ in bits.
+
+    They should not: another kind of CPU or another version explains it, or the program is not the one that was traced.
+    """
+    differ: Counter[str] = Counter()
+    for claim in verdict.plan:
+        found = verdict.of(claim)
+        one_case = claim.kind == OUTPUTS and one_thread(claim.case)
+        if claim.engine in paddle_kernels and one_case and found.metrics and not found.bit_equal:
+            differ[f"{claim.variant}/{claim.engine}"] += 1
+    return [
+        f"{run} runs Paddle's own kernels, yet {count} of its results differ from eager in bits: "
+        "the error ratio judged them"
+        for run, count in sorted(differ.items())
+    ]

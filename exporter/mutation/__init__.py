@@ -1,0 +1,1 @@
+"""`drill`: mutants of artifacts, killed by the proofs or equivalent."""

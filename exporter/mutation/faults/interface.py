@@ -1,0 +1,76 @@
+"""Faults of what the file promises: its outputs, their names and dtypes, and its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from exporter.mutation.faults.base import Family, Kind
+from exporter.mutation.material import Material
+from exporter.mutation.programs.base import Operation, Unplantable
+
+_AND, _OF = " | ", " of "
+
+
+def _outputs(material: Material) -> Iterable[str]:
+    return list(material.program.outputs())
+
+
+def _neighbours(material: Material) -> Iterator[str]:
+    for one, other in pairwise(material.program.outputs()):
+        yield f"{one}{_AND}{other}"
+
+
+def _swap(material: Material, site: str, generator: np.random.Generator) -> None:
+    del generator
+    one, other = site.split(_AND)
+    material.edit().rename_outputs({one: other, other: one})
+
+
+def _rename(material: Material, site: str, generator: np.random.Generator) -> None:
+    del generator
+    material.edit().rename_outputs({site: f"{site}_1"})
+
+
+def _repeat(material: Material, site: str, generator: np.random.Generator) -> None:
+    del generator
+    material.edit().repeat_output(site, f"{site}_1")
+
+
+def _retype(material: Material, site: str, generator: np.random.Generator) -> None:
+    del generator
+    program = material.edit()
+    node = program.made(program.outputs()[site])
+    if node is None or node.outputs[0] != program.outputs()[site]:
+        raise Unplantable("no operator computes this output alone")
+    program.follow(node, Operation.OTHER_DTYPE)
+
+
+def _batch(material: Material) -> Iterable[str]:
+    return [f"{material.batch} rows"] if material.batch else []
+
+
+def _freeze(material: Material, site: str, generator: np.random.Generator) -> None:
+    del site, generator
+    material.edit().freeze_batch(material.batch)
+
+
+def _cut(material: Material, site: str, generator: np.random.Generator) -> None:
+    del generator
+    material.edit().cut_rows(site.partition(_OF)[2], material.batch)
+
+
+def _batched(material: Material) -> Iterable[str]:
+    return [f"{material.batch} rows{_OF}{name}" for name in material.program.outputs()] if material.batch else []
+
+
+plugin: Family = (
+    Kind("outputs swapped", _neighbours, _swap, numeric=False),
+    Kind("output renamed", _outputs, _rename, numeric=False),
+    Kind("output twice", _outputs, _repeat, numeric=False),
+    Kind("output's dtype", _outputs, _retype, numeric=False),
+    Kind("batch declared frozen", _batch, _freeze, numeric=False),
+    Kind("batch cut", _batched, _cut, numeric=False),
+)

@@ -1,0 +1,1 @@
+"""Norms, metrics, intervals and the allowance for few numbers: numpy only."""

@@ -1,1 +1,0 @@
-"""Where a fault came in: the stage, and the first sublayer whose output leaves the budget."""

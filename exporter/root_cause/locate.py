@@ -1,0 +1,70 @@
+"""Find the sublayer to blame, given what the source and the failed program compute. Pure: no engine takes part."""
+
+from __future__ import annotations
+
+import math
+
+from exporter.numbers.norms import WORST_E_REF
+from exporter.root_cause.align import Distance, Observed, Place, Shown, descend, loudest, visible, worst
+from exporter.root_cause.witness import Witness
+from exporter.tensors import TensorMap
+
+#: Inside a network a sound value may be somewhat further off than the budget for outputs allows.
+_SLACK = 4.0
+#: Errors beyond eager's own, within the budget or not, are looked into sublayer by sublayer.
+_NARROW = 1.0
+
+
+def is_narrow(error_ratio: float) -> bool:
+    """Whether an output is further off than eager itself, so that its sublayers are to be compared as well.
+
+    A fault that is small at the output is large at its own layer.
+    """
+    return error_ratio > _NARROW
+
+
+def locate(witness: Witness, values: TensorMap, budget: float, *, folded: bool = False) -> tuple[Place | None, str]:
+    """Where the values of a program part from the source's; else the reason why no place was found.
+
+    `folded` says that the program's layers are folded into each other, so that it does not show all that they put out.
+    Where its outputs are within the budget all the same, the sublayers are searched for one that is not: a fault that
+    is small at the output is large at its own layer.
+    """
+    observed = witness.observed
+    shown = Shown(observed, values)
+    seen = None
+    if witness.fresh is not None and witness.sound(budget):
+        seen = visible(observed, witness.fresh, budget * _SLACK)
+
+    def distance(key: int) -> float | None:
+        return shown(key) if seen is None or key in seen else None
+
+    off = worst(shown, observed.calls[0]["outputs"])
+    if off > budget:
+        threshold = max(budget, math.sqrt(off * budget)) if math.isfinite(off) else budget * _SLACK
+        return descend(observed, distance, threshold), ""
+    return _within_budget(observed, distance, budget, folded=folded)
+
+
+def _within_budget(observed: Observed, distance: Distance, budget: float, *, folded: bool) -> tuple[Place | None, str]:
+    place = loudest(observed, distance, budget * _SLACK, folded=folded)
+    if place is not None:
+        return place, ""
+    return None, (
+        "with its intermediate values put out the program is right, sublayer by sublayer: the fault comes with what "
+        "the engine fuses, or with what the artifact keeps from call to call"
+    )
+
+
+def locate_eager(observed: Observed) -> tuple[Place | None, str]:
+    """The first sublayer where rounding alone does the damage; else the reason why no place was found."""
+
+    def distance(key: int) -> float | None:
+        fact = observed.facts.get(str(key))
+        if fact is None:
+            return None
+        return max(fact["e_ref"]) if fact["finite"] else math.inf
+
+    if not worst(distance, observed.calls[0]["outputs"]) > WORST_E_REF / 4:
+        return None, "eager float32 agrees with float64 here, so it is the recorded golden that differs"
+    return descend(observed, distance, WORST_E_REF / 4), ""

@@ -1,0 +1,45 @@
+"""Observe the source: one case, every sublayer's tensors, in a child."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from exporter.harness import Bench
+from exporter.root_cause.align import Observed, Shown, worst
+from exporter.tensors import TensorMap, load
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One case as the source computes it, and what a program shows that was traced anew (None: there is none)."""
+
+    observed: Observed
+    fresh: TensorMap | None
+    why_not_fresh: str
+
+    def sound(self, budget: float) -> bool:
+        """Whether the program traced anew computes the case right."""
+        outputs = self.observed.calls[0]["outputs"]
+        return self.fresh is not None and worst(Shown(self.observed, self.fresh), outputs) <= budget
+
+
+def observe(bench: Bench, case: str, into: Path, setting: Setting) -> Witness:
+    """Watch the source compute the recorded case; `into` is an empty folder to work in.
+
+    Raises:
+        ModelError, UsageError, EnvironmentLacks: the source does not run here, or not twice in the same way.
+    """
+    request = {"source": dict(bench.source or {}), "golden": str(bench.golden), "case": case, "into": str(into)}
+    answer = call(
+        "exporter.root_cause._child:observe",
+        request,
+        setting.limits,
+        environment=SINGLE_THREAD,
+        imports=PADDLE,
+        on_event=setting.on_event,
+    )
+    observed = Observed(answer["calls"], answer["tensors"], load(into / "values.safetensors"))
+    fresh = None if answer["fresh"] else load(into / "fresh.safetensors")
+    return Witness(observed, fresh, answer["fresh"])

@@ -1,0 +1,100 @@
+"""Goldens that tell nothing are told of before any engine runs."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.compare.golden import GoldenCase
+from exporter.compare.informative import Doubt, doubts, still_open, told, undecided
+from exporter.goldens.record import preview
+from exporter.spec.model import Waiver
+from exporter.spec.read import validate
+from exporter.tensors import Array
+from exporter.verdict.claim import Claim, Outcome, Verdict
+from exporter.verdict.plan import Run
+from exporter.workers import Setting
+from tests.compare.goldens import golden
+
+GENERATOR = np.random.default_rng(3)
+TELLING = [GENERATOR.standard_normal((4, 6)) for _ in range(3)]
+
+
+def cases(*outputs: Array, names: tuple[str, ...] = ("a", "a#2", "b"), gate: str = "") -> list[GoldenCase]:
+    made = []
+    for seed, (name, value) in enumerate(zip(names, outputs, strict=False)):
+        made.append(GoldenCase(name, {}, {"y": golden(value, seed=seed, gate=gate)}, name))
+    return made
+
+
+def test_goldens_that_differ_leave_no_doubt() -> None:
+    assert doubts(cases(*TELLING), 4.0) == doubts(cases(*TELLING[:2]), 4.0, more_to_come=True) == ()
+
+
+def test_outputs_that_hardly_depend_on_the_input_are_named_with_the_impostor_and_the_cure() -> None:
+    base = TELLING[0]
+    alike = cases(*(base + 1e-9 * noise for noise in TELLING))
+    found = doubts(alike[:2], 4.0, more_to_come=True)
+    assert {(one.case, one.output, one.gate) for one in found} == {("a", "y", False), ("a#2", "y", False)}
+    assert "another case's output would have passed" in found[0].reason
+    said = told(found)
+    assert "no engine was run" in said and "checkpoint" in said and "values" in said and found[0].reason in said
+
+
+def test_what_eager_cannot_be_trusted_on_is_a_doubt_at_once() -> None:
+    (first, _) = doubts(cases(*TELLING[:2], gate="eager is not finite"), 4.0, more_to_come=True)
+    assert first.gate and first.reason == "eager is not finite" and "range" in first.hint
+
+
+def test_a_third_case_may_still_tell_what_two_that_are_equal_do_not() -> None:
+    equal = [TELLING[0], TELLING[0], TELLING[1]]
+    assert doubts(cases(*equal[:2]), 4.0, more_to_come=True) == ()
+    assert doubts(cases(*equal[:2]), 4.0), "alone they would be all there is"
+    labels = [np.array([1, 1]), np.array([1, 1])]
+    assert doubts(cases(*labels), 4.0, more_to_come=True) == () and doubts(cases(*labels), 4.0)
+
+
+def test_probing_cases_are_no_doubt() -> None:
+    probing = cases(*TELLING[:2], np.zeros((4, 6)), names=("a", "a#2", "a:zeros"))
+    assert doubts(probing, 4.0) == ()
+
+
+RUNS = (Run("source", "fp32", "eager"), Run("onnx", "fp32", "onnxruntime"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "until", "left"),
+    [("*/y", 2999, 0), ("*/z", 2999, 1), ("onnx/*", 2999, 1), ("*/y", 2020, 1)],
+)
+def test_what_is_waived_in_every_run_today_is_no_doubt(pattern: str, until: int, left: int) -> None:
+    waiver = Waiver(claim=pattern, reason="a head not trained yet", until=date(until, 1, 1))
+    assert len(still_open([Doubt("a", "y", "why", False)], RUNS, [waiver])) == left
+
+
+def test_where_nothing_was_run_the_verdict_is_inconclusive_and_each_claim_says_why() -> None:
+    claims = [Claim("onnx", "fp32", "onnxruntime", "a", name) for name in ("y", "z")]
+    verdict = Verdict(frozenset(claims), undecided(claims, [Doubt("a", "y", "why", False)]))
+    assert verdict.word == "inconclusive" and not verdict.passed
+    assert "why" in verdict.of(claims[0]).reason and "not run: y of case a" in verdict.of(claims[1]).reason
+    assert all(verdict.of(claim).outcome is Outcome.INCONCLUSIVE for claim in claims)
+
+
+@pytest.fixture
+def at_the_models(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workplace)
+
+
+@pytest.mark.usefixtures("at_the_models")
+def test_a_preview_tells_from_two_cases() -> None:
+    keys: dict[str, Any] = {"name": "deaf", "model": "models.branching:Deaf", "weights": "factory"}
+    keys["dims"] = {"batch": {"min": 1, "typical": 2, "max": 4}}
+    deaf = validate({**keys, "inputs": {"x": {"dtype": "float32", "shape": ["batch", 5, 16]}}}, "test")
+    assert {one.output for one in preview(deaf, None, ["scores", "labels"], Setting())} == {"scores"}
+    mlp = validate(
+        {**keys, "model": "models.sound:mlp", "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}}}, "test"
+    )
+    assert preview(mlp, None, ["y"], Setting()) == ()

@@ -1,0 +1,161 @@
+"""What is recorded of a model: real Paddle, in the child that a release uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.compare.golden import read_goldens
+from exporter.errors import ModelError, UsageError
+from exporter.files import sha256_file
+from exporter.goldens.explore import RECORDING, TRYING
+from exporter.goldens.finish import finish
+from exporter.goldens.record import SEARCHING
+from exporter.goldens.record import record as record_in_child
+from exporter.spec.read import validate
+from exporter.tensors import load
+from exporter.workers import SINGLE_THREAD, Limits, Setting, call
+
+SPEC: dict[str, Any] = {
+    "name": "net",
+    "model": "models.sound:mlp",
+    "weights": "factory",
+    "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
+    "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
+}
+
+
+@pytest.fixture(autouse=True)
+def where_the_models_are(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workplace)
+
+
+def record(into: Path, outputs: list[str], **keys: Any) -> dict[str, Any]:
+    spec = validate({**SPEC, **keys}, "test")
+    scratch = into.with_suffix("")
+    scratch.mkdir()
+    request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": outputs, "into": str(scratch)}
+    answer = call("exporter.goldens._child:record", request, environment=SINGLE_THREAD)
+    cases, left_out, said = finish(spec, answer, scratch, into)
+    return {**answer, "cases": cases, "left_out": left_out, "notes": [*said, *answer["notes"]]}
+
+
+def test_a_sound_model_leaves_a_float64_truth_close_to_eager_twice_the_same(tmp_path: Path) -> None:
+    told = record(tmp_path / "one.safetensors", ["y"])
+    again = record(tmp_path / "two.safetensors", ["y"])
+    assert told == again
+    assert sha256_file(tmp_path / "one.safetensors") == sha256_file(tmp_path / "two.safetensors")
+    for case in told["cases"]:
+        about = case["outputs"]["y"]
+        assert about["method"].startswith("float64") and not about["gate"], case["name"]
+        assert 0 <= about["e_ref_max"] < 1e-5 and about["scale_max"] > 0
+    tensors = load(tmp_path / "one.safetensors")
+    assert all(value.dtype.name == "float64" for name, value in tensors.items() if "/truth/" in name)
+    assert len(read_goldens(tmp_path / "one.safetensors", told["cases"])) == len(told["cases"])
+
+
+def test_what_changes_from_run_to_run_is_never_a_golden(tmp_path: Path) -> None:
+    told = record(tmp_path / "g.safetensors", ["y"], model="models.unsound:Noisy")
+    gates = [case["outputs"]["y"]["gate"] for case in told["cases"]]
+    assert gates and all(gates), "of few numbers, two runs may agree by chance: then another gate must be shut"
+    assert any("other values when run twice" in gate for gate in gates)
+
+
+def test_outputs_without_size_shut_their_own_gate_only(tmp_path: Path) -> None:
+    told = record(tmp_path / "g.safetensors", ["a", "zero", "one", "tiny"], model="models.unsound:Vacuous")
+    for case in told["cases"]:
+        gates = {name: about["gate"] for name, about in case["outputs"].items()}
+        assert not gates["a"] and not gates["one"], "a constant is the controls' business"
+        assert "zero or near the denormals" in gates["zero"] and "near the denormals" in gates["tiny"]
+
+
+def test_a_size_that_the_spec_promises_and_forward_refuses_names_the_case(tmp_path: Path) -> None:
+    inputs = {"x": {"dtype": "float32", "shape": ["batch", "width"]}}
+    dims = {**SPEC["dims"], "width": {"min": 4, "typical": 4, "max": 5}}
+    with pytest.raises(ModelError, match="the eager layer does not run on this case") as caught:
+        record(tmp_path / "g.safetensors", ["y"], inputs=inputs, dims=dims)
+    assert "width=5" in caught.value.where and "promise" in caught.value.hint
+    assert not (tmp_path / "g.safetensors").exists()
+
+
+def test_values_that_are_not_there_are_the_user_s_mistake(tmp_path: Path) -> None:
+    inputs = {"x": {"dtype": "float32", "shape": ["batch", 4], "values": "none.npy"}}
+    with pytest.raises(UsageError, match=r"none\.npy"):
+        record(tmp_path / "g.safetensors", ["y"], inputs=inputs)
+
+
+def test_large_outputs_are_kept_as_a_sample_with_their_norms(tmp_path: Path) -> None:
+    dims = {"batch": {"min": 1, "typical": 50_000, "max": 50_000}}
+    told = record(tmp_path / "g.safetensors", ["y"], dims=dims, golden_mb=0.5)
+    goldens = read_goldens(tmp_path / "g.safetensors", told["cases"])
+    large = next(case.outputs["y"] for case in goldens if case.dims["batch"] == 50_000)
+    assert large.index is not None and large.eager.shape == large.truth.shape == large.index.shape
+    assert large.shape == (50_000, 3) and large.scale[0] >= abs(large.truth).max()
+
+
+def test_a_probing_case_that_eager_cannot_compute_is_left_out(tmp_path: Path) -> None:
+    inputs = {"x": {"dtype": "float32", "shape": ["batch", 4], "values": "uniform(1,9)"}}
+    told = record(tmp_path / "g.safetensors", ["y"], model="models.unsound:Divides", inputs=inputs)
+    assert "Integer division by zero" in told["left_out"]["batch=2:zeros"]
+    assert "batch=2" in {case["name"] for case in told["cases"]}
+
+
+def test_whatever_forward_raises_is_a_models_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="does not run on this case: OfItsOwn: the sensor is off"):
+        record(tmp_path / "g.safetensors", ["y"], model="models.unsound:Raises")
+
+
+def doings(into: Path, model: str, **keys: Any) -> tuple[dict[str, Any], list[str]]:
+    """The child's answer, and what it said that it did."""
+    said: list[str] = []
+    spec = validate({**SPEC, "model": model, **keys}, "test")
+    into.mkdir()
+    request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": ["y"], "into": str(into)}
+    answer = call(
+        "exporter.goldens._child:record",
+        request,
+        environment=SINGLE_THREAD,
+        on_event=lambda event: said.append(event["doing"]),
+    )
+    return answer, [one for one in said if one.startswith(SEARCHING)]
+
+
+WIDE: dict[str, Any] = {"dims": {"batch": {"min": 1, "typical": 2, "max": 20}}}
+
+
+def test_branches_on_values_and_named_dims_are_searched_for_and_others_are_not_named(tmp_path: Path) -> None:
+    told, tried = doings(tmp_path / "g.safetensors", "models.branching:Branching", **WIDE)
+    assert told["notes"] == [], "training, configuration and a size that never varies are no branches of inputs"
+    by_size = [case for case in told["cases"] if case["dims"]["batch"] == 7]
+    assert len(told["found"]) == 2 and len(by_size) == 1 and by_size[0]["name"].startswith("batch=7:search-")
+    assert 2 <= len(tried) <= 20
+
+
+def test_what_no_trial_reaches_is_named_and_the_search_costs_no_more_than_the_recording(tmp_path: Path) -> None:
+    told, tried = doings(tmp_path / "g.safetensors", "models.branching:Unreachable", **WIDE)
+    (note,) = [one for one in told["notes"] if "is reached by no case" in one]
+    assert note.startswith("models/branching.py:") and not told["found"]
+    planned = sum(case["dims"]["batch"] for case in told["cases"]) / 2
+    assert 0 < TRYING * len(tried) <= RECORDING * planned
+
+
+def test_nothing_is_tried_where_no_input_decides_a_branch(tmp_path: Path) -> None:
+    _, tried = doings(tmp_path / "g.safetensors", "models.sound:mlp")
+    assert tried == []
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("DiesWhenLarge", "the child died by SIGKILL"), ("LoopsWhenLarge", "lines")]
+)
+def test_a_trial_that_kills_the_process_or_never_ends_is_a_note_and_no_more(
+    tmp_path: Path, model: str, said: str
+) -> None:
+    spec = validate({**SPEC, "model": f"models.branching:{model}"}, "test")
+    kept = record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    assert (
+        kept.notes[0].startswith("the search for inputs that reach other lines was given up: ")
+        and said in kept.notes[0]
+    )
+    assert len(kept.cases) > 5

@@ -1,0 +1,94 @@
+"""The claim that no pair of products overflows: from the file alone, and the same on every CPU but for what it asks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter import machine
+from exporter.lower.base import Artifact
+from exporter.proofs.quantisation.overflow import prove_pairs
+from exporter.proofs.quantisation.rounded import LayerNoise
+from exporter.proofs.quantisation.suffering import _suffering
+from exporter.verdict.claim import Outcome
+from tests.lower.precision.test_int8 import artifact, network, order, written
+
+
+def file_for(place: Path, cpu: str, **settings: Any) -> Artifact:
+    details, _ = written(place, cpu=cpu, **settings)
+    return artifact(place, "onnx-int8", details)
+
+
+@pytest.mark.parametrize("activations", ["uint8", "int8"])
+@pytest.mark.parametrize("in_16_bits", [True, False])
+def test_what_is_made_for_any_cpu_holds_on_any(tmp_path: Path, activations: str, in_16_bits: bool) -> None:
+    made = file_for(tmp_path, "any", activations=activations)
+    assert made.details["cpu"] == {"asked": "any", "effective": "any"}
+    found, notes = prove_pairs(made, tmp_path, in_16_bits=in_16_bits)
+    assert found.outcome is Outcome.MATCH and found.metrics["largest_sum"] <= 32767 and notes == []
+
+
+def test_what_is_made_for_vnni_fails_without_it_and_says_why_and_what_to_do(tmp_path: Path) -> None:
+    made = file_for(tmp_path, "vnni")
+    assert made.details["cpu"] == {"asked": "vnni", "effective": "vnni"}
+    found, _ = prove_pairs(made, tmp_path, in_16_bits=True)
+    assert found.outcome is Outcome.MISMATCH and found.metrics["largest_sum"] > 32767
+    for words in ("made for CPUs with VNNI, and this one has none", "pmaddubsw", "layers out of 2", "`cpu: any`"):
+        assert words in found.reason
+    assert "two products of one " in found.reason or "two products of two " in found.reason
+
+
+def test_what_is_made_for_vnni_holds_with_it_and_a_note_says_so(tmp_path: Path) -> None:
+    found, notes = prove_pairs(file_for(tmp_path, "vnni"), tmp_path, in_16_bits=False)
+    assert found.outcome is Outcome.MATCH
+    assert len(notes) == 1 and "is made for CPUs with VNNI" in notes[0]
+
+
+@pytest.mark.parametrize("in_16_bits", [True, False])
+@pytest.mark.parametrize("details", [{"cpu": {"asked": "any"}}, {}], ids=["promised", "by other means"])
+def test_a_file_that_would_overflow_breaks_the_promise_on_every_cpu(
+    tmp_path: Path, details: dict[str, Any], in_16_bits: bool
+) -> None:
+    made = replace(file_for(tmp_path, "vnni"), details=details)
+    found, _ = prove_pairs(made, tmp_path, in_16_bits=in_16_bits)
+    assert found.outcome is Outcome.MISMATCH
+    assert "one.w_0_quantized" in found.reason or "two.w_0_quantized" in found.reason
+    assert "`cpu: any` promises that none does" in found.reason
+
+
+def test_a_file_without_8_bits_proves_nothing(tmp_path: Path) -> None:
+    wish = order(tmp_path, network())
+    (wish.into / "model.onnx").write_bytes(network())
+    assert prove_pairs(artifact(tmp_path, "onnx-int8", {}), tmp_path, in_16_bits=False)[0].outcome is Outcome.VACUOUS
+
+
+def test_the_layer_whose_products_are_cut_off_is_blamed_where_they_are() -> None:
+    noise = {"noisy": LayerNoise(30.0, None), "cut": LayerNoise(41.5, 12.0)}
+    told, here = _suffering(noise, in_16_bits=True)
+    assert told == "noisy 30.0 dB, cut 41.5 dB"
+    assert here.startswith("the layer that suffers most is cut, at 12.0 dB: this CPU has no VNNI")
+    assert _suffering(noise, in_16_bits=False)[1] == "the layer that suffers most is noisy, at 30.0 dB"
+
+
+@pytest.mark.parametrize(
+    ("architecture", "abilities", "limit", "expected"),
+    [
+        ("x86_64", ["avx2"], "", True),
+        ("AMD64", ["avx2", "avx512f"], "", True),
+        ("x86_64", ["avx2", "avx_vnni"], "", False),
+        ("x86_64", ["avx512f", "avx512_vnni"], "", False),
+        ("x86_64", ["avx512f", "avx512_vnni"], "avx2", True),
+        ("x86_64", ["avx512f", "avx512_vnni"], "AVX512_CORE_VNNI", False),
+        ("aarch64", [], "", False),
+    ],
+)
+def test_only_an_x86_without_vnni_adds_in_16_bits(
+    monkeypatch: pytest.MonkeyPatch, architecture: str, abilities: list[str], limit: str, expected: bool
+) -> None:
+    monkeypatch.setattr(machine.platform, "machine", lambda: architecture)
+    monkeypatch.setattr(machine, "cpu", lambda: {"abilities": abilities})
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit)
+    assert machine.adds_in_16_bits() is expected

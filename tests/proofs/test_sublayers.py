@@ -1,0 +1,160 @@
+"""What is small at the output is large at its own sublayer: within the budget, and failed all the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.bundle.manifest import sealed
+from exporter.bundle.open import GOLDEN, open_bundle
+from exporter.engines.onnxruntime import plugin as onnxruntime
+from exporter.harness import Bench
+from exporter.lower._stored import stored_digests
+from exporter.mutation.inside import Inside
+from exporter.mutation.run import observed
+from exporter.proofs._sublayers import Look
+from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.verdict.plan import Run
+from exporter.workers import Setting
+from tests.command import exporter
+from tests.conftest import working_folder
+from tests.faults import _change, copied, float_weights, reseal
+
+SPEC = """
+name: quiet
+version: "1"
+model: models.quiet:quiet
+weights: factory
+inputs:
+  x: {dtype: float32, shape: [batch, 6]}
+dims: {batch: {min: 1, typical: 2, max: 3}}
+formats: [pir, onnx]
+engines: [jit_load, onnxruntime]
+device: cpu
+"""
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working folder with the released bundle, and a copy with one weight wrong and every digest made right again."""
+    work = working_folder(tmp_path_factory.mktemp("narrow") / "work")
+    (work / "quiet.yaml").write_text(SPEC)
+    done = exporter("release", "quiet.yaml", cwd=work)
+    assert done.code == 0, done.out + done.err
+    wrong = copied(work / "artifacts/quiet/1", work / "wrong")
+    for name in ("pir/model.pdiparams", "onnx/model.onnx"):
+        weight = next(one for one in float_weights(wrong / name) if one.shape == (6, 16))
+        _change(wrong / name, weight, _one_more)
+    content = json.loads((wrong / "manifest.json").read_bytes())
+    for variant in content["variants"].values():
+        variant["weights"] = stored_digests(variant["files"], wrong)
+        own = {name: variant["weights"][stored] for stored, name in variant["origins"].items()}
+        content["parameters"] |= own
+    (wrong / "manifest.json").write_bytes(sealed(content))
+    reseal(wrong)
+    return work
+
+
+def _one_more(value: np.ndarray) -> np.ndarray:
+    changed = value.copy()
+    changed[0, 0] *= 1.4
+    return changed
+
+
+def told(bundle: str, cwd: Path) -> tuple[int, Any]:
+    done = exporter("verify", bundle, "--json", cwd=cwd)
+    return done.code, done.json()
+
+
+def test_a_sublayer_fails_a_claim_that_is_within_the_budget(work: Path) -> None:
+    code, report = told("wrong", work)
+    assert (code, report["verdict"]) == (1, "failed")
+    failed = [one for one in report["checks"] if one["outcome"] != "match"]
+    assert {(one["kind"], one["engine"]) for one in failed} == {
+        ("sublayers", "jit_load"),
+        ("sublayers", "onnxruntime"),
+    }
+    for one in failed:
+        assert "within the budget at the output, but the error ratio of its sublayer first is" in one["reason"]
+    worst = {one["engine"]: one["error_ratio"] for one in report["checks"] if one["kind"] == "outputs"}
+    assert all(ratio <= 4 for ratio in worst.values())
+    for one in report["blame"]:
+        assert (one["path"], one["class"]) == ("first", "Linear") and one["stage"].startswith("lower")
+
+
+def test_without_the_source_only_the_outputs_speak(work: Path, tmp_path: Path) -> None:
+    code, report = told(str(work / "wrong"), tmp_path)
+    assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
+
+
+def test_a_sound_bundle_passes(work: Path) -> None:
+    code, report = told("artifacts/quiet/1", work)
+    assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
+
+
+def test_a_drill_looks_inside_likewise(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(work)
+    bundle = open_bundle(work / "artifacts/quiet/1")
+    witness, doubt = observed(bundle, tmp_path, Setting())
+    assert doubt == ""
+    manifest = bundle.manifest
+    request = {
+        "device": "cpu",
+        "budget": 4.0,
+        "artifact": manifest.variants["onnx"].model_dump(mode="json"),
+        "golden": str(bundle.folder / GOLDEN),
+        "cases": [{"name": manifest.cases[0].name}],
+    }
+    inside = Inside({**request, "witness": witness}, onnxruntime)
+    assert inside.begin(bundle.folder) == "" and inside.look(bundle.folder) == ""
+    assert inside.look(work / "wrong").startswith("first has an error ratio of ")
+    alarmed = Inside({**request, "witness": witness}, onnxruntime)
+    assert alarmed.begin(work / "wrong").startswith("a false alarm: first")
+    assert alarmed.look(work / "wrong") == "", "what raises a false alarm proves nothing"
+    assert Inside({**request, "witness": ""}, onnxruntime).look(work / "wrong") == ""
+
+
+NOWHERE = Bench(Path("nowhere"), Path("nowhere"), (), {}, ("y",), ("x",), None, "cpu", 4.0)
+
+
+def looked(evidence: dict[Claim, Evidence], *runs: Run) -> list[Evidence]:
+    """The bench has neither files nor cases, so that whoever looks inside fails."""
+    return list(Look(NOWHERE, Setting(), evidence).into(runs).values())
+
+
+@pytest.mark.parametrize("outcome", [Outcome.MISMATCH, Outcome.CRASHED])
+def test_what_is_not_narrow_is_not_looked_into_and_what_failed_proves_nothing(outcome: Outcome) -> None:
+    close, failed = (Claim("pir", "fp32", "jit_load", case, "y") for case in ("a", "b"))
+    evidence = {
+        close: Evidence(Outcome.MATCH, elements=7, metrics={"error_ratio": 1.0}),
+        failed: Evidence(outcome, "it did", elements=1),
+    }
+    (found,) = looked(evidence, Run("pir", "fp32", "jit_load"))
+    assert (found.outcome, found.elements) == (Outcome.MATCH, 7) and "no output is further off" in found.reason
+    (found,) = looked({failed: evidence[failed]}, Run("pir", "fp32", "jit_load"))
+    assert found.outcome is Outcome.MISSING
+
+
+def test_a_claim_that_failed_does_not_switch_the_look_off() -> None:
+    """It may be waived; the others are narrow all the same."""
+    close, failed = (Claim("pir", "fp32", "jit_load", case, "y") for case in ("a", "b"))
+    evidence = {
+        close: Evidence(Outcome.MATCH, elements=7, metrics={"error_ratio": 3.0}),
+        failed: Evidence(Outcome.MISMATCH, "it did", elements=1),
+    }
+    with pytest.raises(StopIteration):  # it looks for the case, which the bench does not have
+        looked(evidence, Run("pir", "fp32", "jit_load"))
+
+
+def test_a_file_that_some_engine_computes_right_is_not_looked_into() -> None:
+    """Another engine's 3.0 is left to the budget."""
+    evidence = {
+        Claim("onnx", "fp32", engine, "a", "y"): Evidence(Outcome.MATCH, elements=1, metrics={"error_ratio": ratio})
+        for engine, ratio in (("onnxruntime", 0.7), ("openvino", 3.0))
+    }
+    found = looked(evidence, *(Run("onnx", "fp32", engine) for engine in ("onnxruntime", "openvino")))
+    assert [one.outcome for one in found] == [Outcome.MATCH] * 2

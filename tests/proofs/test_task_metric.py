@@ -1,0 +1,64 @@
+"""What the metric may lose: beside eager, and beside what it was before the checkpoint was trained with roundings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.proofs._task_metric import _impostors, _judge
+from exporter.proofs.quantisation.budgets import Promise
+from exporter.verdict.claim import Outcome
+from exporter.verdict.plan import Run
+
+PROMISE = Promise(Run("onnx", "int8", "onnxruntime"), "metric", "", 0.005)
+
+
+def rated(value: float, eager: float, sign: float = 1.0) -> dict[str, Any]:
+    loss = sign * (eager - value)
+    return {
+        **{"metric": "accuracy", "rows": 360, "value": value, "eager": eager},
+        **{"sign": sign, "loss": loss, "low": loss - 0.01, "high": loss + 0.01},
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "eager", "before", "outcome"),
+    [
+        (0.99, 0.99, None, Outcome.MATCH),
+        (0.98, 0.99, None, Outcome.MISMATCH),
+        (0.99, 0.99, 0.992, Outcome.MATCH),
+        (0.95, 0.95, 0.99, Outcome.MISMATCH),  # both lost what training threw away
+        (0.97, 0.99, 0.95, Outcome.MISMATCH),  # better than before, and still not what eager computes
+        (float("nan"), 0.99, 0.99, Outcome.MISMATCH),
+    ],
+)
+def test_a_loss_counts_beside_eager_and_beside_what_was_before(
+    value: float, eager: float, before: float | None, outcome: Outcome
+) -> None:
+    found = _judge(PROMISE, rated(value, eager), before)
+    assert found.outcome is outcome
+    assert ("before training with roundings" in found.reason) == (before is not None)
+
+
+def test_where_less_is_better_more_is_a_loss() -> None:
+    assert _judge(PROMISE, rated(0.11, 0.10, -1.0), 0.1).outcome is Outcome.MISMATCH
+    assert _judge(PROMISE, rated(0.101, 0.10, -1.0), 0.09).outcome is Outcome.MISMATCH
+    assert _judge(PROMISE, rated(0.09, 0.10, -1.0), 0.1).outcome is Outcome.MATCH
+
+
+@pytest.mark.parametrize("name", ["the commonest answer for every row", "the answers shuffled"])
+def test_a_loss_that_an_impostor_would_keep_proves_nothing(name: str) -> None:
+    """Nearly all samples are of one class, so that whoever always gives it loses next to nothing."""
+    found = _judge(PROMISE, {**rated(0.99, 0.99), "impostors": {name: 0.004}}, None)
+    assert found.outcome is Outcome.VACUOUS and f"{name} would lose 0.0040" in found.reason
+    assert _judge(PROMISE, {**rated(0.99, 0.99), "impostors": {name: 0.1}}, None).outcome is Outcome.MATCH
+    assert _judge(PROMISE, {**rated(0.9, 0.99), "impostors": {name: 0.0}}, None).outcome is Outcome.MISMATCH
+
+
+def test_impostors_are_rows_of_eager_s_own() -> None:
+    scores = np.eye(3, dtype="float32")[[0, 1, 1, 2, 1]]
+    found = _impostors([scores], 5)
+    assert found["the commonest answer for every row"].tolist() == [1] * 5
+    assert sorted(found["the answers shuffled"].tolist()) == list(range(5))

@@ -1,0 +1,116 @@
+"""Tapped artifacts compute what they computed before, and show every step of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.errors import BundleError, UsageError
+from exporter.readers import read
+from exporter.readers._wire import root
+from exporter.registry import Registry
+from exporter.root_cause.program import TAPS
+from exporter.root_cause.taps.base import field, varint
+from exporter.tensors import load
+from exporter.verdict.plan import ENGINES
+from exporter.workers import SINGLE_THREAD, call
+from tests.exported import OUTPUTS, exported_artifacts
+from tests.faults import truncate
+
+MODELS = {"onnx": "model.onnx", "pdmodel": "model.pdmodel", "pir": "model.json"}
+ENGINE = {"onnx": "onnxruntime", "pdmodel": "paddle_inference", "pir": "jit_load"}
+
+
+@pytest.fixture(scope="module")
+def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return exported_artifacts(tmp_path_factory)
+
+
+def test_every_format_has_a_tap() -> None:
+    formats: Registry[Any] = Registry("exporter.lower", "format")
+    assert TAPS.names() == formats.names()
+
+
+@pytest.mark.parametrize("format", MODELS)
+def test_a_tapped_artifact_shows_its_steps_and_puts_out_the_same(format: str, artifacts: Path, tmp_path: Path) -> None:
+    native = [one.name for one in read(artifacts / format / MODELS[format]).outputs]
+    before = {path.name: path.read_bytes() for path in (artifacts / format).iterdir()}
+    (tmp_path / "tapped").mkdir()
+    names = TAPS[format](artifacts / format, tmp_path / "tapped")
+    assert list(names[: len(native)]) == native
+    assert len(set(names)) == len(names) > 15, "conv, norm, relu, flatten, and twelve linear layers"
+    assert {path.name: path.read_bytes() for path in (artifacts / format).iterdir()} == before
+    values = run(format, tmp_path / "tapped", names, artifacts, tmp_path / "values")
+    plain = run(format, artifacts / format, tuple(native), artifacts, tmp_path / "plain")
+    assert set(values) == set(names)
+    for name in native:
+        # ONNX Runtime fuses less when it must put out what lies between.
+        assert np.allclose(values[name], plain[name], rtol=1e-5)
+        assert format == "onnx" or values[name].tobytes() == plain[name].tobytes()
+    shapes = {value.shape for value in values.values()}
+    assert {(2, 4, 8, 8), (2, 256), (2, 10)} <= shapes
+    golden = load(artifacts / "golden.safetensors")
+    near = [np.allclose(plain[name], golden[f"batch=2/eager/{one}"]) for name, one in zip(native, OUTPUTS, strict=True)]
+    assert all(near)
+
+
+def run(format: str, folder: Path, names: tuple[str, ...], artifacts: Path, into: Path) -> dict[str, Any]:
+    into.mkdir()
+    request = {
+        "engine": ENGINE[format],
+        "device": "cpu",
+        "golden": str(artifacts / "golden.safetensors"),
+        "cases": [["batch=2", "batch=2", 1]],
+        "inputs": ["image"],
+        "outputs": list(names),
+        "into": str(into),
+        "format": format,
+        "folder": str(folder),
+        "model": MODELS[format],
+        "source": None,
+    }
+    environment = {**SINGLE_THREAD, **ENGINES[ENGINE[format]].environment(format)}
+    answer = call("exporter.engines._child:run", request, environment=environment)
+    assert not answer["load"] and not answer["refused"], answer
+    return load(into / "0.safetensors")
+
+
+@pytest.mark.parametrize("format", MODELS)
+def test_a_damaged_program_is_refused(format: str, artifacts: Path, tmp_path: Path) -> None:
+    damaged, into = tmp_path / format, tmp_path / "tapped"
+    damaged.mkdir()
+    into.mkdir()
+    (damaged / MODELS[format]).write_bytes((artifacts / format / MODELS[format]).read_bytes())
+    truncate(damaged / MODELS[format])
+    with pytest.raises((BundleError, UsageError)):
+        TAPS[format](damaged, into)
+    assert not list(into.iterdir())
+
+
+def test_only_what_some_operator_reads_is_fetched(artifacts: Path, tmp_path: Path) -> None:
+    """The saved statistics of a batch norm are read by nobody, and may not even be allocated."""
+    names = TAPS["pir"](artifacts / "pir", tmp_path)
+    program = json.loads((tmp_path / "model.json").read_text())
+    operators = program["program"]["regions"][0]["blocks"][0]["ops"]
+    norm = next(one for one in operators if one["#"] == "1.batch_norm_")
+    assert f"%{norm['O'][0]['%']}" in names
+    assert not {f"%{one['%']}" for one in norm["O"][1:]} & set(names)
+
+
+@given(number=st.integers(1, (1 << 29) - 1), content=st.binary(max_size=300))
+def test_fields_are_written_as_they_are_read(number: int, content: bytes) -> None:
+    (found,) = root(field(number, content), "here")
+    assert found.number == number
+    assert found.owner.content[found.start : found.stop] == content
+
+
+@given(number=st.integers(0, (1 << 64) - 1))
+def test_numbers_are_written_as_they_are_read(number: int) -> None:
+    encoded = varint(number)
+    assert root(encoded, "here").varint(0, len(encoded)) == (number, len(encoded))

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.spec.model import Waiver
+from exporter.verdict.claim import PASSING, Claim, Evidence, Outcome, Verdict
+from exporter.verdict.waivers import waived
+
+TODAY = date(2026, 11, 21)
+WORDS = {"passed", "passed_with_waivers", "failed", "inconclusive"}
+
+
+def claim(number: int = 0, engine: str = "onnxruntime") -> Claim:
+    return Claim("onnx", "fp32", engine, f"batch={number}", "logits")
+
+
+def evidence(outcome: Outcome) -> Evidence:
+    return Evidence(outcome, "" if outcome is Outcome.MATCH else "because", elements=1)
+
+
+def verdict(*outcomes: Outcome | None) -> Verdict:
+    """One claim for each; None: no evidence came."""
+    plan = frozenset(claim(number) for number in range(len(outcomes)))
+    return Verdict(plan, {claim(number): evidence(one) for number, one in enumerate(outcomes) if one})
+
+
+def test_an_empty_plan_cannot_be_built() -> None:
+    with pytest.raises(ValueError, match="nothing was planned"):
+        Verdict(frozenset(), {})
+
+
+def test_evidence_that_nobody_planned_cannot_be_built_in() -> None:
+    with pytest.raises(ValueError, match="evidence without a claim"):
+        Verdict(frozenset({claim(1)}), {claim(1): evidence(Outcome.MATCH), claim(2): evidence(Outcome.MATCH)})
+
+
+@given(st.integers(max_value=0))
+def test_a_match_over_no_elements_cannot_be_built(elements: int) -> None:
+    with pytest.raises(ValueError, match="zero elements"):
+        Evidence(Outcome.MATCH, elements=elements)
+
+
+@pytest.mark.parametrize("outcome", [one for one in Outcome if one is not Outcome.MATCH])
+def test_no_failure_goes_without_a_reason(outcome: Outcome) -> None:
+    with pytest.raises(ValueError, match="needs a reason"):
+        Evidence(outcome)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_a_verdict_has_no_truth_value(outcome: Outcome) -> None:
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(verdict(outcome))
+    with pytest.raises(TypeError):
+        assert not verdict(outcome)
+
+
+@given(st.lists(st.sampled_from([None, *Outcome]), min_size=1, max_size=6))
+def test_passed_is_every_claim_held_and_one_of_them_seen(outcomes: list[Outcome | None]) -> None:
+    found = verdict(*outcomes)
+    held = all(one in (Outcome.MATCH, Outcome.WAIVED) for one in outcomes) and Outcome.MATCH in outcomes
+    assert found.passed == held
+    assert (found.word in PASSING) == held and found.word in WORDS
+    assert (found.word == "passed_with_waivers") == (held and Outcome.WAIVED in outcomes)
+    assert replace(found, narrowed="only some").word in (("partial",) if held else ("failed", "inconclusive"))
+    assert replace(found, objections=("it failed before",)).word == ("failed" if held else found.word)
+    assert sum(found.counts.values()) == len(outcomes)
+    assert found.counts["missing"] == sum(one in (None, Outcome.MISSING) for one in outcomes)
+    if found.word == "inconclusive":
+        assert not {None, *Outcome} - {Outcome.MATCH, Outcome.WAIVED, Outcome.INCONCLUSIVE} & set(outcomes)
+
+
+def test_what_nobody_saw_is_missing() -> None:
+    found = verdict(Outcome.MATCH, None)
+    assert found.of(claim(1)).outcome is Outcome.MISSING and found.of(claim(1)).reason
+    assert found.word == "failed"
+
+
+def waiver(pattern: str, days: int = 30) -> Waiver:
+    return Waiver(claim=pattern, reason="known and accepted", until=TODAY + timedelta(days=days))
+
+
+def test_a_waiver_shows_what_it_hides() -> None:
+    found = waived(verdict(Outcome.MATCH, Outcome.MISMATCH), [waiver("onnx/onnxruntime/batch=1/*")], TODAY)
+    reason = found.of(claim(1)).reason
+    assert found.passed and found.counts["waived"] == 1
+    assert "mismatch: because" in reason and "known and accepted" in reason and "until 2026-12-21" in reason
+
+
+def test_a_waiver_ends() -> None:
+    failed = verdict(Outcome.MATCH, Outcome.MISMATCH)
+    assert waived(failed, [waiver("*", days=0)], TODAY).passed, "its last day counts"
+    assert not waived(failed, [waiver("*", days=-1)], TODAY).passed
+
+
+@pytest.mark.parametrize("pattern", ["onnx/openvino/*", "pir/*", "onnx/onnxruntime/batch=2/*", "ONNX/*", "onnx"])
+def test_a_waiver_waives_nothing_else(pattern: str) -> None:
+    assert not waived(verdict(Outcome.MATCH, Outcome.MISMATCH), [waiver(pattern)], TODAY).passed
+
+
+def test_to_waive_everything_proves_nothing() -> None:
+    found = waived(verdict(Outcome.MISMATCH, Outcome.CRASHED), [waiver("*")], TODAY)
+    assert not found.passed and found.counts["waived"] == 2
+
+
+def test_a_match_needs_no_waiver_and_keeps_its_name() -> None:
+    assert waived(verdict(Outcome.MATCH), [waiver("*")], TODAY).counts["match"] == 1
+
+
+@given(st.lists(st.sampled_from([None, *Outcome]), min_size=1, max_size=5), st.text("onx/*?[]!=10", max_size=12))
+def test_a_waiver_never_adds_or_removes_a_claim(outcomes: list[Outcome | None], pattern: str) -> None:
+    before = verdict(*outcomes)
+    after = waived(before, [waiver(pattern or "*")], TODAY)
+    assert after.plan == before.plan
+    for one in before.plan:
+        assert after.of(one).outcome in (before.of(one).outcome, Outcome.WAIVED)

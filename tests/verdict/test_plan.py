@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from exporter.errors import UsageError
+from exporter.spec.read import validate
+from exporter.verdict.plan import ENGINES, plan_runs, plan_some, with_engines
+
+ALL = [("pir", "fp32"), ("pdmodel", "fp32"), ("onnx", "fp32")]
+USUAL = ("jit_load", "paddle_inference", "onnxruntime")
+
+
+def pairs(runs: object) -> set[str]:
+    return {f"{run.variant}/{run.engine}" for run in runs}  # type: ignore[attr-defined]
+
+
+def test_every_engine_meets_every_variant_that_it_runs() -> None:
+    assert pairs(plan_runs(USUAL, ALL, with_source=True)) == {
+        "source/eager",
+        "source/static",
+        "pir/jit_load",
+        "pdmodel/jit_load",
+        "pir/paddle_inference",
+        "pdmodel/paddle_inference",
+        "onnx/onnxruntime",
+    }
+
+
+def test_without_the_source_only_the_files_are_planned() -> None:
+    assert not {run for run in plan_runs(USUAL, ALL, with_source=False) if run.format == "source"}
+
+
+def test_what_is_installed_does_not_shape_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine whose package is missing is planned all the same, so that its claims are MISSING."""
+    for name in ("onnxruntime", "openvino", "paddle"):
+        monkeypatch.setitem(__import__("sys").modules, name, None)
+    assert "onnx/openvino" in pairs(plan_runs((*USUAL, "openvino"), ALL, with_source=False))
+
+
+def test_a_format_that_nothing_proves_is_refused() -> None:
+    with pytest.raises(UsageError, match="no engine runs the format 'onnx'") as caught:
+        plan_runs(("jit_load",), ALL, with_source=True)
+    assert "onnxruntime" in caught.value.hint
+
+
+def test_an_engine_with_nothing_to_run_is_refused() -> None:
+    with pytest.raises(UsageError, match="'onnxruntime' runs none of the formats"):
+        plan_runs(("jit_load", "onnxruntime"), ALL[:1], with_source=True)
+
+
+@pytest.mark.parametrize("plan", [plan_runs, plan_some])
+def test_an_unknown_engine_is_refused_with_the_likely_one(plan: object) -> None:
+    with pytest.raises(UsageError, match="unknown engine 'onnxruntim'") as caught:
+        plan(("onnxruntim",), ALL, True)  # type: ignore[operator]
+    assert "did you mean 'onnxruntime'?" in caught.value.hint
+
+
+def test_somebody_may_ask_for_one_engine() -> None:
+    assert pairs(plan_some(("onnxruntime", "onnxruntime"), ALL, with_source=True)) == {"onnx/onnxruntime"}
+    assert pairs(plan_some(("eager", "jit_load"), ALL[:1], with_source=True)) == {"source/eager", "pir/jit_load"}
+
+
+def test_engines_that_read_no_artifact_prove_nothing_of_the_bundle() -> None:
+    with pytest.raises(UsageError, match="eager and static read no artifact"):
+        plan_some(("eager", "static"), ALL, with_source=True)
+
+
+@pytest.mark.parametrize("engine", ["eager", "static", "onnxruntime"])
+def test_asking_for_what_cannot_run_here_is_refused_and_plans_nothing(engine: str) -> None:
+    with pytest.raises(UsageError, match=f"'{engine}' has nothing to run here"):
+        plan_some((engine,), ALL[:1], with_source=False)
+
+
+@pytest.mark.parametrize(("engines", "variants"), [((), ALL), ((), []), (USUAL, [])])
+def test_no_plan_is_empty(engines: tuple[str, ...], variants: list[tuple[str, str]]) -> None:
+    if not engines and not variants:
+        assert plan_runs(engines, variants, with_source=False) == ()  # and a Verdict of it cannot be built
+        return
+    with pytest.raises(UsageError):
+        plan_runs(engines, variants, with_source=False)
+
+
+@pytest.mark.parametrize(
+    ("formats", "engines"),
+    [
+        (["pir"], ("jit_load", "paddle_inference")),
+        (["onnx"], ("onnxruntime",)),
+        (["pdmodel", "onnx"], ("jit_load", "paddle_inference", "onnxruntime")),
+    ],
+)
+def test_engines_that_nobody_named_follow_the_formats(formats: list[str], engines: tuple[str, ...]) -> None:
+    inputs = {"x": {"dtype": "float32", "shape": [2]}}
+    content = {"name": "n", "model": "a:b", "weights": "factory", "inputs": inputs, "formats": formats}
+    settled = with_engines(validate(content, "test"))
+    assert settled.engines == engines and plan_runs(settled.engines, [(one, "fp32") for one in formats], False)
+    named = validate({**content, "engines": ["onnxruntime", "jit_load"]}, "test")
+    assert with_engines(named) == named, "what a spec names is what it promises"
+
+
+def test_every_engine_names_formats() -> None:
+    for name, engine in ENGINES.all():
+        assert engine.formats and set(engine.formats) <= {"source", "pir", "pdmodel", "onnx"}, name
