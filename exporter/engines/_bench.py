@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import resource
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session
+from exporter.engines._job import artifact_of
+from exporter.engines.base import Engine, EngineRefused, Session
 from exporter.errors import EnvironmentLacks
 from exporter.registry import Registry
 from exporter.tensors import TensorMap
@@ -35,14 +35,7 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
     found = engine.probe(device)
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
-    artifact = Runnable(
-        format=request["format"],
-        folder=Path(request["folder"]),
-        model=request["model"],
-        inputs=tuple(request["inputs"]),
-        outputs=tuple(request["outputs"]),
-        threads=request["threads"],
-    )
+    artifact = artifact_of(request)
     cases = {case: _inputs(request["golden"], case, request["inputs"]) for case in request["cases"]}
     doing(f"{name}: loading {artifact.format}")
     begin = time.perf_counter()
@@ -51,7 +44,7 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
             load = time.perf_counter() - begin
             if unmet := session.settings.unmet():
                 raise EngineRefused("; ".join(unmet))
-            clock = time.process_time if request.get("cpu_time") else time.perf_counter
+            clock = time.process_time if request["cpu_time"] else time.perf_counter
             timed = {case: _time(session, inputs, request["seconds"], clock) for case, inputs in cases.items()}
             provider = session.provider
     except EngineRefused as error:
@@ -79,12 +72,10 @@ def _time(session: Session, inputs: TensorMap, seconds: float, clock: Callable[[
     return {"times": times, "shapes": {name: list(value.shape) for name, value in outputs.items()}}
 
 
-def _inputs(golden: str, case: str, names: dict[str, str]) -> TensorMap:
-    """The recorded inputs of a case, in one piece, by the artifact's names; `names` maps them to the bundle's."""
+def _inputs(golden: str, case: str, names: Sequence[str]) -> TensorMap:
+    """The recorded inputs of a case, in one piece."""
     import numpy as np
     from safetensors import safe_open
 
     with safe_open(golden, framework="numpy") as reader:
-        return {
-            native: np.ascontiguousarray(reader.get_tensor(f"{case}/input/{ours}")) for native, ours in names.items()
-        }
+        return {name: np.ascontiguousarray(reader.get_tensor(f"{case}/input/{name}")) for name in names}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from exporter.engines._job import artifact_of
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
 from exporter.errors import EnvironmentLacks
@@ -38,14 +39,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     found = engine.probe(device)
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
-    artifact = Runnable(
-        format=request["format"],
-        folder=Path(request["folder"]) if request["folder"] else None,
-        model=request["model"],
-        inputs=tuple(request["inputs"]),
-        outputs=tuple(request["outputs"]),
-        source=request["source"],
-    )
+    artifact = artifact_of(request)
     answer: dict[str, Any] = {"version": found.version, "sessions": {}, "refused": {}, "load": ""}
     for threads in dict.fromkeys(case[2] for case in request["cases"]):
         doing(f"{name}: loading {artifact.format}", stage="load")

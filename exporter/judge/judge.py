@@ -58,7 +58,8 @@ def judge(harness: Harness, about: About) -> Report:
     plan = frozenset[Claim]().union(*planned.values())
     if not plan:
         raise UsageError("nothing is left to prove", where="--without", hint="leave out less")
-    evidence = dict(_absent(plan, harness.subject))
+    harness = replace(harness, evidence=dict(_absent(plan, harness.subject)))
+    evidence = harness.evidence
     said = []
     if idle := _idle(harness):
         running = [claim for proof in proofs if not proof.reads for claim in planned[proof.kind]]
@@ -67,9 +68,9 @@ def judge(harness: Harness, about: About) -> Report:
     for proof in proofs:
         open_claims = sorted(planned[proof.kind] - set(evidence))
         if open_claims:
-            evidence.update(proof.prove(open_claims, harness, evidence))
+            evidence.update(proof.prove(open_claims, harness))
     if not idle:
-        said += [note for proof in proofs for note in proof.notes(harness, evidence)]
+        said += [note for proof in proofs for note in proof.notes(harness)]
     said += _kept({proof.kind for proof in proofs if proof.promise}, evidence)
     verdict = Verdict(plan, evidence, narrowed=str(harness.narrowing), objections=about.objections)
     return _report(harness, about, verdict, said)
@@ -146,5 +147,5 @@ def blame(harness: Harness, report: Report, keep: Keep | None) -> Report:
     order = {variant: at for at, variant in enumerate(("source", *subject.artifacts))}
     # Of lower precisions the noise of each layer tells.
     runs = [run for run in harness.runs if run.precision == "fp32" and run.variant in order]
-    search = Search(harness.bench, report.verdict, harness.setting, subject.no_source, keep)
+    search = Search(harness.bench, report.verdict, harness.setting, harness.witnesses, subject.no_source, keep)
     return replace(report, blames=localise(search, sorted(runs, key=lambda run: (order[run.variant], run.engine))))
