@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from exporter.engines._job import artifact_of
 from exporter.engines.base import Engine, EngineRefused, Session
 from exporter.errors import EnvironmentLacks
 from exporter.registry import Registry
-from exporter.tensors import TensorMap
+from exporter.tensors import TensorMap, recorded_inputs
 from exporter.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -36,7 +37,7 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
     artifact = artifact_of(request)
-    cases = {case: _inputs(request["golden"], case, request["inputs"]) for case in request["cases"]}
+    cases = {case: recorded_inputs(Path(request["golden"]), case, artifact.inputs) for case in request["cases"]}
     doing(f"{name}: loading {artifact.format}")
     begin = time.perf_counter()
     try:
@@ -70,12 +71,3 @@ def _time(session: Session, inputs: TensorMap, seconds: float, clock: Callable[[
     finally:
         gc.enable()
     return {"times": times, "shapes": {name: list(value.shape) for name, value in outputs.items()}}
-
-
-def _inputs(golden: str, case: str, names: Sequence[str]) -> TensorMap:
-    """The recorded inputs of a case, in one piece."""
-    import numpy as np
-    from safetensors import safe_open
-
-    with safe_open(golden, framework="numpy") as reader:
-        return {name: np.ascontiguousarray(reader.get_tensor(f"{case}/input/{name}")) for name in names}

@@ -11,7 +11,7 @@ from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
 from exporter.errors import EnvironmentLacks
 from exporter.registry import Registry
-from exporter.tensors import Array, save
+from exporter.tensors import recorded_inputs, save
 from exporter.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -63,7 +63,7 @@ def _run_cases(
             continue
         doing(f"{request['engine']}: running case {case}", stage="run", case=case)
         try:
-            outputs = session.run(_inputs(request["golden"], recorded, artifact.inputs))
+            outputs = session.run(recorded_inputs(Path(request["golden"]), recorded, artifact.inputs))
         except EngineRefused as error:
             refused[case] = str(error)
             continue
@@ -73,11 +73,3 @@ def _run_cases(
 def _session(version: str, provider: str, settings: Settings) -> dict[str, Any]:
     effective = {"version": version, **settings.effective}
     return {"provider": provider, "asked": dict(settings.asked), "effective": effective}
-
-
-def _inputs(golden: str, case: str, names: tuple[str, ...]) -> dict[str, Array]:
-    """The inputs of one case; only they are read from the goldens, never what the outputs should be."""
-    from safetensors import safe_open
-
-    with safe_open(golden, framework="numpy") as reader:
-        return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}

@@ -8,7 +8,7 @@ from datetime import date, datetime, timezone
 
 from exporter.compare.informative import Doubt, doubts, still_open, told, undecided
 from exporter.errors import UsageError
-from exporter.judge.report import Report, unlike_bits
+from exporter.judge.report import UNTRAINED, Report, unlike_bits
 from exporter.judge.settings import differences
 from exporter.proofs.base import Harness, Narrowing, Proof, Subject
 from exporter.registry import Registry
@@ -114,6 +114,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
     spec, today = harness.spec, _today()
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     narrowed = [f"partial: {verdict.narrowed}; a verdict on that is none on the rest"] if verdict.narrowed else []
+    untrained = [UNTRAINED] if spec.weights == "factory" and UNTRAINED not in about.notes else []
     return Report(
         name=about.name,
         version=about.version,
@@ -121,6 +122,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
         budget=spec.budget,
         notes=(
             *narrowed,
+            *untrained,
             *about.notes,
             *said,
             *expired(spec.waivers, today),

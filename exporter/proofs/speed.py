@@ -20,7 +20,7 @@ from exporter.harness import Bench
 from exporter.proofs._promises import lower, nothing_to_measure_by
 from exporter.proofs.base import ByClaim, Harness, Proof, per_run
 from exporter.spec.model import Speedup
-from exporter.tensors import save
+from exporter.tensors import recorded_inputs, save
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import Setting
@@ -99,11 +99,7 @@ def prove_speed(runs: tuple[Run, Run], wish: Speedup, bench: Bench, setting: Set
 
 def _write(bench: Bench, batch: int | None, into: Path) -> int:
     """The first case's inputs, their rows repeated to make `batch` where that is asked for; how many rows that is."""
-    from safetensors import safe_open
-
-    case = bench.cases[0].recorded
-    with safe_open(str(bench.golden), framework="numpy") as reader:
-        inputs = {name: reader.get_tensor(f"{case}/input/{name}") for name in bench.inputs}
+    inputs = recorded_inputs(bench.golden, bench.cases[0].recorded, bench.inputs)
     if batch is not None:
         inputs = {name: np.resize(value, (batch, *value.shape[1:])) for name, value in inputs.items()}
     save(into, {f"speed/input/{name}": value for name, value in inputs.items()})

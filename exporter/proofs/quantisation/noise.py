@@ -20,7 +20,7 @@ from exporter.lower.precision._noise import decibel, energies
 from exporter.lower.precision._saturation import cut_off
 from exporter.proofs.quantisation.layers import arrays, exact_weight, multiplied
 from exporter.root_cause.program import program_values
-from exporter.tensors import Array, TensorMap
+from exporter.tensors import Array, recorded_inputs
 from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import Setting
 
@@ -88,7 +88,7 @@ def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str)
         stored, exact = arrays(artifact, bench.folder), arrays(plain, bench.folder)
     except (ModelError, UsageError, EnvironmentLacks, BundleError):
         return {}  # localisation says of the fp32 variant what is wrong with it
-    values |= _inputs(bench, case.recorded)
+    values |= recorded_inputs(bench.golden, case.recorded, bench.inputs)
     noise = {}
     for name, layer in layers.items():
         if layer["input"] in values and layer["weight"] in exact:
@@ -110,13 +110,6 @@ def _overflow(value: Array, codes: Array, layer: Mapping[str, Any]) -> float | N
     taken = _codes(value, layer) - (low if low < 0 else 0)  # kernels for signed codes add 128 to them
     signal, noise = cut_off(taken, codes, int(layer["axis"]))
     return decibel(signal, noise) if noise else None
-
-
-def _inputs(bench: Bench, case: str) -> TensorMap:
-    from safetensors import safe_open
-
-    with safe_open(str(bench.golden), framework="numpy") as reader:
-        return {name: reader.get_tensor(f"{case}/input/{name}") for name in bench.inputs}
 
 
 def _rounded(value: Array, layer: Mapping[str, Any]) -> Array:
