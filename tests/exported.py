@@ -116,7 +116,6 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             draft = base / "exported.draft"
-            # As a module: as a script it would find `tests/numbers` in the place of Python's own.
             command = [sys.executable, "-m", "tests.exported", str(draft)]
             done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr[-3000:]
