@@ -114,8 +114,9 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             draft = base / "exported.draft"
-            command = [sys.executable, __file__, str(draft)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            # As a module: as a script its folder would be on the path, whose `numbers` is not the standard library's.
+            command = [sys.executable, "-m", "tests.exported", str(draft)]
+            done = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr[-3000:]
             draft.rename(folder)
     return folder
