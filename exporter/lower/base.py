@@ -44,6 +44,11 @@ class Artifact:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def main(self) -> str:
+        """The file that holds the program; the other one, if any, holds parameters."""
+        return next(name for name in self.files if not name.endswith(".pdiparams"))
+
+    @property
     def variant(self) -> str:
         """The variant's name, which is its folder: `onnx`, or `onnx-fp16`."""
         return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
