@@ -176,7 +176,7 @@ def _release(
         proven = written(draft)
         subject = subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint)
         harness = harness_of(subject, runs, setting)
-        report = judge(harness, about(content, device.notes))
+        report = judge(harness, about(content, device.notes, device=device.name))
         place = root / spec.name / (content.version if report.verdict.passed else "failed")
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in (("parity.json", "json"), ("report.html", "html")):
@@ -244,7 +244,7 @@ def verify(
             manifest = with_record(manifest, record(spec, checkpoint, outputs, golden, setting))
         subject = subject_in(manifest, spec, (folder, golden), taken.name, checkpoint, no_source, narrowing.case)
         harness = harness_of(subject, runs, setting, narrowing)
-        said = about(manifest, (*taken.notes, *notes), bundle.manifest.digest)
+        said = about(manifest, (*taken.notes, *notes), bundle.manifest.digest, taken.name)
         report = judge(harness, replace(said, objections=objections(bundle)))
         if blaming is None:
             return report

@@ -134,6 +134,18 @@ def run_without_probe(request: dict[str, Any]) -> dict[str, Any]:
     return _child.run(request)
 
 
+def run_without_a_file(request: dict[str, Any]) -> dict[str, Any]:
+    """The same with an engine that reads a file of its own, such as a cache, that is not there."""
+    from exporter.engines import _child
+    from exporter.readers import read
+
+    def open_nothing(artifact: Runnable, device: str) -> None:
+        read(Path("/nonexistent/engine.onnx"))
+
+    _child._ENGINES[request["engine"]].open = open_nothing  # type: ignore[assignment,method-assign]
+    return run_without_probe(request)
+
+
 def device_of_paddle(_: dict[str, Any]) -> dict[str, Any]:
     """Where Paddle computes in a child that only imports it."""
     import paddle

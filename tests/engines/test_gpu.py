@@ -6,6 +6,7 @@ The real package runs, on a machine without a GPU where there is none; `pretende
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,19 +14,22 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from safetensors.numpy import save_file
 
 import exporter.engines._cuda as cuda
 from exporter import machine
 from exporter.engines import _device
 from exporter.engines._device import choose_device, nvidia_here
+from exporter.engines._paddle import border
 from exporter.engines._placement import computes, nodes_of, told
 from exporter.engines._probe import availability
 from exporter.engines._session import started
-from exporter.engines.base import Runnable, SettingsUnmet
+from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
 from exporter.engines.onnxruntime import DOUBLE, OnnxRuntime
+from exporter.engines.paddle_inference_tensorrt import placement
 from exporter.errors import EnvironmentLacks
 from exporter.workers import Limits, call
-from tests.command import ROOT
+from tests.command import ROOT, Done, environment, exporter, refused
 
 LIMITS = Limits(seconds=300)
 PRETENDED = Path(__file__).parent / "pretended_gpu"
@@ -66,6 +70,24 @@ class Azure(OnnxRuntime):
     """A provider that the CPU wheel lists as available and that computes nothing: as CUDA without its libraries."""
 
     providers: ClassVar = {"cpu": CPU, "gpu": "AzureExecutionProvider"}
+
+
+def run_request(artifact: Runnable, place: Path) -> dict[str, Any]:
+    """What `exporter.engines._child:run` is asked: two cases on the first GPU."""
+    save_file({f"{case}/input/x": INPUTS["x"] for case in ("a", "b")}, place / "golden.safetensors")
+    return {
+        "engine": "onnxruntime",
+        "device": "gpu:0",
+        "format": "onnx",
+        "folder": str(artifact.folder),
+        "model": artifact.model,
+        "inputs": ["x"],
+        "outputs": ["y"],
+        "source": None,
+        "golden": str(place / "golden.safetensors"),
+        "cases": [["a", "a", 1], ["b", "b", 1]],
+        "into": str(place),
+    }
 
 
 def request_of(artifact: Runnable) -> dict[str, str]:
@@ -158,28 +180,76 @@ def test_a_child_whose_session_ran_on_the_cpu_gives_no_evidence(
     pooled: Runnable, pretended: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The first case shows it; the others must not be taken as results of a GPU."""
-    from safetensors.numpy import save_file
-
     pretended.setenv("PRETENDED_GPU", "idle")
-    save_file({f"{case}/input/x": INPUTS["x"] for case in ("a", "b")}, tmp_path / "golden.safetensors")
-    request: dict[str, Any] = {
-        "engine": "onnxruntime",
-        "device": "gpu:0",
-        "format": "onnx",
-        "folder": str(pooled.folder),
-        "model": pooled.model,
-        "inputs": ["x"],
-        "outputs": ["y"],
-        "source": None,
-        "golden": str(tmp_path / "golden.safetensors"),
-        "cases": [["a", "a", 1], ["b", "b", 1]],
-        "into": str(tmp_path),
-    }
+    request = run_request(pooled, tmp_path)
     with pytest.raises(EnvironmentLacks, match="CUDAExecutionProvider cannot run here"):  # the probe sees it first
         call("exporter.engines._child:run", request, LIMITS)
     answer = call("tests.engines.engine_children:run_without_probe", request, LIMITS)
     assert answer["sessions"]["1"]["effective"]["provider"] == CPU and "was asked for" in answer["load"]
     assert not list(tmp_path.glob("[0-9]*.safetensors"))
+
+
+# ---- a whole verify ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A stored bundle whose model is not here; its goldens were recorded on a CPU."""
+    return Path(shutil.copytree(ROOT / "tests/data/bundles/v3", tmp_path_factory.mktemp("gpu") / "scorer"))
+
+
+def verify(bundle: Path, *arguments: str, how: str = "") -> Done:
+    env = environment(PYTHONPATH=str(PRETENDED), PRETENDED_GPU=how)
+    return exporter("verify", bundle, *arguments, cwd=bundle.parent, env=env)
+
+
+def test_what_an_engine_lacks_is_missing_and_the_others_are_judged(scorer: Path) -> None:
+    """CPU Paddle and no TensorRT: claims of their own, and exit 3; ONNX Runtime is judged all the same."""
+    done = verify(scorer, "--engines", "paddle_inference_tensorrt,jit_load,onnxruntime", "--device", "gpu:0", "--json")
+    told = done.json()
+    assert done.code == 3, done.err
+    by_engine = {check["engine"]: set[str]() for check in told["checks"] if check["engine"]}
+    for check in told["checks"]:
+        if check["engine"]:
+            by_engine[check["engine"]].add(check["outcome"])
+    assert by_engine == {"paddle_inference_tensorrt": {"missing"}, "jit_load": {"missing"}, "onnxruntime": {"match"}}
+    assert {
+        "scripts/install --gpu" in check["reason"] for check in told["checks"] if check["outcome"] == "missing"
+    } == {True}
+
+
+def test_a_run_on_a_gpu_is_recorded(scorer: Path) -> None:
+    done = verify(scorer, "--engines", "onnxruntime", "--device", "gpu:0", "--json")
+    told = done.json()
+    assert (done.code, told["verdict"]) == (0, "partial"), done.err
+    [run] = [run for run in told["runs"] if run["effective"]["threads"] == 1]
+    assert run["asked"]["use_tf32"] == run["effective"]["use_tf32"] == "0"
+    assert run["effective"]["placement"].startswith(CUDA) and run["effective"]["values_elsewhere"] == ""
+
+
+def test_a_gpu_on_which_nothing_computes_is_exit_3_before_anything_runs(scorer: Path) -> None:
+    done = verify(scorer, "--engines", "onnxruntime", "--device", "gpu:0", how="idle")
+    refused(done, 3, "gpu:0 was asked for", "CUDAExecutionProvider cannot run here", "onnxruntime-gpu")
+
+
+def test_a_library_that_is_not_there_is_what_the_machine_lacks() -> None:
+    with pytest.raises(EnvironmentLacks, match=r"libnvinfer\.so\.8 cannot be loaded") as caught, border():
+        raise RuntimeError(
+            "(PreconditionNotMet) error code is libnvinfer.so.8: cannot open shared object file: No such"
+        )
+    assert "TensorRT" in caught.value.hint
+
+
+def test_a_predictor_that_leaves_no_program_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EngineRefused, match="nothing says what TensorRT took"):
+        placement(tmp_path)
+
+
+def test_an_engine_that_misses_a_file_of_its_own_fails_to_load_and_ends_nothing(
+    pooled: Runnable, tmp_path: Path
+) -> None:
+    answer = call("tests.engines.engine_children:run_without_a_file", run_request(pooled, tmp_path), LIMITS)
+    assert "no such file" in answer["load"] and answer["sessions"] == {}
 
 
 # ---- which device --------------------------------------------------------------------------------------------------
