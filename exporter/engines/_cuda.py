@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import re
-import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 #: Library -> the function that tells its version, and how many units the major and the minor version count.
@@ -27,8 +23,6 @@ _BROUGHT_BY = (
     ("libcu", "the CUDA that the engine was built with"),
     ("libnv", "the CUDA that the engine was built with"),
 )
-#: Where in a page of C++ the cause stands: what the loader of libraries says, and what CUDA says.
-_CAUSES = (re.compile(r"with error: ([^\n]+)"), re.compile(r"(CUDA failure \d+: [^;\n]+)"))
 #: What CUDA's own words mean for whoever reads them; the first that is found counts.
 _CURES = (
     (
@@ -83,41 +77,8 @@ def how_to_get(library: str) -> str:
     return f"install {package}, and put its folder on LD_LIBRARY_PATH if it lies in none that the loader knows"
 
 
-def cause(said: str) -> str:
-    """The cause that an engine's messages hold, without the C++ around it; empty where they hold none."""
-    return next((found[1].strip() for pattern in _CAUSES if (found := pattern.search(said))), "")
-
-
 def cure(said: str, install: str) -> str:
     """What to do about a failure to use a GPU; `install` says how to get the libraries that the engine needs."""
     if missing_library(said):
         return install
     return next((cure for pattern, cure in _CURES if re.search(pattern, said)), f"check nvidia-smi; {install}")
-
-
-class Heard:
-    """What was written to standard error while :func:`hearing`; `text` is filled at the end."""
-
-    text = ""
-
-
-@contextlib.contextmanager
-def hearing() -> Iterator[Heard]:
-    """Collect what libraries write to standard error, which is where ONNX Runtime says why it left a provider out.
-
-    It is written there afterwards, so that a log lacks nothing.
-    """
-    heard = Heard()
-    sys.stderr.flush()
-    before = os.dup(2)
-    with tempfile.TemporaryFile() as log:
-        os.dup2(log.fileno(), 2)
-        try:
-            yield heard
-        finally:
-            sys.stderr.flush()
-            os.dup2(before, 2)
-            os.close(before)
-            log.seek(0)
-            heard.text = log.read().decode(errors="replace")
-            sys.stderr.write(heard.text)

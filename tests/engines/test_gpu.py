@@ -18,14 +18,14 @@ from safetensors.numpy import save_file
 
 import exporter.engines._cuda as cuda
 from exporter import machine
-from exporter.engines import _device
+from exporter.engines import _device, _onnx_device
 from exporter.engines._device import choose_device, nvidia_here
+from exporter.engines._onnx_device import CPU, CUDA, DOUBLE, cause_of, computing, hearing, placed_nodes
 from exporter.engines._paddle import border
-from exporter.engines._placement import computes, nodes_of, told
 from exporter.engines._probe import availability
 from exporter.engines._session import started
 from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
-from exporter.engines.onnxruntime import DOUBLE, OnnxRuntime
+from exporter.engines.onnxruntime import OnnxRuntime
 from exporter.engines.paddle_inference_tensorrt import placement
 from exporter.errors import EnvironmentLacks
 from exporter.workers import Limits, call
@@ -33,7 +33,6 @@ from tests.command import ROOT, Done, environment, exporter, refused
 
 LIMITS = Limits(seconds=300)
 PRETENDED = Path(__file__).parent / "pretended_gpu"
-CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 INPUTS = {"x": np.arange(24, dtype="float32").reshape(2, 3, 2, 2)}
 
 
@@ -116,15 +115,15 @@ def test_sizes_are_told_from_values(pooled: Runnable) -> None:
     options.profile_file_prefix = str(pooled.path.with_name("profile"))
     session = onnxruntime.InferenceSession(str(pooled.path), options, providers=[CPU])
     session.run(None, INPUTS)
-    nodes = nodes_of(Path(session.end_profiling()))
-    assert told(nodes, CUDA) == {
+    nodes = placed_nodes(Path(session.end_profiling()))
+    assert _onnx_device.placement(nodes, CUDA) == {
         "placement": f"{CPU} 5",
         "sizes_elsewhere": "Concat 1, Gather 1, Shape 1",
         "values_elsewhere": "MaxPool 1, Reshape 1",
     }
-    assert computes(nodes, CUDA) == computes(nodes, CPU) == CPU
+    assert computing(nodes, CUDA) == computing(nodes, CPU) == CPU
     sizes = [node for node in nodes if node.of_sizes]
-    assert computes(sizes, CUDA) == CPU and computes((), CUDA) == CUDA
+    assert computing(sizes, CUDA) == CPU and computing((), CUDA) == CUDA
 
 
 def test_a_provider_that_is_listed_and_computes_nothing_is_no_result(pooled: Runnable) -> None:
@@ -317,12 +316,14 @@ NO_DRIVER = (
 
 def test_the_cause_is_found_in_what_onnxruntime_says_and_has_a_cure() -> None:
     cause = "libcublasLt.so.12: cannot open shared object file: No such file or directory"
-    assert cuda.cause(NO_LIBRARY) == cause and cuda.missing_library(NO_LIBRARY) == "libcublasLt.so.12"
+    assert cause_of("it refused", NO_LIBRARY) == cause and cuda.missing_library(NO_LIBRARY) == "libcublasLt.so.12"
     assert cuda.cure(cause, "get it") == "get it"
     cause = "CUDA failure 35: CUDA driver version is insufficient for CUDA runtime version"
-    assert cuda.cause(NO_DRIVER) == cause and cuda.missing_library(NO_DRIVER) == ""
+    assert cause_of(NO_DRIVER) == cause and cuda.missing_library(NO_DRIVER) == ""
     assert "update the NVIDIA driver" in cuda.cure(cause, "get it")
-    assert cuda.cause("") == "" and "nvidia-smi" in cuda.cure("who knows", "get it")
+    assert cause_of("Fail: line\nwho knows\n", "nothing") == "who knows" and "nvidia-smi" in cuda.cure(
+        "who knows", "get it"
+    )
 
 
 @pytest.mark.parametrize(
@@ -333,7 +334,7 @@ def test_a_missing_library_says_what_brings_it(library: str, what: str) -> None:
 
 
 def test_what_libraries_write_to_standard_error_is_heard_and_kept(capfd: pytest.CaptureFixture[str]) -> None:
-    with cuda.hearing() as heard:
+    with hearing() as heard:
         os.write(2, b"from C++\n")
         os.write(1, b"no error\n")
     assert heard.text == "from C++\n"
