@@ -58,7 +58,7 @@ def digest(array: Array) -> str:
 
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     hashed = hashlib.sha256(array.dtype.name.encode())
-    hashed.update(np.ascontiguousarray(little).reshape(-1).view("uint8"))  # as it lies: weights are large
+    hashed.update(np.ascontiguousarray(little).reshape(-1).view("uint8").data)  # as it lies: weights are large
     return hashed.hexdigest()
 
 
