@@ -2,8 +2,8 @@
 
 Sessions that ask for CUDA compute on the CPU, by the real package, and say what a GPU's would: the options that they
 took, and a profile in which every node ran on it. With TF32 the results have its 10 bits. PRETENDED_GPU changes that:
-`idle` registers the provider and gives it no node, `late` does so in sessions on files alone; `tf32` takes TF32 whatever
-was asked; `half` leaves the pooling on the CPU.
+`idle` registers the provider and gives it no node, `late` does so in sessions on files alone; `tf32` takes TF32
+whatever was asked; `half` leaves the pooling on the CPU.
 """
 
 from __future__ import annotations
