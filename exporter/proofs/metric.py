@@ -132,7 +132,6 @@ def _judge(wanted: float, rated: Mapping[str, Any], before: float | None) -> Evi
 
 def prepare(request: dict[str, Any]) -> dict[str, Any]:
     """Cut the held-out samples into batches that the spec allows, and store them with what eager makes of them."""
-
     from exporter.engines._paddle import call_layer, named_arrays
     from exporter.recipe.load import load_data, load_recipe
     from exporter.tensors import save
