@@ -3,7 +3,7 @@
 Sessions that ask for CUDA compute on the CPU, by the real package, and say what a GPU's would: the options that they
 took, and a profile in which every node ran on it. With TF32 the results have its 10 bits. PRETENDED_GPU changes that:
 `idle` registers the provider and gives it no node, `late` does so in sessions on files alone; `tf32` takes TF32
-whatever was asked; `half` leaves the pooling on the CPU.
+whatever was asked; `half` leaves pooling and casts on the CPU.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 HERE = str(Path(__file__).parent)
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 HOW = os.environ.get("PRETENDED_GPU", "")
+LEFT = ("MaxPool", "Cast")
 
 spec = PathFinder.find_spec("onnxruntime", [entry for entry in sys.path if entry != HERE])
 assert spec and spec.loader
@@ -53,7 +54,7 @@ class InferenceSession(real.InferenceSession):
         path = Path(super().end_profiling())
         events = json.loads(path.read_text())
         for event in events if self._pretended == CUDA and not self._idle else ():
-            if event["cat"] == "Node" and not (HOW == "half" and event["args"]["op_name"] == "MaxPool"):
+            if event["cat"] == "Node" and not (HOW == "half" and event["args"]["op_name"] in LEFT):
                 event["args"]["provider"] = CUDA
         path.write_text(json.dumps(events))
         return str(path)
