@@ -128,12 +128,13 @@ def border() -> Iterator[None]:
         raise EngineRefused(f"{type(error).__name__}: {' '.join(telling[:2])[:500]}") from error
 
 
-def call_layer(layer: object, order: tuple[str, ...], inputs: TensorMap) -> object:
+def call_layer(layer: object, order: tuple[str, ...], inputs: TensorMap, *, stop_gradient: bool = True) -> object:
     """Call a layer on numpy inputs, passed by position in `order`, without gradients."""
     import paddle
 
     with paddle.no_grad():
-        return layer(*[paddle.to_tensor(inputs[name]) for name in order])  # type: ignore[operator]
+        tensors = [paddle.to_tensor(inputs[name], stop_gradient=stop_gradient) for name in order]
+        return layer(*tensors)  # type: ignore[operator]
 
 
 def named_arrays(value: object, names: tuple[str, ...]) -> dict[str, Array]:

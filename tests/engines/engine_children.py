@@ -151,3 +151,24 @@ def device_of_paddle(_: dict[str, Any]) -> dict[str, Any]:
     import paddle
 
     return {"device": paddle.device}
+
+
+def static_programs(request: dict[str, Any]) -> dict[str, Any]:
+    """How many programs Paddle traced for one session that ran three sizes, and whether eager gives the same bits."""
+    del request
+    source = {
+        "model": "recipes.digits:build",
+        "checkpoint": None,
+        "seed": 0,
+        "inputs": [{"name": "image", "dtype": "float32", "shape": ["batch", 1, 8, 8]}],
+        "outputs": ["logits"],
+        "fixed": {},
+    }
+    artifact = Runnable("source", None, "", ("image",), ("logits",), source)
+    cases = [np.random.default_rng(size).random((size, 1, 8, 8), "float32") for size in (1, 2, 5)]
+    with started(ENGINES["eager"], artifact, "cpu") as session:
+        eager = [session.run({"image": case})["logits"] for case in cases]
+    with started(ENGINES["static"], artifact, "cpu") as session:
+        static = [session.run({"image": case})["logits"] for case in cases]
+        programs = len(session._session._layer.forward.program_cache)
+    return {"programs": programs, "right": all(map(np.array_equal, eager, static))}
