@@ -17,7 +17,7 @@ from exporter.bundle.manifest import Content
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
 from exporter.bundle.provenance import find_checkpoint, find_whole, recorded_checkpoint, source_at_hand, training_of
 from exporter.bundle.subject import about, objections, subject_in
-from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal, written
+from exporter.bundle.write import Proven, drafting, refuse_overwrite, refuse_strangers, seal
 from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
@@ -173,7 +173,7 @@ def _release(
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         content = contents(spec, conversion, draft, checkpoint, trained)
         content = with_record(content, record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting))
-        proven = written(draft)
+        proven = Proven.of(draft)
         subject = subject_in(content, spec, (draft, draft / GOLDEN), device, checkpoint)
         harness = harness_of(subject, runs, setting)
         report = judge(harness, about(content))

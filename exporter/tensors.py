@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -131,6 +131,16 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """The shape of each tensor, from the header of a safetensors file; raises as :func:`load`."""
     with _opened(path) as reader:
         return {name: tuple(reader.get_slice(name).get_shape()) for name in reader.keys()}  # noqa: SIM118 - no mapping
+
+
+def recorded_inputs(golden: Path, case: str, names: Iterable[str]) -> dict[str, Array]:
+    """The inputs of one case of a file of goldens; nothing else is read, least of all what the outputs should be.
+
+    Raises:
+        UsageError, BundleError: as :func:`load`.
+    """
+    with _opened(golden) as reader:
+        return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}
 
 
 @contextlib.contextmanager

@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from exporter.engines._job import artifact_of
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
 from exporter.errors import EnvironmentLacks
 from exporter.registry import Registry
-from exporter.tensors import Array, save
+from exporter.tensors import recorded_inputs, save
 from exporter.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -38,14 +39,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     found = engine.probe(device)
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
-    artifact = Runnable(
-        format=request["format"],
-        folder=Path(request["folder"]) if request["folder"] else None,
-        model=request["model"],
-        inputs=tuple(request["inputs"]),
-        outputs=tuple(request["outputs"]),
-        source=request["source"],
-    )
+    artifact = artifact_of(request)
     answer: dict[str, Any] = {"version": found.version, "sessions": {}, "refused": {}, "load": ""}
     for threads in dict.fromkeys(case[2] for case in request["cases"]):
         doing(f"{name}: loading {artifact.format}", stage="load")
@@ -69,7 +63,7 @@ def _run_cases(
             continue
         doing(f"{request['engine']}: running case {case}", stage="run", case=case)
         try:
-            outputs = session.run(_inputs(request["golden"], recorded, artifact.inputs))
+            outputs = session.run(recorded_inputs(Path(request["golden"]), recorded, artifact.inputs))
         except EngineRefused as error:
             refused[case] = str(error)
             continue
@@ -79,11 +73,3 @@ def _run_cases(
 def _session(version: str, provider: str, settings: Settings) -> dict[str, Any]:
     effective = {"version": version, **settings.effective}
     return {"provider": provider, "asked": dict(settings.asked), "effective": effective}
-
-
-def _inputs(golden: str, case: str, names: tuple[str, ...]) -> dict[str, Array]:
-    """The inputs of one case; only they are read from the goldens, never what the outputs should be."""
-    from safetensors import safe_open
-
-    with safe_open(golden, framework="numpy") as reader:
-        return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}

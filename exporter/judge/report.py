@@ -23,6 +23,10 @@ GRAVITY = (
 )
 
 
+#: What every report of a bundle with such weights says, and its manifest.
+UNTRAINED = "its weights are the factory's own, and not trained: the spec asks for `weights: factory`"
+
+
 @dataclass(frozen=True)
 class Report:
     """A verdict with what a reader needs to place it. `notes` are sentences that belong on every form.

@@ -11,12 +11,13 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from exporter.errors import ChildCrashed, ChildFailed, ModelError, UsageError
+from exporter.errors import BundleError, ChildCrashed, ChildFailed, ModelError, UsageError
 from exporter.files import room_explains
 from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact, Format
 from exporter.lower.precision._refused import REFUSED
 from exporter.lower.precision.base import Precision
+from exporter.readers import read_program
 from exporter.registry import Registry
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec, digest, load
@@ -85,7 +86,25 @@ def convert_all(
         for one in artifacts
         if (one.format, precision) in spec.variants() and precision != "fp32"
     )
+    for artifact in (*artifacts, *lower):
+        _refuse_program(artifact, into)
     return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"])
+
+
+def _refuse_program(artifact: Artifact, folder: Path) -> None:
+    """What a bundle must not hold is not written.
+
+    Raises:
+        ModelError: the program does more than compute, as one that prints.
+    """
+    try:
+        read_program(folder / artifact.main)
+    except BundleError as error:
+        raise ModelError(
+            f"{artifact.variant}: {error.what}",
+            where=artifact.main,
+            hint="leave out of `forward` what prints, reads files or calls Python while the program runs",
+        ) from error
 
 
 def _read_again(name: str, answers: Mapping[str, Json], spec: Spec, folder: Path) -> Artifact:

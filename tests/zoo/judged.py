@@ -17,7 +17,7 @@ from exporter.bundle.subject import about, subject_in
 from exporter.compare.golden import GoldenCase
 from exporter.errors import ExporterError, ModelError
 from exporter.goldens.record import record
-from exporter.harness import Bench, gather
+from exporter.harness import Bench, run_engine
 from exporter.judge.judge import harness_of, judge
 from exporter.lower._convert import Conversion, convert_all
 from exporter.proofs.base import Subject
@@ -210,7 +210,7 @@ def _judge_stock(bench: Bench, written: Any, folder: Path, setting: Setting) -> 
     cases = tuple(_renamed(case, names) for case in bench.cases)
     beside = replace(bench, folder=folder, cases=cases, artifacts={written.format: written}, outputs=theirs)
     engine = "onnxruntime" if written.format == "onnx" else "paddle_inference"
-    row = _row(gather(beside, [Run(written.format, "fp32", engine)], setting))
+    row = _row(run_engine(beside, Run(written.format, "fp32", engine), setting))
     row.pop("missed")
     return row
 
