@@ -36,7 +36,8 @@ REWRITES: Mapping[str, Rewrite] = {
     **SPECTRA,
 }
 
-_DETOURS = (IN_PARTS, widening(frozenset(TABLE) - {"index_put_"}))
+#: Calls made with other arguments: the parts of complex values, wider dtypes.
+DETOURS = (IN_PARTS, widening(frozenset(TABLE) - {"index_put_"}))
 
 
 @contextmanager
@@ -51,7 +52,7 @@ def convertible() -> Iterator[None]:
     patches = Patches()
     refusals: list[CannotLower] = []
     try:
-        install(patches, REWRITES, _DETOURS, refusals.append)
+        install(patches, REWRITES, DETOURS, refusals.append)
         install_cells(patches)
         with in_full(refusals):
             yield

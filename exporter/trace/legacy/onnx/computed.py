@@ -9,7 +9,7 @@ import numpy as np
 
 from exporter.trace.in_place import remember
 from exporter.trace.legacy import composed
-from exporter.trace.legacy.onnx.common import known
+from exporter.trace.legacy.onnx.common import constant, known
 from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite
 from exporter.trace.legacy.refusal import CannotLower
 
@@ -56,17 +56,21 @@ def _frame(entry: Entry, call: Arguments) -> Any:
     x, length, first = call["x"], int(call["frame_length"]), int(call["axis"]) == 0
     axis = 0 if first else len(x.shape) - 1
     others = [int(size) for size in (x.shape[1:] if first else x.shape[:-1])]
+    hop, size = int(call["hop_length"]), int(x.shape[axis])
     if first and -1 in others:
         return None
-    hop = paddle.full([], int(call["hop_length"]), "int64")
-    last_start = paddle.shape(x)[axis].astype("int64") - length
-    starts = paddle.arange(0, paddle.floor_divide(last_start, hop) + 1, 1, "int64") * hop
-    inside = paddle.arange(0, length, 1, "int64")
+    if size >= 0:
+        count = (size - length) // hop + 1
+        starts, inside = constant(np.arange(count) * hop), constant(np.arange(length))
+    else:
+        count, last_start = -1, paddle.shape(x)[axis].astype("int64") - length
+        starts = paddle.arange(0, paddle.floor_divide(last_start, paddle.full([], hop, "int64")) + 1, 1, "int64") * hop
+        inside = paddle.arange(0, length, 1, "int64")
     if first:
         picked = paddle.gather(x, paddle.flatten(starts.unsqueeze(1) + inside), axis=axis)
-        return paddle.reshape(picked, [-1, length, *others])
+        return paddle.reshape(picked, [count, length, *others])
     picked = paddle.gather(x, paddle.flatten(inside.unsqueeze(1) + starts), axis=axis)
-    return paddle.reshape(picked, [*[0] * len(others), length, -1])
+    return paddle.reshape(picked, [*[0] * len(others), length, count])
 
 
 def _roll(entry: Entry, call: Arguments) -> Any:
