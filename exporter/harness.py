@@ -13,13 +13,14 @@ from exporter.compare.golden import GoldenCase, GoldenOutput
 from exporter.compare.lossy import compare_lossy
 from exporter.compare.outputs import compare_case
 from exporter.compare.pooled import Draws, Together, draws
-from exporter.engines.base import Settings
+from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
+from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
 from exporter.lower.base import Artifact
 from exporter.tensors import TensorMap, load
 from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import ENGINES, Run
-from exporter.workers import SINGLE_THREAD, Json, Setting, call
+from exporter.verdict.plan import Run
+from exporter.workers import Setting
 
 
 @dataclass(frozen=True)
@@ -45,18 +46,18 @@ class Bench:
         """What can be taken together, worked out once for all runs."""
         return draws(self.cases)
 
+    def job(self, run: Run) -> EngineJob:
+        """What the child of a run is asked: to run the source, or the files of a variant, on all cases."""
+        if run.format == "source":
+            artifact = Runnable("source", None, "", self.inputs, self.outputs, self.source)
+        else:
+            artifact = runnable(self.artifacts[run.variant], self.folder)
+        cases = tuple(EngineCase(case.name, case.recorded, case.threads) for case in self.cases)
+        return EngineJob(run.engine, artifact, self.golden, cases, self.device)
+
     def folds(self, variant: str) -> bool:
         """Whether layers of this variant were folded into each other, so that not all they put out is in it."""
         return variant in self.artifacts and bool(self.artifacts[variant].details.get("folded"))
-
-
-def gather(bench: Bench, runs: Sequence[Run], setting: Setting) -> dict[Claim, Evidence]:
-    """Run every planned child and judge what it left; what did not come is evidence too."""
-    evidence: dict[Claim, Evidence] = {}
-    for run in runs:
-        setting.say(f"verifying {run.variant} by {run.engine}")
-        evidence.update(run_engine(bench, run, setting))
-    return evidence
 
 
 def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
@@ -70,58 +71,54 @@ def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence
 
     with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         into = Path(folder)
-        answer: dict[str, Any] = {"sessions": {}, "refused": {}, "load": ""}
-        fate: Evidence | None = None
+        answer, fate = EngineAnswer(), None
         try:
-            answer = run_request(bench, run, into, replace(setting, on_event=follow))
+            answer = bench.job(run).run(into, replace(setting, on_event=follow))
         except EnvironmentLacks as error:
             fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
         except ChildTimedOut as error:
             fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
         except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
             fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
-        if answer["load"]:
-            fate = Evidence(Outcome.CRASHED, f"does not load: {answer['load']}", stage="load")
+        if answer.load:
+            fate = Evidence(Outcome.CRASHED, f"does not load: {answer.load}", stage="load")
         judged = _judge_all(bench, run, into, answer, fate)
     process = Claim(run.format, run.precision, run.engine, kind="process")
-    judged[process] = replace(
-        _process(bench, answer, fate), device=bench.device, **_session(answer["sessions"].get("1"))
-    )
-    return judged
+    return judged | {process: _under(bench, answer, _process(bench, answer, fate))}
 
 
-def _process(bench: Bench, answer: Json, fate: Evidence | None) -> Evidence:
+def _process(bench: Bench, answer: EngineAnswer, fate: Evidence | None) -> Evidence:
     """Whether the child ended in order and told, for each number of threads, under which settings it computed."""
     if fate is not None:
         return fate
-    sessions = answer["sessions"]
-    if silent := sorted({case.threads for case in bench.cases if str(case.threads) not in sessions}):
+    if silent := sorted({case.threads for case in bench.cases} - set(answer.sessions)):
         reason = f"the engine left no record of how it computed in {silent[0]} threads"
         return Evidence(Outcome.MISSING, reason, stage="run")
-    for threads, session in sorted(sessions.items()):
-        if unmet := Settings(session["asked"], session["effective"]).unmet():
+    for threads, session in sorted(answer.sessions.items()):
+        if unmet := session.settings.unmet():
             return Evidence(Outcome.MISMATCH, f"in {threads} threads {unmet[0]}", stage="load")
-    return Evidence(Outcome.MATCH, elements=len(sessions), stage="run")
+    return Evidence(Outcome.MATCH, elements=len(answer.sessions), stage="run")
 
 
-def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence | None) -> dict[Claim, Evidence]:
+def _judge_all(
+    bench: Bench, run: Run, into: Path, answer: EngineAnswer, fate: Evidence | None
+) -> dict[Claim, Evidence]:
     """Judge each case, then all together; `fate` is what stands for results that did not come."""
     judged: dict[Claim, Evidence] = {}
     together = Together(bench.draws if run.precision == "fp32" else {})
     for index, case in enumerate(bench.cases):
         got = _loaded(into / f"{index}.safetensors")
         together.add(case.name, got if got and set(got) == set(case.outputs) else {})
-        found = _judge(bench, run, case, got, (answer["refused"].get(case.name, ""), fate))
-        for output, one in found.items():
+        for output, evidence in _judge(bench, run, case, got, (answer.refused.get(case.name, ""), fate)).items():
             claim = Claim(run.format, run.precision, run.engine, case.name, output)
-            judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
+            judged[claim] = _under(bench, answer, evidence, case.threads)
     of_cases = dict(judged)
-    for output, one in together.judge(bench.budget):
+    for output, evidence in together.judge(bench.budget):
         claim = Claim(run.format, run.precision, run.engine, output=output, kind="pooled_bias")
-        if one.outcome is Outcome.MISSING:  # then what became of a case of it says more
+        if evidence.outcome is Outcome.MISSING:  # then what became of a case of it says more
             crashes = [found for case, found in of_cases.items() if case.output == output]
-            one = next((found for found in crashes if found.outcome is Outcome.CRASHED), fate or one)
-        judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get("1")))
+            evidence = next((found for found in crashes if found.outcome is Outcome.CRASHED), fate or evidence)
+        judged[claim] = _under(bench, answer, evidence)
     return judged
 
 
@@ -132,38 +129,12 @@ def _loaded(path: Path) -> TensorMap | None:
         return None
 
 
-def _session(found: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What computed, and under which settings; nothing, where the engine did not come so far."""
-    if found is None:
-        return {}
-    return {"provider": found["provider"], "under": Settings(found["asked"], found["effective"])}
-
-
-def run_request(
-    bench: Bench,
-    run: Run,
-    into: Path,
-    setting: Setting,
-    *,
-    golden: Path | None = None,
-    cases: Sequence[Sequence[str | int]] | None = None,
-) -> Json:
-    """Run one child on the bench's cases, or on other `cases` of another file; its answer.
-
-    Raises:
-        ExporterError: as :func:`exporter.workers.call`.
-    """
-    request = _request(bench, run, into)
-    if golden is not None and cases is not None:
-        request |= {"golden": str(golden), "cases": list(cases)}
-    return call(
-        "exporter.engines._child:run",
-        request,
-        setting.limits,
-        environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
-        imports=ENGINES[run.engine].imports,
-        on_event=setting.on_event,
-    )
+def _under(bench: Bench, answer: EngineAnswer, evidence: Evidence, threads: int = 1) -> Evidence:
+    """With what computed it, and under which settings; without, where the engine did not come so far."""
+    session = answer.sessions.get(threads)
+    if session is None:
+        return replace(evidence, device=bench.device)
+    return replace(evidence, device=bench.device, provider=session.provider, under=session.settings)
 
 
 def _judge(
@@ -182,29 +153,3 @@ def _judge(
 def _by_output(cases: Sequence[GoldenCase]) -> dict[str, list[GoldenOutput]]:
     names = cases[0].outputs
     return {name: [case.outputs[name] for case in cases] for name in names}
-
-
-def _request(bench: Bench, run: Run, into: Path) -> dict[str, Any]:
-    request: dict[str, Any] = {
-        "engine": run.engine,
-        "device": bench.device,
-        "golden": str(bench.golden),
-        "cases": [[case.name, case.recorded, case.threads] for case in bench.cases],
-        "inputs": list(bench.inputs),
-        "outputs": list(bench.outputs),
-        "into": str(into),
-        "format": run.format,
-        "folder": None,
-        "model": "",
-        "source": None,
-    }
-    if run.format == "source":
-        return {**request, "source": dict(bench.source or {})}
-    artifact = bench.artifacts[run.variant]
-    main = next(path for path in artifact.files if not path.endswith(".pdiparams"))
-    return {
-        **request,
-        "folder": str((bench.folder / main).parent),
-        "model": Path(main).name,
-        "outputs": list(artifact.native_outputs),
-    }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -202,3 +203,29 @@ def _proves(function: ast.AST, asserts: set[str]) -> bool:
     called = {node.func for node in ast.walk(function) if isinstance(node, ast.Call)}
     names = {one.attr if isinstance(one, ast.Attribute) else getattr(one, "id", "") for one in called}
     return bool(names & asserts) or any(isinstance(node, ast.Assert) for node in ast.walk(function))
+
+
+def test_from_the_verb_to_the_norm_are_at_most_six_hops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measured where the norm of an error is computed: how often the call went from one room to another by then."""
+    from exporter.cli.verify import verify
+    from exporter.numbers import norms
+
+    chains: list[list[str]] = []
+    plain = norms.error
+
+    def error(*arguments: Any) -> Any:
+        rooms: list[str] = []
+        frame = sys._getframe(1)
+        while frame is not None and rooms[-1:] != ["cli"]:
+            module = frame.f_globals.get("__name__", "")
+            if module.startswith("exporter.") and rooms[-1:] != [room(module)]:
+                rooms.append(room(module))
+            frame = frame.f_back
+        chains.append(rooms[::-1])
+        return plain(*arguments)
+
+    monkeypatch.setattr(norms, "error", error)
+    verify(ROOT / "tests/data/bundles/v3", engines="onnxruntime", as_json=True, quiet=True)
+    judged = [rooms for rooms in chains if "harness" in rooms]
+    assert judged and all(rooms[0] == "cli" and rooms[-1] == "numbers" for rooms in judged)
+    assert max(len(rooms) - 1 for rooms in judged) <= 6, max(judged, key=len)

@@ -11,6 +11,7 @@ from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
 from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
+from exporter.readers import read_program
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
@@ -40,7 +41,8 @@ def open_bundle(folder: Path) -> Bundle:
 
     Raises:
         UsageError: there is no bundle.
-        BundleError: a file is missing, changed, not listed, or lies outside; the error names the file.
+        BundleError: a file is missing, changed, not listed, or lies outside, or a program does more than compute; the
+            error names the file.
     """
     manifest_path = folder / NAME
     if not folder.is_dir():
@@ -57,6 +59,7 @@ def open_bundle(folder: Path) -> Bundle:
         if unlisted := set(one.files) - set(manifest.files):
             raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
         _refuse_other_files(variant, one, set(manifest.files))
+        read_program(folder / one.artifact().main)
     return Bundle(folder, manifest)
 
 

@@ -1,6 +1,6 @@
 """Judge what an engine computes in low precision, case by case: whole, finite, and nearer the truth than any impostor.
 
-How near it has to be is a budget over all cases (:mod:`exporter.proofs.quantisation.budgets`), which weighs the
+How near it has to be is a budget over all cases (:mod:`exporter.proofs.snr_db`, `top1`), which weighs the
 energies that are kept here. A case that probes (all zero, sixteen times as large) lies outside what a calibration has
 seen: it has to be computed, and proves nothing more.
 """

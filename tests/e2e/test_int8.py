@@ -99,6 +99,16 @@ def test_a_cpu_that_can_less_than_the_one_that_released_it_breaks_no_promise(pro
     assert "but this CPU has no avx_of_tomorrow" in found["reason"]
 
 
+def test_a_speed_that_is_promised_of_no_engine_is_missing(promising: Path) -> None:
+    """Released by a gate that did not look, with a typing error in it: the promise does not vanish."""
+    mistyped = shutil.copytree(promising, promising.with_name("mistyped"))
+    content = json.loads((mistyped / "manifest.json").read_text())
+    content["spec"]["precisions"]["int8"]["budget"]["min_speedup"]["engine"] = "onnxruntim"
+    (mistyped / "manifest.json").write_bytes(sealed(content))
+    verdict, found = speed(mistyped)
+    assert (verdict, found["outcome"]) == ("failed", "missing") and "'onnxruntim'" in found["reason"]
+
+
 @pytest.fixture(scope="module")
 def for_vnni(workplace: Path) -> Path:
     """A bundle whose int8 takes all 8 bits."""
@@ -124,9 +134,10 @@ def test_what_is_made_for_vnni_fails_without_and_says_why(for_vnni: Path) -> Non
 
 
 def test_a_file_of_all_8_bits_that_is_promised_for_any_cpu_fails_on_every_one(for_vnni: Path) -> None:
+    """The spec decides, whatever the manifest says beside it of how the file was made."""
     promised = shutil.copytree(for_vnni, for_vnni.with_name("promised"))
     content = json.loads((promised / "manifest.json").read_text())
-    content["variants"]["onnx-int8"]["details"]["cpu"]["asked"] = "any"
+    content["spec"]["precisions"]["int8"]["cpu"] = "any"
     (promised / "manifest.json").write_bytes(sealed(content))
     done = exporter("verify", promised.name, "--json", cwd=promised.parent)
     (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")

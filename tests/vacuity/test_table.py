@@ -13,7 +13,7 @@ import pytest
 from exporter.compare.golden import GoldenCase, read_goldens
 from exporter.compare.outputs import compare, compare_case
 from exporter.errors import BundleError, ExitCode, UsageError
-from exporter.harness import Bench, gather
+from exporter.harness import Bench, run_engine
 from exporter.lower.base import Artifact
 from exporter.tensors import save
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
@@ -192,7 +192,7 @@ class TestTheChildDies:
         )
 
     def evidence(self, bench: Bench, run: Run, seconds: float = 120) -> set[tuple[Outcome, str]]:
-        found = gather(bench, (run,), Setting(Limits(seconds=seconds)))
+        found = run_engine(bench, run, Setting(Limits(seconds=seconds)))
         about = [("outputs", "c0", "y"), ("outputs", "c1", "y"), ("process", "", "")]
         about += [("pooled_bias", "", name) for name in bench.draws]
         planned = {Claim(run.format, run.precision, run.engine, case, output, kind) for kind, case, output in about}

@@ -19,7 +19,7 @@ from exporter.lower.precision._search import Candidate, front
 from exporter.lower.precision._speed import speedup
 from exporter.lower.precision.base import Order
 from exporter.lower.precision.int8 import plugin
-from exporter.proofs.quantisation.rounded import prove_rounded
+from exporter.proofs.weights import prove_rounded
 from exporter.spec.model import Budget, PrecisionSettings
 from exporter.verdict.claim import Outcome
 from tests.lower.canonical.models import constant, made, model
