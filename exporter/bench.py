@@ -14,7 +14,7 @@ from typing import Any
 from exporter import machine
 from exporter.bundle.manifest import CaseFacts, Manifest
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
-from exporter.engines._device import require_device
+from exporter.engines._device import choose_device
 from exporter.engines._job import TimingJob, runnable
 from exporter.errors import ChildFailed, EnvironmentLacks, ExitCode, UsageError
 from exporter.spec.model import Spec
@@ -97,7 +97,7 @@ def bench(folder: Path, wish: Wish, setting: Setting) -> Benchmark:
     runs = _runs(manifest, wish.engines)
     wish = Wish(
         tuple(dict.fromkeys(run.engine for run in runs)),
-        require_device(wish.device or manifest.spec.get("device", "cpu"), [run.engine for run in runs], setting.limits),
+        _device(wish, manifest, runs, setting),
         wish.threads,
         wish.rounds,
         wish.seconds,
@@ -120,6 +120,15 @@ def bench(folder: Path, wish: Wish, setting: Setting) -> Benchmark:
     measured = tuple(_measured(tallies, cases, manifest))
     loads = {_name(run): tally.about for run, tally in tallies.items()}
     return Benchmark(bundle, wish, measured, loads, failed, max(codes))
+
+
+def _device(wish: Wish, manifest: Manifest, runs: Sequence[Run], setting: Setting) -> str:
+    """The device that is asked for, by the wish or else by the spec, on which the engines can run."""
+    asked = wish.device or manifest.spec.get("device", "cpu")
+    chosen = choose_device(asked, [run.engine for run in runs], setting.limits)
+    for note in chosen.notes:
+        setting.say(note)
+    return chosen.name
 
 
 def _sizes(manifest: Manifest, where: str) -> list[CaseFacts]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from exporter.errors import BundleError, UsageError
-from exporter.files import sha256_bytes, translated, write_bytes
+from exporter.files import translated, write_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +57,9 @@ def digest(array: Array) -> str:
     import numpy as np
 
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return sha256_bytes(array.dtype.name.encode() + np.ascontiguousarray(little).tobytes())
+    hashed = hashlib.sha256(array.dtype.name.encode())
+    hashed.update(np.ascontiguousarray(little).reshape(-1).view("uint8").data)  # as it lies: weights are large
+    return hashed.hexdigest()
 
 
 def save(path: Path, tensors: TensorMap, metadata: Mapping[str, str] | None = None) -> None:

@@ -36,7 +36,7 @@ from exporter.errors import (
     ExporterError,
 )
 from exporter.forks import Forked, Job, fork
-from exporter.paddle.crashes import end_at_crashes
+from exporter.paddle.child import prepare_paddle
 from exporter.usage import Meter
 
 Json: TypeAlias = dict[str, Any]
@@ -354,7 +354,7 @@ def run_job(function: str, place: Path, events: int) -> NoReturn:
     """
     os.environ[_EVENTS] = str(events)
     _limit_data()
-    end_at_crashes()
+    prepare_paddle()
     answer = _run_child(function, place)
     draft = place / "answer.draft"  # a full disk must leave no half an answer
     draft.write_text(answer)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from exporter.engines._job import artifact_of
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
-from exporter.errors import EnvironmentLacks
+from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.registry import Registry
 from exporter.tensors import recorded_inputs, save
 from exporter.workers import doing
@@ -22,7 +22,7 @@ def probe(request: dict[str, Any]) -> dict[str, Any]:
     answers = {}
     for name in request["engines"]:
         found = _ENGINES[name].probe(request["device"])
-        answers[name] = {"version": found.version, "why_not": found.why_not, "cure": found.cure}
+        answers[name] = asdict(found)
     return answers
 
 
@@ -45,12 +45,16 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         doing(f"{name}: loading {artifact.format}", stage="load")
         try:
             with started(engine, replace(artifact, threads=threads), device) as session:
-                answer["sessions"][str(threads)] = _session(found.version, session.provider, session.settings)
                 _run_cases(session, artifact, threads, request, answer["refused"])
-        except EngineRefused as error:
+                answer["sessions"][str(threads)] = _session(found.version, session.provider, session.settings)
+        except SettingsUnmet as error:
             answer["load"] = str(error)
-            if isinstance(error, SettingsUnmet):
-                answer["sessions"][str(threads)] = _session(found.version, "", error.settings)
+            answer["sessions"][str(threads)] = _session(found.version, "", error.settings)
+            break
+        except (EngineRefused, BundleError, UsageError) as error:
+            if artifact.source is not None and isinstance(error, UsageError):  # the user's model is wrong, no engine
+                raise
+            answer["load"] = str(error)
             break
     return answer
 
@@ -64,6 +68,8 @@ def _run_cases(
         doing(f"{request['engine']}: running case {case}", stage="run", case=case)
         try:
             outputs = session.run(recorded_inputs(Path(request["golden"]), recorded, artifact.inputs))
+        except SettingsUnmet:  # then no result of this session is evidence
+            raise
         except EngineRefused as error:
             refused[case] = str(error)
             continue

@@ -25,11 +25,15 @@ PROOFS: Registry[Proof] = Registry("exporter.proofs", "proof")
 
 @dataclass(frozen=True)
 class About:
-    """What a report says of a subject besides its claims. `objections` are reasons against it that no claim holds."""
+    """What a report says of a subject besides its claims. `objections` are reasons against it that no claim holds.
+
+    `unlike` says why kernels may round otherwise here than where the goldens were recorded; empty where they must not.
+    """
 
     name: str
     version: str
     digest: str = ""
+    unlike: str = ""
     notes: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     objections: tuple[str, ...] = ()
@@ -126,7 +130,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
             *about.notes,
             *said,
             *expired(spec.waivers, today),
-            *unlike_bits(verdict, paddle_kernels),
+            *unlike_bits(verdict, paddle_kernels, about.unlike),
             *differences(verdict, harness.subject.artifacts),
         ),
         waivers=tuple(waiver.model_dump(mode="json") for waiver in spec.waivers),

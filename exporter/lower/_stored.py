@@ -35,4 +35,4 @@ def stored_weights(files: Sequence[str], folder: Path) -> tuple[dict[str, Weight
 def stored_digests(files: Sequence[str], folder: Path) -> dict[str, str]:
     """The digest of every stored tensor; raises as :func:`stored_weights`."""
     weights, content = stored_weights(files, folder)
-    return {name: digest(weight.array(content)) for name, weight in weights.items()}
+    return {name: digest(weight.array(content, copy=False)) for name, weight in weights.items()}

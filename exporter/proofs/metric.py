@@ -132,15 +132,12 @@ def _judge(wanted: float, rated: Mapping[str, Any], before: float | None) -> Evi
 
 def prepare(request: dict[str, Any]) -> dict[str, Any]:
     """Cut the held-out samples into batches that the spec allows, and store them with what eager makes of them."""
-    import paddle
-
     from exporter.engines._paddle import call_layer, named_arrays
     from exporter.recipe.load import load_data, load_recipe
     from exporter.tensors import save
     from exporter.trace.layer import load_layer
     from exporter.trace.traced import bind_inputs
 
-    paddle.set_device("cpu")
     spec = Spec.model_validate(request["spec"])
     assert spec.recipe is not None  # noqa: S101  # the metric was planned because there is one
     recipe = load_recipe(spec.recipe)

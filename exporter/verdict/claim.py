@@ -133,9 +133,7 @@ class Verdict:
         """What forbids to pass although every claim holds or is waived: objections, and variants without a number."""
         variants = sorted({claim.variant for claim in self.plan if claim.format != "source"})
         computed = {
-            claim.variant
-            for claim in self.plan
-            if claim.shows_numbers and self.of(claim).outcome is Outcome.MATCH and claim.format != "source"
+            claim.variant for claim in self.plan if claim.shows_numbers and self.of(claim).outcome is Outcome.MATCH
         }
         idle = [f"no output of {variant} was shown to be right" for variant in variants if variant not in computed]
         return (*self.objections, *idle, *(() if variants else ("no artifact was read",)))

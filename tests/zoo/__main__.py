@@ -22,6 +22,8 @@ from typing import Any
 from exporter.files import write_bytes
 from exporter.workers import SINGLE_THREAD, Limits, Setting
 from tests.zoo import clas, nlp, ocr
+from tests.zoo.children import ENVIRONMENT, preloaded
+from tests.zoo.exported import Wish
 from tests.zoo.networks import Network
 from tests.zoo.table import GOOD, stock_is_right, well
 
@@ -30,21 +32,21 @@ PROMISED = {"pir": 1.0, "pdmodel": 0.98, "onnx": 0.96}
 
 
 def main() -> int:
-    os.environ.update(SINGLE_THREAD)  # before Paddle is imported, here and so in every fork
+    os.environ.update(SINGLE_THREAD | ENVIRONMENT)  # before Paddle is imported, here and so in every fork
     options = _options()
     if options.ppocr:
         os.environ[ocr.CHECKOUT] = str(options.ppocr.resolve())
-    from tests.zoo.judged import Wish, judged
+    families = options.families.split(",")
+    _import_all(families)
+    from tests.zoo.judged import judged
     from tests.zoo.models import networks
     from tests.zoo.quick import quick
-    from tests.zoo.warm import warm_children
 
-    _import_all(options.families.split(","))
-    look = quick if options.quick else judged
+    examine = quick if options.quick else judged
     plain = Wish(
         formats=tuple(options.formats.split(",")),
         engines=tuple(options.engines.split(",")),
-        stock=not options.no_stock,
+        stock=tuple(filter(None, options.stock.split(","))),
         target=options.target,
         keep=options.keep,
     )
@@ -52,15 +54,15 @@ def main() -> int:
     known = json.loads(options.resume.read_text()) if options.resume and options.resume.exists() else []
     rows = {(row["family"], row["name"], row["weights"]): row for row in known}
     into = options.json or options.resume
-    with warm_children():
-        for family in options.families.split(","):
+    with preloaded(families):
+        for family in families:
             for network, weights in itertools.product(networks(family).values(), options.weights.split(",")):
                 weights = "calibrated" if network.calibrated else weights
                 key = {"family": family, "name": network.name, "weights": weights}
                 if tuple(key.values()) in rows or not _wanted(network, options):
                     continue
                 began = time.monotonic()
-                row = key | look(network, replace(plain, calibrated=weights == "calibrated"), setting)
+                row = key | examine(network, replace(plain, calibrated=weights == "calibrated"), setting)
                 rows[family, network.name, weights] = row | {"seconds": round(time.monotonic() - began, 1)}
                 print(_line(row), flush=True)
                 if into:
@@ -80,7 +82,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--first", action="store_true", help="of PaddleClas one architecture for each source file")
     parser.add_argument("--quick", action="store_true", help="two draws and plain differences: no verdict, in seconds")
     parser.add_argument("--ppocr", type=Path, help="a checkout of PaddleOCR, which no wheel holds")
-    parser.add_argument("--no-stock", action="store_true")
+    parser.add_argument("--stock", default="pir", help="formats that stock Paddle writes too: pir,pdmodel,onnx, or ''")
     parser.add_argument("--target", default="", help="the oldest Paddle that has to load the .pdmodel, as 2.6")
     parser.add_argument("--keep", type=Path, help="keep each .pdmodel with a case for legacy_runtime.py")
     parser.add_argument("--json", type=Path)
@@ -96,11 +98,8 @@ def _wanted(network: Network, options: argparse.Namespace) -> bool:
 
 
 def _import_all(families: list[str]) -> None:
-    """What the forks would each import."""
-    os.environ["POLYGRAPHY_AUTOINSTALL_DEPS"] = "0"  # else paddle2onnx installs packages while it converts
-    import onnxruntime  # noqa: F401
+    """What the table of networks needs; PaddleNLP is imported with its clients replaced."""
     import paddle
-    import paddle2onnx  # noqa: F401
 
     paddle.set_device("cpu")
     if "nlp" in families:

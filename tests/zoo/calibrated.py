@@ -16,7 +16,7 @@ from tests.zoo import models
 from tests.zoo.networks import Network
 from tests.zoo.settled import settle
 
-ROWS = 4
+ROWS = 16
 
 
 def __getattr__(name: str) -> Callable[[], Any]:

@@ -6,6 +6,7 @@ Two draws, one engine for each format, plain relative errors: enough to find wha
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,12 @@ from exporter.lower.base import Artifact
 from exporter.registry import Registry
 from exporter.spec.model import Spec
 from exporter.trace.layer import load_layer
-from exporter.trace.structure import leaves, numbered
-from exporter.workers import Setting, call, doing
+from exporter.trace.structure import leaves
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 from tests.zoo import stock
 from tests.zoo.calibrated import drawn
-from tests.zoo.judged import Wish, convert, refusal_of, source_of, spec_of
+from tests.zoo.children import Laps
+from tests.zoo.exported import Row, Wish, convert, refusal_of, result, source_of, spec_of
 from tests.zoo.models import found
 from tests.zoo.networks import Network
 
@@ -35,57 +37,59 @@ _ENGINE = {"pir": "paddle_inference", "pdmodel": "paddle_inference", "onnx": "on
 def quick(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
     """A row like that of `judged`, whose words are `right`, `wrong`, `crashed` or `refused`."""
     with tempfile.TemporaryDirectory(prefix="zoo-") as place:
-        draft = Path(place)
+        draft, laps = Path(place), Laps()
         try:
             spec = spec_of(network, wish, setting)
         except ExporterError as error:
-            return {"formats": {name: refusal_of(error) for name in wish.formats}, "stock": {}}
+            return result(wish, {name: refusal_of(error) for name in wish.formats}, {})
         conversion, rows = convert(spec, draft, setting)
-        made = [_opened(draft, artifact, ours=True) for artifact in conversion.artifacts] if conversion else []
-        beside: dict[str, Any] = {}
-        if wish.stock:
-            written, beside = _stock(spec, draft / "stock", setting)
-            made += written
-        for opened, row in zip(made, _compared(network, spec, made, setting), strict=True):
-            (rows if opened["ours"] else beside)[opened["format"]] = row
-        return {"formats": {name: rows[name] for name in wish.formats}, "stock": beside}
+        laps.end("convert")
+        made = conversion.artifacts if conversion else ()
+        rows |= compared(network, spec, draft, made, setting)
+        laps.end("compare")
+        beside = quick_stock(network, spec, wish, draft / "stock", setting)
+        laps.end("stock")
+        return result(wish, rows, beside, processor=laps.seconds)
 
 
-def _stock(spec: Spec, folder: Path, setting: Setting) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    into = folder / "pir"
-    into.mkdir(parents=True)
-    request = {**source_of(spec), "format": "pir", "into": str(into), "pir": ""}
+def quick_stock(network: Network, spec: Spec, wish: Wish, folder: Path, setting: Setting) -> dict[str, Row]:
+    """A row for each format that stock is to write."""
+    written = dict(stock.artifacts(network, spec, wish, folder, setting))
+    made = [artifact for artifact in written.values() if isinstance(artifact, Artifact)]
+    return {name: row for name, row in written.items() if not isinstance(row, Artifact)} | compared(
+        network, spec, folder, made, setting
+    )
+
+
+def compared(network: Network, spec: Spec, folder: Path, made: Sequence[Artifact], setting: Setting) -> dict[str, Row]:
+    """A row for each artifact by format; all in one child, and each in its own where that one dies."""
+    if not made:
+        return {}
+    files = [
+        {
+            "engine": _ENGINE[artifact.format],
+            "format": artifact.format,
+            "folder": str(folder / artifact.format),
+            "file": FORMATS[artifact.format].model,
+            "names": list(artifact.inputs),
+            "natives": list(artifact.native_outputs),
+            "outputs": list(artifact.outputs),
+        }
+        for artifact in made
+    ]
+    request = {**source_of(spec), "network": network.key, "artifacts": files}
     try:
-        answer = call("tests.zoo.stock:write", request, setting.limits, environment=stock.ENVIRONMENT)
-    except ExporterError as error:
-        return [], {"pir": {**refusal_of(error), "why": (error.what.strip().splitlines() or [""])[-1][:300]}}
-    written = stock.artifact("pir", into, list(spec.inputs), answer["outputs"])
-    return [_opened(folder, written, ours=False)], {}
-
-
-def _opened(folder: Path, artifact: Artifact, *, ours: bool) -> dict[str, Any]:
-    return {
-        "engine": _ENGINE[artifact.format],
-        "format": artifact.format,
-        "folder": str(folder / artifact.format),
-        "file": FORMATS[artifact.format].model,
-        "names": list(artifact.inputs),
-        "natives": list(artifact.native_outputs),
-        "ours": list(artifact.outputs) if ours else None,
-    }
-
-
-def _compared(network: Network, spec: Spec, made: list[dict[str, Any]], setting: Setting) -> list[dict[str, Any]]:
-    """A row for each artifact; all in one child, and each in its own where that one dies."""
-    try:
-        request = {**source_of(spec), "network": network.key, "artifacts": made}
-        answers = call("tests.zoo.quick:compare", request, setting.limits)["rows"]
+        answer = call("tests.zoo.quick:compare", request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
     except ExporterError as error:
         if len(made) > 1:
-            return [row for one in made for row in _compared(network, spec, [one], setting)]
+            parts = (compared(network, spec, folder, [artifact], setting) for artifact in made)
+            return {name: row for part in parts for name, row in part.items()}
         details = getattr(error, "details", "")[-300:]
-        answers = [{"word": "crashed", "why": f"{error.what} {details}"} for _ in made]
-    return [{"checks": 1, "matches": int(answer["word"] == "right"), **answer} for answer in answers]
+        answer = {"rows": [{"word": "crashed", "why": f"{error.what} {details}"}]}
+    return {
+        artifact.format: {"checks": 1, "matches": int(row["word"] == "right"), **row}
+        for artifact, row in zip(made, answer["rows"], strict=True)
+    }
 
 
 def compare(request: dict[str, Any]) -> dict[str, Any]:
@@ -109,6 +113,8 @@ def compare(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _differences(opened: dict[str, Any], draws: list[tuple[list[Any], Any]]) -> dict[str, Any]:
+    import paddle
+
     engines: Registry[Engine] = Registry("exporter.engines", "engine")
     names = tuple(opened["names"])
     artifact = Runnable(opened["format"], Path(opened["folder"]), opened["file"], names, tuple(opened["natives"]))
@@ -118,29 +124,16 @@ def _differences(opened: dict[str, Any], draws: list[tuple[list[Any], Any]]) -> 
         with started(engines[opened["engine"]], artifact, "cpu") as session:
             for arrays, result in draws:
                 answer = session.run(dict(zip(names, arrays, strict=True)))
-                eager = [leaf.numpy() for _, leaf in leaves(result)]
+                eager = [value.numpy() for _, value in leaves(result) if isinstance(value, paddle.Tensor)]
                 if len(answer) != len(eager):
                     return {"word": "wrong", "why": f"{len(answer)} outputs, not {len(eager)}"}
-                for expected, value in zip(eager, _in_order(answer, result, opened), strict=True):
+                for expected, value in zip(eager, (answer[name] for name in opened["outputs"]), strict=True):
                     if expected.shape != value.shape:
                         return {"word": "wrong", "why": f"shape {list(value.shape)}, not {list(expected.shape)}"}
                     worst = max(worst, difference(expected, value))
     except EngineRefused as error:
         return {"word": "crashed", "why": str(error)[:600]}
     return {"word": "right" if worst <= NEAR else "wrong", "why": f"differs by {worst:.3g}", "ratio": worst}
-
-
-def _in_order(answer: dict[str, Any], result: Any, request: dict[str, Any]) -> list[Any]:
-    """The engine's outputs in the order that `forward` returns them: ours by name, stock's by Paddle's order."""
-    if request["ours"]:
-        return [answer[name] for name in request["ours"]]
-    import paddle
-
-    places = [int(place) for place in paddle.utils.flatten(numbered(result))]
-    values: list[Any] = [None] * len(places)
-    for name, place in zip(request["natives"], places, strict=True):
-        values[place] = answer[name]
-    return values
 
 
 def difference(expected: Any, value: Any) -> float:

@@ -3,18 +3,46 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from exporter.errors import ExporterError
 from exporter.lower.base import Artifact, Format
 from exporter.lower.onnx import DEFAULT_OPSET
 from exporter.registry import Registry
+from exporter.spec.model import Spec
 from exporter.trace.layer import load_layer
+from exporter.trace.structure import leaves, numbered
 from exporter.trace.traced import specs_from_json
-from exporter.workers import SINGLE_THREAD
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
+from tests.zoo.exported import Row, Wish, refusal_of, source_of
+from tests.zoo.networks import Network
 
-ENVIRONMENT = {**SINGLE_THREAD, "POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
+
+def artifacts(
+    network: Network, spec: Spec, wish: Wish, folder: Path, setting: Setting
+) -> Iterator[tuple[str, Artifact | Row]]:
+    """Each format that stock is to write: the artifact under `folder`, or the row of a refusal.
+
+    An artifact's `outputs` stand in the order in which `forward` returns them, its `native_outputs` in the file's.
+    """
+    for name in wish.stock:
+        into = folder / name
+        into.mkdir(parents=True)
+        request = {**source_of(spec), "network": network.key, "format": name, "into": str(into)}
+        request["pir"] = str(folder / "pir")
+        try:
+            answer = call("tests.zoo.stock:write", request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
+        except ExporterError as error:
+            yield name, {**refusal_of(error), "why": (error.what.strip().splitlines() or [""])[-1][:300]}
+            continue
+        files = tuple(f"{name}/{path.name}" for path in sorted(into.iterdir()))
+        natives = tuple(answer["outputs"])
+        places = answer["places"]
+        ordered = [native for _, native in sorted(zip(places, natives, strict=True))] if places else natives
+        yield name, Artifact(name, "fp32", files, tuple(spec.inputs), tuple(ordered), natives)
 
 
 def parameters_of_forward(request: dict[str, Any]) -> dict[str, Any]:
@@ -46,22 +74,44 @@ def write(request: dict[str, Any]) -> dict[str, Any]:
         if not content:
             raise RuntimeError("paddle2onnx gave nothing")
         (into / "model.onnx").write_bytes(content)
+        layer = load_layer(request["model"], None, request["seed"])
+        places = _places(layer, request["network"])
     else:
         layer = load_layer(request["model"], None, request["seed"])
+        places = _places(layer, request["network"])
         specs = [
             paddle.static.InputSpec(
-                [None if isinstance(size, str) else size for size in one.shape], one.dtype, one.name
+                [None if isinstance(size, str) else size for size in spec.shape], spec.dtype, spec.name
             )
-            for one in specs_from_json(request["inputs"])
+            for spec in specs_from_json(request["inputs"])
         ]
         with DygraphOldIrGuard() if name == "pdmodel" else nullcontext():
             traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
             paddle.jit.save(traced, str(into / "model"))
         (into / "model.pdiparams.info").unlink(missing_ok=True)
-    return {"outputs": list(formats[name].interface(into)[1])}
+    natives = list(formats[name].interface(into)[1])
+    return {"outputs": natives, "places": places if len(places) == len(natives) else []}
 
 
-def artifact(name: str, folder: Path, inputs: list[str], outputs: list[str]) -> Artifact:
-    """What the child wrote, as the gate's engines open it."""
-    files = tuple(f"{name}/{path.name}" for path in sorted(folder.iterdir()))
-    return Artifact(name, "fp32", files, tuple(inputs), tuple(outputs), tuple(outputs))
+def _places(layer: Any, key: str) -> list[int]:
+    """For each output as Paddle orders them, its place among the tensors that `forward` returns.
+
+    Paddle sorts the keys of a dict; the gate keeps the order in which `forward` writes them.
+    """
+    import numpy as np
+    import paddle
+
+    from tests.zoo.calibrated import drawn
+    from tests.zoo.models import found
+
+    network = found(key)
+    draw = np.random.default_rng(7)
+    sizes = {name: dim["typical"] for name, dim in network.dims.items()}
+    arrays = [drawn(network, index, draw, sizes) for index in range(len(network.inputs))]
+    with paddle.no_grad():
+        result = layer(*(paddle.to_tensor(array) for array in arrays))
+    if isinstance(result, (list, tuple)) and len(result) == 1:
+        result = result[0]
+    values = [value for _, value in leaves(result)]
+    places = [int(place) for place in paddle.utils.flatten(numbered(result))]
+    return [place for place in places if isinstance(values[place], paddle.Tensor)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.zoo.judged import FORMATS
+from tests.zoo.exported import FORMATS
 
 #: What a file is called that computes what eager computes: judged, or looked at quickly.
 GOOD = ("passed", "right")

@@ -203,7 +203,7 @@ def _said(*command):
 def test_files_load_in_every_runtime_that_is_promised(what, older, tmp_path):
     kept = tmp_path / "kept"
     if what == "networks":  # the families that need no other package
-        zoo = ("-m", "tests.zoo", "--families", "vision,sequence", "--formats", "pdmodel", "--no-stock")
+        zoo = ("-m", "tests.zoo", "--families", "vision,sequence", "--formats", "pdmodel", "--stock", "")
         _said(sys.executable, *zoo, "--engines", "paddle_inference", "--keep", str(kept))
     else:
         _said(sys.executable, str(HERE / "legacy_table.py"), "--cases", what, "--keep", str(kept))

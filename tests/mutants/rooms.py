@@ -1,0 +1,29 @@
+"""The rooms of the proof, and the tests that must notice a fault in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Room:
+    """`paths` are files and folders below the repository; `tests` those that are run on their mutants."""
+
+    paths: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+_IN_PROCESS = ("tests/verdict", "tests/judge", "tests/numbers", "tests/compare")
+
+ROOMS = {
+    "verdict": Room(("exporter/verdict",), ("tests/verdict", "tests/judge")),
+    "numbers": Room(("exporter/numbers",), ("tests/numbers", "tests/compare", "tests/proofs")),
+    "compare": Room(("exporter/compare",), ("tests/compare", "tests/numbers", "tests/judge")),
+    "judge": Room(("exporter/judge",), ("tests/judge", "tests/verdict", "tests/proofs")),
+    "harness": Room(("exporter/harness.py", "exporter/bundle/subject.py"), ("tests/judge", "tests/test_harness.py")),
+    "proofs": Room(("exporter/proofs",), ("tests/proofs", "tests/judge")),
+    "goldens": Room(
+        tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "oracle", "record", "truth")),
+        ("tests/goldens",),
+    ),
+}
