@@ -17,6 +17,7 @@ from exporter.readers.onnx import read_onnx
 from exporter.trace.in_place import remembering_writes
 from exporter.trace.legacy.onnx import convertible
 from exporter.trace.legacy.onnx.constants import fold_constants
+from exporter.trace.legacy.onnx.spectra import drop_pairs
 from exporter.trace.legacy.onnx.supported import refuse_unsupported
 from exporter.trace.legacy.onnx.untouched import untouched
 from exporter.trace.traced import Traced
@@ -41,7 +42,9 @@ class Onnx(Format):
 
     def prepare(self, traced: Traced) -> None:
         """Store what no input decides and ONNX has no operator for."""
-        fold_constants(traced.layer.forward.concrete_program.main_program)
+        program = traced.layer.forward.concrete_program.main_program
+        drop_pairs(program)
+        fold_constants(program)
 
     def takes(self, source: Path) -> bool:
         """Where tracing with the rewrites would give the same: the parts of paddle2onnx that need none of them."""
