@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.lower._lengths import with_lengths
 from exporter.lower._paddle2onnx import convert
 from exporter.lower._scopes import with_own_names
@@ -60,7 +60,7 @@ class Onnx(Format):
         with_own_names(model)
         with_lengths(model)
         made = canonical_model(model, wish.inputs)
-        write_bytes(target, made.content)
+        write_draft(target, made.content)
         facts = read_onnx(target)
         return {
             "writer": facts.writer,
