@@ -1,21 +1,33 @@
-"""Time two commands in turn, A B A B …, and compare them pair by pair: machines drift, ratios in one run hold."""
+"""Time two commands in turn, A B A B …, and compare them pair by pair: machines drift, ratios in one run hold.
+
+The processor time is that of the whole tree of processes: this process is a subreaper, so what a command leaves behind
+(a server, a daemon) becomes its child, is waited for, and is counted when it ends.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
+
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+#: Seconds that what a command left behind has to end; then it is killed, since it would disturb the next.
+_LEFT = 5.0
 
 
 @dataclass(frozen=True)
 class Run:
-    """Wall seconds of one command, processor seconds of it and its children, and the tree's peak memory.
+    """Wall seconds of one command, processor seconds of it and all that it started, and the tree's peak memory.
 
     The memory is resident, in MB; 0 if it was not watched.
     """
@@ -25,10 +37,28 @@ class Run:
     processor: float = 0.0
 
 
-def run(command: Sequence[str], *, memory: bool = False) -> Run:
+@dataclass(frozen=True)
+class Command:
+    """What to run, in which folder (this process's, unless given), with which further environment variables."""
+
+    words: tuple[str, ...]
+    folder: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def run(command: Command | Sequence[str], *, memory: bool = False) -> Run:
     """Run a command to its end; it must succeed."""
+    if not isinstance(command, Command):
+        command = Command(tuple(command))
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     begin, before = time.perf_counter(), _processor()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command.words,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=command.folder,
+        env={**os.environ, **command.environment},
+    )
     peak = 0
     while memory and process.poll() is None:
         peak = max(peak, _resident(process.pid))
@@ -36,39 +66,75 @@ def run(command: Sequence[str], *, memory: bool = False) -> Run:
     _, errors = process.communicate()
     seconds = time.perf_counter() - begin
     if process.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{errors.decode(errors='replace')[-2000:]}")
+        sys.exit(f"{' '.join(command.words)} failed:\n{errors.decode(errors='replace')[-2000:]}")
+    _reap()
     return Run(seconds, peak / 2**20, _processor() - before)
 
 
-def run_all(commands: Sequence[Sequence[str]], *, memory: bool = False) -> Run:
+def run_all(commands: Sequence[Command | Sequence[str]], *, memory: bool = False) -> Run:
     """Run one after the other: times are added, of memory the largest counts."""
     parts = [run(command, memory=memory) for command in commands]
-    times = sum(one.seconds for one in parts), sum(one.processor for one in parts)
-    return Run(times[0], max(one.megabytes for one in parts), times[1])
+    return Run(
+        sum(part.seconds for part in parts),
+        max(part.megabytes for part in parts),
+        sum(part.processor for part in parts),
+    )
 
 
 def compare(
-    ours: Sequence[str], theirs: Sequence[str] | Sequence[Sequence[str]], runs: int, *, memory: bool = False
+    ours: Command | Sequence[str],
+    theirs: Sequence[Command | Sequence[str]],
+    runs: int,
+    *,
+    memory: bool = False,
 ) -> tuple[list[Run], list[Run]]:
-    """Run both once to warm up, then in turn; return what was measured of each. Theirs may be several commands."""
-    several = [list(theirs)] if isinstance(theirs[0], str) else [list(one) for one in theirs]
+    """Run ours and theirs (several commands, one after the other) once to warm up, then in turn; what was measured."""
     run(ours)
-    run_all(several)  # type: ignore[arg-type]
-    pairs = [(run(ours, memory=memory), run_all(several, memory=memory)) for _ in range(runs)]  # type: ignore[arg-type]
-    return [one for one, _ in pairs], [other for _, other in pairs]
+    run_all(theirs)
+    pairs = [(run(ours, memory=memory), run_all(theirs, memory=memory)) for _ in range(runs)]
+    return [mine for mine, _ in pairs], [other for _, other in pairs]
 
 
-def report(name: str, ours: list[Run], theirs: list[Run], limit: float, field: str = "seconds") -> bool:
+def report(
+    name: str, ours: list[Run], theirs: list[Run], limit: float, field: str = "seconds", against: str = "bare"
+) -> bool:
     """Print medians and the median of the ratios pair by pair; whether the limit holds."""
-    mine, other = ([getattr(one, field) for one in runs] for runs in (ours, theirs))
-    ratio = statistics.median(a / b for a, b in zip(mine, other, strict=True))
+    mine, other = ([getattr(run, field) for run in runs] for runs in (ours, theirs))
+    ratios = [a / b for a, b in zip(mine, other, strict=True)]
     unit = "MB" if field == "megabytes" else "s"
-    holds = ratio <= limit
+    holds = statistics.median(ratios) <= limit
     print(
-        f"{name:<28} ours {statistics.median(mine):8.3f} {unit}   bare {statistics.median(other):8.3f} {unit}   "
-        f"ratio {ratio:.3f} (limit {limit}) {'holds' if holds else 'EXCEEDED'}"
+        f"{name:<34} ours {statistics.median(mine):8.3f} {unit}   {against} {statistics.median(other):8.3f} {unit}   "
+        f"ratio {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f}, limit {limit}) "
+        f"{'holds' if holds else 'EXCEEDED'}",
+        flush=True,
     )
     return holds
+
+
+def report_times(name: str, ours: list[Run], theirs: list[Run], limit: float, against: str = "bare") -> bool:
+    """Report the processor time of the tree, then the clock; whether both keep the limit."""
+    return all(
+        [
+            report(f"{name}, processor", ours, theirs, limit, "processor", against),
+            report(f"{name}, clock", ours, theirs, limit, "seconds", against),
+        ]
+    )
+
+
+def _reap() -> None:
+    """Wait for what the command left behind; kill what does not end."""
+    deadline = time.monotonic() + _LEFT
+    while left := psutil.Process().children():
+        if time.monotonic() > deadline:
+            for process in left:
+                process.kill()
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.01)
 
 
 def _processor() -> float:
@@ -77,8 +143,13 @@ def _processor() -> float:
 
 
 def _resident(pid: int) -> int:
-    try:
-        parent = psutil.Process(pid)
-        return sum(process.memory_info().rss for process in (parent, *parent.children(recursive=True)))
-    except psutil.Error:
-        return 0
+    """Resident bytes of a process and all below it; a page that several share (forks do) counts once."""
+    with contextlib.suppress(psutil.Error):
+        return sum(map(_proportional, [(parent := psutil.Process(pid)), *parent.children(recursive=True)]))
+    return 0
+
+
+def _proportional(process: psutil.Process) -> int:
+    with contextlib.suppress(psutil.Error, AttributeError):
+        return int(process.memory_full_info().pss)
+    return 0

@@ -48,14 +48,14 @@ def main() -> int:
         write_models(Path(folder))
         measured = [run([sys.executable, "-c", _READ, folder], memory=True) for _ in range(runs)]
     seconds, megabytes = (
-        statistics.median(getattr(one, name) for one in measured) for name in ("seconds", "megabytes")
+        statistics.median(getattr(result, name) for result in measured) for name in ("seconds", "megabytes")
     )
     fast = seconds <= SECONDS and megabytes <= MEGABYTES
     print(f"{LINES} lines: {seconds:.2f} s (limit {SECONDS}), {megabytes:.0f} MB (limit {MEGABYTES:.0f})")
     exporter = str(Path(sys.executable).with_name("exporter"))
     compileall.compile_dir(ROOT / "exporter", quiet=1)  # as scripts/install does; the others have theirs too
     bare = [sys.executable, "-c", "import typer, rich.console, ast"]
-    ours, theirs = compare([exporter, "check", "--no-probe", str(ROOT / "recipes" / "digits.py")], bare, runs * 3)
+    ours, theirs = compare([exporter, "check", "--no-probe", str(ROOT / "recipes" / "digits.py")], [bare], runs * 3)
     return 0 if report("check recipes/digits.py", ours, theirs, STARTUP) and fast else 1
 
 

@@ -1,4 +1,4 @@
-"""`exporter convert` against a bare script that does the same in as many processes: time, and peak memory of the tree.
+"""`exporter convert` against a bare script that writes the same formats: processor time and clock, and peak memory.
 
     python benchmarks/convert.py [RUNS] [digits|resnet50]
 
@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _compare import compare, report
+from _compare import compare, report, report_times
 
 TIME, MEMORY = 1.15, 1.2
 MODELS = {
@@ -42,8 +42,8 @@ def _measure(name: str, runs: int) -> bool:
             f"None,{shape}",
             f"{place}/bare",
         ]
-        mine, bare = compare(ours, theirs, runs, memory=True)
-    time = report(f"convert {name}", mine, bare, TIME)
+        mine, bare = compare(ours, [theirs], runs, memory=True)
+    time = report_times(f"convert {name}", mine, bare, TIME)
     memory = report(f"convert {name}, peak memory", mine, bare, MEMORY, "megabytes")
     return time and memory
 

@@ -26,13 +26,14 @@ import numpy as np
 from exporter import machine, pipeline
 from exporter.bundle.open import GOLDEN, Bundle
 from exporter.compare.golden import read_goldens
-from exporter.compare.lossy import promised
-from exporter.proofs.quantisation.budgets import _constants
+from exporter.engines._job import TimingJob, runnable
+from exporter.numbers.golden import promised
+from exporter.numbers.rule import constants
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
 from exporter.tensors import save
 from exporter.verdict.plan import ENGINES, Run
-from exporter.workers import SINGLE_THREAD, Limits, Setting, call
+from exporter.workers import Limits, Setting
 
 ENGINES_OF = {"onnx": ("onnxruntime", "openvino"), "pdmodel": ("paddle_inference_default", "paddle_inference_int8")}
 BATCHES = (1, 8)
@@ -75,7 +76,7 @@ def noise(spec: Spec, root: Path, setting: Setting) -> Bundle:
     bundle, verdict = product.bundle, product.report.verdict
     cases = [case.model_dump() for case in bundle.manifest.cases]
     goldens = read_goldens(bundle.folder / GOLDEN, cases)
-    constant = max(value for _, value in _constants([one.outputs["output_0"] for one in goldens if promised(one.name)]))
+    constant = max(value for _, value in constants([one.outputs["output_0"] for one in goldens if promised(one.name)]))
     print(f"\n{spec.name}: verdict {verdict.word}; an answer that ignores the input would have {constant:.1f} dB")
     for claim in sorted(verdict.plan):
         found = verdict.of(claim)
@@ -103,27 +104,17 @@ def speed(bundle: Bundle, asked: argparse.Namespace, setting: Setting) -> None:
         times: dict[tuple[Run, int], list[float]] = {(run, batch): [] for run in runs for batch in BATCHES}
         for number in range(asked.rounds):
             for run in runs[number % len(runs) :] + runs[: number % len(runs)]:
-                variant = manifest.variants[run.variant]
-                main = next(path for path in variant.files if not path.endswith(".pdiparams"))
-                request = {
-                    "engine": run.engine,
-                    "device": "cpu",
-                    "threads": 1,
-                    "seconds": asked.seconds,
-                    "cpu_time": asked.cpu_time,
-                    "golden": str(inputs),
-                    "cases": [str(batch) for batch in BATCHES],
-                    "format": run.format,
-                    "folder": str((bundle.folder / main).parent),
-                    "model": Path(main).name,
-                    "inputs": {"x": "x"},
-                    "outputs": list(variant.native_outputs),
-                }
-                environment = {**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)}
-                answer = call("exporter.engines._bench:measure", request, setting.limits, environment=environment)
-                assert not answer["refused"], answer["refused"]
+                job = TimingJob(
+                    run.engine,
+                    runnable(manifest.variants[run.variant].artifact(), bundle.folder),
+                    inputs,
+                    tuple(str(batch) for batch in BATCHES),
+                    asked.seconds,
+                    cpu_time=asked.cpu_time,
+                )
+                timing = job.measure(setting)
                 for batch in BATCHES:
-                    times[run, batch].append(statistics.median(answer["cases"][str(batch)]["times"]))
+                    times[run, batch].append(statistics.median(timing.cases[str(batch)]["times"]))
     for batch in BATCHES:
         print(f"  {'batch ' + str(batch):44}{'median ms':>10}{'x fp32 ORT':>12}{'range':>14}")
         for run in runs:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _compare import compare, report, run
+from _compare import compare, report, report_times, run
 
 TIME, MEMORY = 1.3, 2.5
 #: The processors' time of any verify, in that of its engines' bare runs.
@@ -70,8 +70,7 @@ def _time(bundle: Path, runs: int) -> bool:
     formats = {"onnxruntime": "onnx", "openvino": "onnx"}
     bare = [[sys.executable, BARE, f"{formats.get(engine, 'pir')}/{engine}", str(bundle)] for engine in ENGINES]
     mine, theirs = compare(ours, bare, runs)
-    report("verify resnet18, processors", mine, theirs, TIME, "processor")
-    return report("verify resnet18", mine, theirs, TIME)
+    return report_times("verify resnet18", mine, theirs, TIME)
 
 
 def _share(bundle: Path, runs: int) -> bool:

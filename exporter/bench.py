@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from exporter import machine
 from exporter.bundle.manifest import CaseFacts, Manifest
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
-from exporter.engines._device import require_device
+from exporter.engines._device import choose_device
+from exporter.engines._job import TimingJob, runnable
 from exporter.errors import ChildFailed, EnvironmentLacks, ExitCode, UsageError
 from exporter.spec.model import Spec
 from exporter.verdict.plan import ENGINES, Run
-from exporter.workers import Json, Setting, call
+from exporter.workers import Setting
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def bench(folder: Path, wish: Wish, setting: Setting) -> Benchmark:
     runs = _runs(manifest, wish.engines)
     wish = Wish(
         tuple(dict.fromkeys(run.engine for run in runs)),
-        require_device(wish.device or manifest.spec.get("device", "cpu"), [run.engine for run in runs], setting.limits),
+        _device(wish, manifest, runs, setting),
         wish.threads,
         wish.rounds,
         wish.seconds,
@@ -119,6 +120,15 @@ def bench(folder: Path, wish: Wish, setting: Setting) -> Benchmark:
     measured = tuple(_measured(tallies, cases, manifest))
     loads = {_name(run): tally.about for run, tally in tallies.items()}
     return Benchmark(bundle, wish, measured, loads, failed, max(codes))
+
+
+def _device(wish: Wish, manifest: Manifest, runs: Sequence[Run], setting: Setting) -> str:
+    """The device that is asked for, by the wish or else by the spec, on which the engines can run."""
+    asked = wish.device or manifest.spec.get("device", "cpu")
+    chosen = choose_device(asked, [run.engine for run in runs], setting.limits)
+    for note in chosen.notes:
+        setting.say(note)
+    return chosen.name
 
 
 def _sizes(manifest: Manifest, where: str) -> list[CaseFacts]:
@@ -153,47 +163,27 @@ def _one_round(
     tally: _Tally, bundle: Bundle, run: Run, cases: Sequence[CaseFacts], wish: Wish, setting: Setting
 ) -> None:
     variant = bundle.manifest.variants[run.variant]
-    main = next(name for name in variant.files if not name.endswith(".pdiparams"))
-    count = str(wish.threads)
-    request: Json = {
-        "engine": run.engine,
-        "device": wish.device,
-        "threads": wish.threads,
-        "seconds": wish.seconds,
-        "golden": str(bundle.folder / GOLDEN),
-        "cases": [case.name for case in cases],
-        "format": run.format,
-        "folder": str((bundle.folder / main).parent),
-        "model": Path(main).name,
-        "inputs": dict(zip(variant.inputs, (one.name for one in bundle.manifest.inputs), strict=True)),
-        "outputs": list(variant.native_outputs),
-    }
-    environment: dict[str, str | None] = {
-        name: count for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    }
-    environment |= ENGINES[run.engine].environment(run.format)
-    answer = call(
-        "exporter.engines._bench:measure",
-        request,
-        setting.limits,
-        environment=environment,
-        imports=ENGINES[run.engine].imports,
-        on_event=setting.on_event,
+    job = TimingJob(
+        run.engine,
+        replace(runnable(variant.artifact(), bundle.folder), threads=wish.threads),
+        bundle.folder / GOLDEN,
+        tuple(case.name for case in cases),
+        wish.seconds,
+        wish.device,
     )
-    if answer["refused"]:
-        raise ChildFailed(f"the engine refused it: {answer['refused']}")
+    timing = job.measure(setting)
     names = dict(zip(variant.outputs, (one.name for one in bundle.manifest.outputs), strict=True))
     for case in cases:
-        found = answer["cases"][case.name]
+        found = timing.cases[case.name]
         wanted = {native: list(case.outputs[name].shape) for native, name in names.items()}
         if found["shapes"] != wanted:  # what computes something else is not slower or faster, but wrong
             raise ChildFailed(f"its outputs have the shapes {found['shapes']}, not {wanted}", where=f"case {case.name}")
         tally.times.setdefault(case.name, []).append(found["times"])
     tally.about = {
-        "version": answer["version"],
-        "provider": answer["provider"],
-        "load": min(answer["load"], tally.about.get("load", answer["load"])),
-        "peak": max(answer["peak"], tally.about.get("peak", 0)),
+        "version": timing.version,
+        "provider": timing.provider,
+        "load": min(timing.load, tally.about.get("load", timing.load)),
+        "peak": max(timing.peak, tally.about.get("peak", 0)),
     }
 
 

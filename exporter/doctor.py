@@ -9,7 +9,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from importlib.metadata import PackageNotFoundError, metadata, requires, version
@@ -21,10 +21,10 @@ from packaging.specifiers import SpecifierSet
 
 from exporter import __version__, machine
 from exporter.engines._device import nvidia_here, parse_device
-from exporter.errors import ChildFailed
+from exporter.engines._probe import availability
 from exporter.registry import Registry
 from exporter.spec.model import Spec
-from exporter.workers import Limits, call
+from exporter.workers import Limits
 
 #: Below it (bytes), a release may fail for want of room: a child that holds Paddle takes 0.3 to 0.6 GB.
 LITTLE = 2 << 30
@@ -84,6 +84,7 @@ def examine(device: str, limits: Limits) -> Diagnosis:
         "memory": machine.memory(),
         "disk": machine.disk(Path.cwd()),
         "system": platform.platform(),
+        **({"gpus": machine.gpus(), "driver": machine.driver()} if machine.gpus() else {}),
     }
     return Diagnosis((*checks, *_capacity(about), *_hazards()), about)
 
@@ -130,16 +131,17 @@ def _engines(device: str, limits: Limits) -> list[Check]:
     """Every engine on the device, and what writes ONNX; those that a plain spec names must be there."""
     needed = {*Spec.model_fields["engines"].default, "eager", "static", _CONVERTER}
     names = [*Registry[Any]("exporter.engines", "engine").names(), _CONVERTER]
-    answers = _probe(names, device, limits)
+    answers = availability(names, device, limits, f"{__name__}:probe")
     checks = []
     for name in sorted(names, key=lambda one: (one not in needed, one)):
-        found = answers[name]
+        answer = answers[name]
         what = "converter paddle2onnx" if name == _CONVERTER else f"engine {name} on {device}"
-        if not found["why_not"]:
-            checks.append(Check(what, State.OK, found["version"]))
+        if answer.available:
+            beside = "".join(f", {library} {version}" for library, version in sorted(answer.libraries.items()))
+            checks.append(Check(what, State.OK, f"{answer.version}{beside}"))
         else:
             state = State.LACKING if name in needed else State.ABSENT
-            checks.append(Check(what, state, found["why_not"], found["cure"]))
+            checks.append(Check(what, state, answer.why_not, answer.cure))
     return checks
 
 
@@ -147,30 +149,16 @@ def _optional(check: Check) -> Check:
     return Check(check.what, State.ABSENT, check.found, check.cure) if check.state is State.LACKING else check
 
 
-def _probe(names: Sequence[str], device: str, limits: Limits) -> dict[str, dict[str, str]]:
-    """Ask one child about all; where that dies, a child for each, so that the one to blame is known."""
-    request, environment = {"names": names, "device": device}, {"POLYGRAPHY_AUTOINSTALL_DEPS": "0"}
-    try:
-        answers: dict[str, dict[str, str]] = call("exporter.doctor:probe", request, limits, environment=environment)
-    except ChildFailed as error:
-        if len(names) > 1:
-            return {name: _probe([name], device, limits)[name] for name in names}
-        why = f"looking for it failed: {error.what} {error.where}".strip()
-        return {names[0]: {"version": "", "why_not": why, "cure": "install it anew with scripts/install"}}
-    return answers
-
-
 def probe(request: dict[str, Any]) -> dict[str, Any]:
     """In a child: what :func:`exporter.engines._child.probe` says of the engines, and whether paddle2onnx imports."""
     from exporter.engines import _child
-    from exporter.engines.base import missing
+    from exporter.engines.base import Availability, missing
 
-    engines = [name for name in request["names"] if name != _CONVERTER]
+    engines = [name for name in request["engines"] if name != _CONVERTER]
     answers = _child.probe({"engines": engines, "device": request["device"]})
-    if _CONVERTER in request["names"]:
+    if _CONVERTER in request["engines"]:
         lacks = missing(_CONVERTER, "scripts/install, or pip install paddle2onnx==2.1.0")
-        why, cure = (lacks.why_not, lacks.cure) if lacks else ("", "")
-        answers[_CONVERTER] = {"version": _version(_CONVERTER) or "", "why_not": why, "cure": cure}
+        answers[_CONVERTER] = asdict(lacks or Availability(version=_version(_CONVERTER) or ""))
     return answers
 
 
@@ -178,6 +166,9 @@ def _capacity(about: Mapping[str, Any]) -> Iterator[Check]:
     cpu, memory, disk = about["cpu"], about["memory"], about["disk"]
     able = ", ".join(cpu["abilities"]) or "none of " + ", ".join(machine.ABILITIES)
     yield Check("cpu", State.NOTE, f"{cpu['model']}, {cpu['cores']} cores; {able}")
+    for gpu in about.get("gpus", ()):
+        said = f"{gpu['name']}, {gpu['memory']}, compute capability {gpu['compute_capability']}"
+        yield Check("gpu", State.NOTE, f"{said}; driver {about['driver']}")
     said = f"{_giga(memory['available'])} of {_giga(memory['total'])} free"
     cure = "close other programs: a child that holds Paddle takes up to 0.6 GB, a large model more"
     yield Check("memory", State.NOTE, said, cure if memory["available"] < LITTLE else "")

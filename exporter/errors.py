@@ -98,3 +98,11 @@ class BundleError(ExporterError):
 BY_NAME: dict[str, type[ExporterError]] = {
     kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError)
 }
+
+
+def printable(text: str) -> str:
+    """One line of a terminal: what cannot be printed is escaped, since a name may come from a stranger's file.
+
+    A newline or an escape sequence in the name of a file could else forge a line that says PASSED.
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)

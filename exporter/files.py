@@ -13,10 +13,11 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, BinaryIO
 
 from exporter.errors import BundleError, EnvironmentLacks, ExporterError, UsageError
 
@@ -169,12 +170,49 @@ def sha256_bytes(content: bytes) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """Hex sha256 of a file, read in pieces."""
-    with path.open("rb") as stream:
-        digest = hashlib.sha256()
-        while piece := stream.read(1 << 20):
+    """Hex sha256 of a regular file, read in pieces; raises as :func:`open_regular`."""
+    digest = hashlib.sha256()
+    with open_regular(path) as (stream, size):
+        while size > 0 and (piece := stream.read(min(1 << 20, size))):
             digest.update(piece)
+            size -= len(piece)
     return digest.hexdigest()
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a file for reading, with the number of bytes that may be read of it.
+
+    A pipe, a terminal and a device may never end, and so may a file of the kernel (`/proc/kmsg` is a regular file of
+    0 bytes whose reader waits): nothing is opened in a way that waits, and no more is read than the size says.
+
+    Raises:
+        UsageError: it is no regular file.
+        OSError: it is not there, or may not be read.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as stream:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise UsageError("not a regular file", where=str(path), hint="name a file; copy what a pipe gives to one")
+        yield stream, about.st_size
+
+
+def read_regular(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most `most` bytes.
+
+    Raises:
+        UsageError: it is larger, is no regular file, is not there, or may not be read.
+    """
+    try:
+        with open_regular(path) as (stream, size):
+            if size > most:
+                raise UsageError(
+                    f"{size:,} bytes, and at most {most:,} are read here", where=str(path), hint="name another file"
+                )
+            return stream.read(size)
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", where=str(path), hint="name another file") from error
 
 
 def safe_relative(name: str, where: str) -> PurePosixPath:

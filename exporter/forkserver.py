@@ -42,14 +42,12 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
     """Import, say so, then fork for each job that comes over the channel; end when the main process closes it.
 
-    A server in which an import started threads leaves instead: a fork has none of them, but all of their locks.
+    A server that has imported numpy, whose threads would have shown by then, also imports the modules of this package
+    that hold the functions of its jobs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which passes it on
     for name in imports:
-        with contextlib.suppress(ImportError):  # the job that needs it says so, in its own words
-            importlib.import_module(name)
-    if len(list(Path("/proc/self/task").iterdir())) > 1:
-        os._exit(1)
+        _import(name)
     signal.signal(signal.SIGCHLD, _reap)  # and so count the processor time of the jobs as this process's children's
     channel.send(b"ready")
     while True:
@@ -58,11 +56,26 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _reap_all()
             os._exit(0)
+        job = json.loads(message)
+        module = job["function"].partition(":")[0]
+        if "numpy" in sys.modules and module.startswith(f"{__package__}."):
+            _import(module)
         if os.fork() == 0:
             channel.close()
-            _keep(json.loads(message), descriptors)
+            _keep(job, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def _import(name: str) -> None:
+    """Import a module for all jobs to come.
+
+    A server in which an import started threads leaves instead: a fork has none of them, but all of their locks.
+    """
+    with contextlib.suppress(ImportError):  # the job that needs it says so, in its own words
+        importlib.import_module(name)
+    if len(list(Path("/proc/self/task").iterdir())) > 1:
+        os._exit(1)
 
 
 def _reap(_signal: int, _frame: object) -> None:

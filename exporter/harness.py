@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
-from exporter.compare.lossy import compare_lossy
-from exporter.compare.outputs import compare_case
-from exporter.compare.pooled import Draws, Together, draws
-from exporter.engines.base import Settings
+from exporter.compare.outputs import compare_case, evidence_of
+from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
+from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
+from exporter.files import remove
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase, GoldenOutput
+from exporter.numbers.pooled import Draws, Pooled, draws
+from exporter.pool import in_order
 from exporter.tensors import TensorMap, load
 from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import ENGINES, Run
-from exporter.workers import SINGLE_THREAD, Json, Setting, call
+from exporter.verdict.plan import Run
+from exporter.workers import Setting
+
+#: Megabytes that a child of an engine takes, and how often it may hold its artifact.
+_ENGINE, _COPIES = 1000, 6
 
 
 @dataclass(frozen=True)
@@ -45,22 +51,55 @@ class Bench:
         """What can be taken together, worked out once for all runs."""
         return draws(self.cases)
 
+    def job(self, run: Run) -> EngineJob:
+        """What the child of a run is asked: to run the source, or the files of a variant, on all cases."""
+        if run.format == "source":
+            artifact = Runnable("source", None, "", self.inputs, self.outputs, self.source)
+        else:
+            artifact = runnable(self.artifacts[run.variant], self.folder)
+        cases = tuple(EngineCase(case.name, case.recorded, case.threads) for case in self.cases)
+        return EngineJob(run.engine, artifact, self.golden, cases, self.device)
+
+    def megabytes(self) -> int:
+        """The size of the largest artifact, and of the goldens."""
+        files = [[self.folder / name for name in artifact.files] for artifact in self.artifacts.values()]
+        largest = max((sum(map(_size, paths)) for paths in files), default=0)
+        return (largest + _size(self.golden)) >> 20
+
     def folds(self, variant: str) -> bool:
         """Whether layers of this variant were folded into each other, so that not all they put out is in it."""
         return variant in self.artifacts and bool(self.artifacts[variant].details.get("folded"))
 
 
-def gather(bench: Bench, runs: Sequence[Run], setting: Setting) -> dict[Claim, Evidence]:
-    """Run every planned child and judge what it left; what did not come is evidence too."""
-    evidence: dict[Claim, Evidence] = {}
-    for run in runs:
-        setting.say(f"verifying {run.variant} by {run.engine}")
-        evidence.update(run_engine(bench, run, setting))
-    return evidence
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0  # what is missing is the engine's to say
 
 
 def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
-    """Run one child on all cases: the evidence on each output, on the pooled errors, and on the process itself."""
+    """Run one child: see :func:`run_engines`."""
+    return run_engines(bench, [run], setting)[0]
+
+
+def run_engines(bench: Bench, runs: Sequence[Run], setting: Setting) -> list[dict[Claim, Evidence]]:
+    """Run one child for each run on all cases, several at once where the machine has room.
+
+    For each run, in their order: the evidence on each output, on the pooled errors, and on the process itself.
+    """
+    # What else is in a GPU's memory is not known here.
+    at_once = 1 if bench.device.startswith("gpu") else setting.at_once(_ENGINE + _COPIES * bench.megabytes())
+    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        tasks = [partial(_run_engine, bench, run, Path(folder) / str(at), setting) for at, run in enumerate(runs)]
+        with contextlib.closing(in_order(tasks, at_once)) as answers:
+            return [_judge_run(bench, run, *answer) for run, answer in zip(runs, answers, strict=True)]
+
+
+_Answer: TypeAlias = tuple[Path, EngineAnswer, Evidence | None]
+
+
+def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer:
+    """Run one child: the folder of its outputs, its answer, and what stands for results that did not come."""
+    setting.say(f"verifying {run.variant} by {run.engine}")
+    into.mkdir()
     seen: dict[str, str] = {"stage": "load", "case": ""}
 
     def follow(event: dict[str, Any]) -> None:
@@ -68,60 +107,62 @@ def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence
         if setting.on_event:
             setting.on_event(event)
 
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-        into = Path(folder)
-        answer: dict[str, Any] = {"sessions": {}, "refused": {}, "load": ""}
-        fate: Evidence | None = None
-        try:
-            answer = run_request(bench, run, into, replace(setting, on_event=follow))
-        except EnvironmentLacks as error:
-            fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
-        except ChildTimedOut as error:
-            fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
-        except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
-            fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
-        if answer["load"]:
-            fate = Evidence(Outcome.CRASHED, f"does not load: {answer['load']}", stage="load")
-        judged = _judge_all(bench, run, into, answer, fate)
+    answer, fate = EngineAnswer(), None
+    try:
+        answer = bench.job(run).run(into, replace(setting, on_event=follow))
+    except EnvironmentLacks as error:
+        fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
+    except ChildTimedOut as error:
+        fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
+    except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
+        fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
+    if answer.load:
+        fate = Evidence(Outcome.CRASHED, f"does not load: {answer.load}", stage="load")
+    return into, answer, fate
+
+
+def _judge_run(
+    bench: Bench, run: Run, into: Path, answer: EngineAnswer, fate: Evidence | None
+) -> dict[Claim, Evidence]:
+    judged = _judge_all(bench, run, into, answer, fate)
+    remove(into)
     process = Claim(run.format, run.precision, run.engine, kind="process")
-    judged[process] = replace(
-        _process(bench, answer, fate), device=bench.device, **_session(answer["sessions"].get("1"))
-    )
-    return judged
+    return judged | {process: _under(bench, answer, _process(bench, answer, fate))}
 
 
-def _process(bench: Bench, answer: Json, fate: Evidence | None) -> Evidence:
+def _process(bench: Bench, answer: EngineAnswer, fate: Evidence | None) -> Evidence:
     """Whether the child ended in order and told, for each number of threads, under which settings it computed."""
     if fate is not None:
         return fate
-    sessions = answer["sessions"]
-    if silent := sorted({case.threads for case in bench.cases if str(case.threads) not in sessions}):
+    if silent := sorted({case.threads for case in bench.cases} - set(answer.sessions)):
         reason = f"the engine left no record of how it computed in {silent[0]} threads"
         return Evidence(Outcome.MISSING, reason, stage="run")
-    for threads, session in sorted(sessions.items()):
-        if unmet := Settings(session["asked"], session["effective"]).unmet():
+    for threads, session in sorted(answer.sessions.items()):
+        if unmet := session.settings.unmet():
             return Evidence(Outcome.MISMATCH, f"in {threads} threads {unmet[0]}", stage="load")
-    return Evidence(Outcome.MATCH, elements=len(sessions), stage="run")
+    return Evidence(Outcome.MATCH, elements=len(answer.sessions), stage="run")
 
 
-def _judge_all(bench: Bench, run: Run, into: Path, answer: Json, fate: Evidence | None) -> dict[Claim, Evidence]:
+def _judge_all(
+    bench: Bench, run: Run, into: Path, answer: EngineAnswer, fate: Evidence | None
+) -> dict[Claim, Evidence]:
     """Judge each case, then all together; `fate` is what stands for results that did not come."""
     judged: dict[Claim, Evidence] = {}
-    together = Together(bench.draws if run.precision == "fp32" else {})
+    together = Pooled(bench.draws if run.precision == "fp32" else {})
     for index, case in enumerate(bench.cases):
         got = _loaded(into / f"{index}.safetensors")
         together.add(case.name, got if got and set(got) == set(case.outputs) else {})
-        found = _judge(bench, run, case, got, (answer["refused"].get(case.name, ""), fate))
-        for output, one in found.items():
+        for output, evidence in _judge(bench, run, case, got, (answer.refused.get(case.name, ""), fate)).items():
             claim = Claim(run.format, run.precision, run.engine, case.name, output)
-            judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get(str(case.threads))))
+            judged[claim] = _under(bench, answer, evidence, case.threads)
     of_cases = dict(judged)
-    for output, one in together.judge(bench.budget):
+    for output, pooled in together.judge(bench.budget).items():
+        evidence = evidence_of(pooled)
         claim = Claim(run.format, run.precision, run.engine, output=output, kind="pooled_bias")
-        if one.outcome is Outcome.MISSING:  # then what became of a case of it says more
+        if evidence.outcome is Outcome.MISSING:  # then what became of a case of it says more
             crashes = [found for case, found in of_cases.items() if case.output == output]
-            one = next((found for found in crashes if found.outcome is Outcome.CRASHED), fate or one)
-        judged[claim] = replace(one, device=bench.device, **_session(answer["sessions"].get("1")))
+            evidence = next((found for found in crashes if found.outcome is Outcome.CRASHED), fate or evidence)
+        judged[claim] = _under(bench, answer, evidence)
     return judged
 
 
@@ -132,48 +173,21 @@ def _loaded(path: Path) -> TensorMap | None:
         return None
 
 
-def _session(found: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What computed, and under which settings; nothing, where the engine did not come so far."""
-    if found is None:
-        return {}
-    return {"provider": found["provider"], "under": Settings(found["asked"], found["effective"])}
-
-
-def run_request(
-    bench: Bench,
-    run: Run,
-    into: Path,
-    setting: Setting,
-    *,
-    golden: Path | None = None,
-    cases: Sequence[Sequence[str | int]] | None = None,
-) -> Json:
-    """Run one child on the bench's cases, or on other `cases` of another file; its answer.
-
-    Raises:
-        ExporterError: as :func:`exporter.workers.call`.
-    """
-    request = _request(bench, run, into)
-    if golden is not None and cases is not None:
-        request |= {"golden": str(golden), "cases": list(cases)}
-    return call(
-        "exporter.engines._child:run",
-        request,
-        setting.limits,
-        environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
-        imports=ENGINES[run.engine].imports,
-        on_event=setting.on_event,
-    )
+def _under(bench: Bench, answer: EngineAnswer, evidence: Evidence, threads: int = 1) -> Evidence:
+    """With what computed it, and under which settings; without, where the engine did not come so far."""
+    session = answer.sessions.get(threads)
+    if session is None:
+        return replace(evidence, device=bench.device)
+    return replace(evidence, device=bench.device, provider=session.provider, under=session.settings)
 
 
 def _judge(
     bench: Bench, run: Run, case: GoldenCase, got: TensorMap | None, end: tuple[str, Evidence | None]
 ) -> dict[str, Evidence]:
     refused, fate = end
-    if got is not None and run.precision != "fp32":
-        return compare_lossy(case, got, _by_output(bench.controls or bench.cases))
     if got is not None:
-        return compare_case(case, got, bench.budget, _by_output(bench.controls or bench.cases))
+        budget = bench.budget if run.precision == "fp32" else None
+        return compare_case(case, got, budget, _by_output(bench.controls or bench.cases))
     if refused:
         fate = Evidence(Outcome.CRASHED, f"the engine refused it: {refused}", stage="run")
     return {name: fate or Evidence(Outcome.MISSING, "the engine left no result", stage="run") for name in case.outputs}
@@ -182,29 +196,3 @@ def _judge(
 def _by_output(cases: Sequence[GoldenCase]) -> dict[str, list[GoldenOutput]]:
     names = cases[0].outputs
     return {name: [case.outputs[name] for case in cases] for name in names}
-
-
-def _request(bench: Bench, run: Run, into: Path) -> dict[str, Any]:
-    request: dict[str, Any] = {
-        "engine": run.engine,
-        "device": bench.device,
-        "golden": str(bench.golden),
-        "cases": [[case.name, case.recorded, case.threads] for case in bench.cases],
-        "inputs": list(bench.inputs),
-        "outputs": list(bench.outputs),
-        "into": str(into),
-        "format": run.format,
-        "folder": None,
-        "model": "",
-        "source": None,
-    }
-    if run.format == "source":
-        return {**request, "source": dict(bench.source or {})}
-    artifact = bench.artifacts[run.variant]
-    main = next(path for path in artifact.files if not path.endswith(".pdiparams"))
-    return {
-        **request,
-        "folder": str((bench.folder / main).parent),
-        "model": Path(main).name,
-        "outputs": list(artifact.native_outputs),
-    }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
+import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,9 @@ from typing import Any
 ABILITIES = ("avx2", "avx512f", "avx_vnni", "avx512_vnni", "avx512_bf16", "amx_tile", "amx_int8", "amx_bf16")
 #: Where Linux says how much memory a container may use (cgroup version 2, then 1); `max` means no limit.
 _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+#: Seconds for nvidia-smi, which waits for each GPU to wake up.
+_PATIENCE = 30.0
 
 
 def cpu() -> dict[str, Any]:
@@ -59,6 +65,40 @@ def disk(folder: Path) -> dict[str, Any]:
     """Bytes on the disk of a folder, and whether the folder may be written to."""
     found = shutil.disk_usage(folder)
     return {"path": str(folder), "total": found.total, "free": found.free, "writable": os.access(folder, os.W_OK)}
+
+
+def gpus() -> list[dict[str, str]]:
+    """NVIDIA's GPUs in the order of the driver: `name`, `compute_capability`, `memory` as `nvidia-smi` writes it.
+
+    Empty where there is no driver. `CUDA_VISIBLE_DEVICES` may hide some of them from engines, or change their order.
+    """
+    lines = _nvidia_smi("--query-gpu=name,compute_cap,memory.total", "--format=csv,noheader").splitlines()
+    rows = [[part.strip() for part in line.rsplit(",", 2)] for line in lines]
+    return [dict(zip(("name", "compute_capability", "memory"), row, strict=True)) for row in rows if len(row) == 3]
+
+
+@cache
+def driver() -> str:
+    """The version of NVIDIA's driver and of the newest CUDA that it serves, `570.86.15 (CUDA 12.8)`; "" without one."""
+    lines = _nvidia_smi("--query-gpu=driver_version", "--format=csv,noheader").splitlines()
+    if not lines:
+        return ""
+    serves = re.search(r"CUDA Version\s*:\s*([\d.]+)", _nvidia_smi())
+    return f"{lines[0].strip()} (CUDA {serves[1]})" if serves else lines[0].strip()
+
+
+def _nvidia_smi(*arguments: str) -> str:
+    """What the driver's own program prints; empty where it is not here, fails, or takes too long."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [program, *arguments], capture_output=True, text=True, errors="replace", timeout=_PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""
 
 
 def _cpuinfo() -> dict[str, str]:

@@ -17,13 +17,13 @@ from exporter.bundle.manifest import Content
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
 from exporter.bundle.provenance import find_checkpoint, find_whole, recorded_checkpoint, source_at_hand, training_of
 from exporter.bundle.subject import about, objections, subject_in
-from exporter.bundle.write import drafting, refuse_overwrite, refuse_strangers, seal, written
+from exporter.bundle.write import Proven, drafting, refuse_overwrite, refuse_strangers, seal
 from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
 from exporter.check.targets import of_spec
 from exporter.diagnostics import Diagnostic
-from exporter.engines._device import require_device
+from exporter.engines._device import Device, choose_device
 from exporter.errors import EnvironmentLacks, ModelError
 from exporter.files import write_bytes
 from exporter.goldens.calibrate import calibration, refuse_noise
@@ -156,7 +156,7 @@ def _foretold(spec: Spec, findings: Sequence[Diagnostic], error: ModelError) -> 
 
 
 def _release(
-    spec: Spec, root: Path, plan: tuple[str, tuple[Run, ...]], findings: tuple[Diagnostic, ...], setting: Setting
+    spec: Spec, root: Path, plan: tuple[Device, tuple[Run, ...]], findings: tuple[Diagnostic, ...], setting: Setting
 ) -> Product:
     device, runs = plan
     preflight.rehearse(spec, pruning.default_folder(spec), setting)
@@ -173,10 +173,10 @@ def _release(
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         content = contents(spec, conversion, draft, checkpoint, trained)
         content = with_record(content, record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting))
-        proven = written(draft)
-        subject = subject_in(content, spec, (draft, draft / GOLDEN), device, checkpoint)
+        proven = Proven.of(draft)
+        subject = subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint)
         harness = harness_of(subject, runs, setting)
-        report = judge(harness, about(content))
+        report = judge(harness, about(content, device.notes, device=device.name))
         place = root / spec.name / (content.version if report.verdict.passed else "failed")
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in (("parity.json", "json"), ("report.html", "html")):
@@ -186,7 +186,7 @@ def _release(
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
 
 
-def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
+def _plan(spec: Spec, setting: Setting) -> tuple[Device, tuple[Run, ...]]:
     """The device, and what will run: so that a mistake in the spec is found before any work."""
     if spec.prune is not None:
         pruning.check(spec, pruning.default_folder(spec))
@@ -196,7 +196,7 @@ def _plan(spec: Spec, setting: Setting) -> tuple[str, tuple[Run, ...]]:
     refuse_files(spec)
     refuse_waivers(spec)
     runs = plan_runs(spec.engines, spec.variants(), with_source=True)
-    return require_device(spec.device, spec.engines, setting.limits), runs
+    return choose_device(spec.device, [run.engine for run in runs], setting.limits, every=True), runs
 
 
 @dataclass(frozen=True)
@@ -228,11 +228,11 @@ def verify(
     bundle, narrowing = open_bundle(folder), narrowing or Narrowing()
     manifest: Content = bundle.manifest
     spec = recorded_spec(bundle.manifest)
-    device = require_device(device or spec.device, narrowing.engines or spec.engines, setting.limits)
     source, notes = source_at_hand(manifest.provenance, spec)
     no_source = "" if source else notes[0]
     plan = plan_some if narrowing.engines else plan_runs
     runs = plan(narrowing.engines or spec.engines, spec.variants(), source)
+    taken = choose_device(device or spec.device, [run.engine for run in runs], setting.limits)
     checkpoint = recorded_checkpoint(manifest.provenance) if source else None
     if not manifest.cases and not source:
         raise EnvironmentLacks(no_source, where=str(folder), hint="it holds no goldens: verify it where it was made")
@@ -242,9 +242,9 @@ def verify(
             golden = Path(place) / GOLDEN
             outputs = [one.name for one in manifest.outputs]
             manifest = with_record(manifest, record(spec, checkpoint, outputs, golden, setting))
-        subject = subject_in(manifest, spec, (folder, golden), device, checkpoint, no_source, narrowing.case)
+        subject = subject_in(manifest, spec, (folder, golden), taken.name, checkpoint, no_source, narrowing.case)
         harness = harness_of(subject, runs, setting, narrowing)
-        said = about(manifest, notes, bundle.manifest.digest)
+        said = about(manifest, (*taken.notes, *notes), bundle.manifest.digest, taken.name)
         report = judge(harness, replace(said, objections=objections(bundle)))
         if blaming is None:
             return report

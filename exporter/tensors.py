@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from exporter.errors import BundleError, UsageError
-from exporter.files import sha256_bytes, translated, write_bytes
+from exporter.files import translated, write_bytes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +57,9 @@ def digest(array: Array) -> str:
     import numpy as np
 
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return sha256_bytes(array.dtype.name.encode() + np.ascontiguousarray(little).tobytes())
+    hashed = hashlib.sha256(array.dtype.name.encode())
+    hashed.update(np.ascontiguousarray(little).reshape(-1).view("uint8").data)  # as it lies: weights are large
+    return hashed.hexdigest()
 
 
 def save(path: Path, tensors: TensorMap, metadata: Mapping[str, str] | None = None) -> None:
@@ -128,6 +131,16 @@ def shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """The shape of each tensor, from the header of a safetensors file; raises as :func:`load`."""
     with _opened(path) as reader:
         return {name: tuple(reader.get_slice(name).get_shape()) for name in reader.keys()}  # noqa: SIM118 - no mapping
+
+
+def recorded_inputs(golden: Path, case: str, names: Iterable[str]) -> dict[str, Array]:
+    """The inputs of one case of a file of goldens; nothing else is read, least of all what the outputs should be.
+
+    Raises:
+        UsageError, BundleError: as :func:`load`.
+    """
+    with _opened(golden) as reader:
+        return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}
 
 
 @contextlib.contextmanager

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.command import ROOT
+
 CASES = {"batch=2": 2, "batch=2#2": 2, "batch=1": 1, "batch=5": 5}
 OUTPUTS = ("logits", "levels")
 
@@ -114,8 +116,9 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             draft = base / "exported.draft"
-            command = [sys.executable, __file__, str(draft)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            # As a module: a script's own folder comes first on its path, and tests/numbers is no standard library.
+            command = [sys.executable, "-m", "tests.exported", str(draft)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
             assert done.returncode == 0, done.stderr[-3000:]
             draft.rename(folder)
     return folder
@@ -124,14 +127,14 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def write_bundle(artifacts: Path, bundle: Path) -> Path:
     """Seal the artifacts as a bundle with its own verify.py."""
     from exporter.bundle.manifest import sealed
+    from exporter.bundle.script import verify_script
     from exporter.files import sha256_file
     from exporter.readers import read
 
     for kind in ("pir", "pdmodel", "onnx"):
         shutil.copytree(artifacts / kind, bundle / kind)
     shutil.copy(artifacts / "golden.safetensors", bundle)
-    template = Path(__file__).parents[1] / "exporter/bundle/verify_template.py"
-    shutil.copy(template, bundle / "verify.py")
+    (bundle / "verify.py").write_text(verify_script())
     variants = {}
     for kind, model in {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}.items():
         facts = read(bundle / kind / model)

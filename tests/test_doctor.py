@@ -10,6 +10,8 @@ import pytest
 from exporter import doctor, machine
 from exporter.doctor import Check, Diagnosis, State, as_text
 from exporter.engines._device import nvidia_here
+from exporter.engines._probe import availability
+from exporter.engines.base import Availability
 from exporter.workers import Limits
 from tests.command import exporter
 
@@ -49,9 +51,9 @@ def test_an_engine_that_dies_when_it_is_imported_is_the_only_one_to_blame(
     for name, line in {"onnxruntime": "import os\nos.abort()\n", "openvino": "__version__ = '7.8'\n"}.items():
         (tmp_path / f"{name}.py").write_text(line)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    answers = doctor._probe(["onnxruntime", "openvino"], "cpu", Limits(60))
-    assert "SIGABRT" in answers["onnxruntime"]["why_not"] and answers["onnxruntime"]["cure"]
-    assert answers["openvino"] == {"version": "7.8", "why_not": "", "cure": ""}
+    answers = availability(["onnxruntime", "openvino"], "cpu", Limits(60))
+    assert "SIGABRT" in answers["onnxruntime"].why_not and answers["onnxruntime"].cure
+    assert answers["openvino"] == Availability(version="7.8")
 
 
 def test_a_package_out_of_its_range_is_lacking_and_one_for_training_only_absent(

@@ -13,10 +13,11 @@ import pytest
 
 from exporter import forks
 from exporter.errors import ChildCrashed
-from exporter.workers import call
+from exporter.workers import SINGLE_THREAD, call
 from tests.command import ROOT, environment
 from tests.test_workers import assert_soon, gone
 
+MODULE = "exporter.engines._child"
 MODULES = {
     "counted_import.py": "import os, pathlib\n"
     "with pathlib.Path(os.environ['COUNT']).open('a') as count: count.write('x')\n",
@@ -43,6 +44,19 @@ def test_one_import_serves_many_children(tmp_path: Path) -> None:
     seen = [call("tests.children:imported", {"name": "counted_import"}, imports=("counted_import",)) for _ in range(3)]
     assert all(child["imported"] for child in seen) and (tmp_path / "count").read_text() == "x"
     assert len({child["server"] for child in seen}) == 1 and len({child["here"] for child in seen}) == 3
+
+
+def test_the_module_of_a_function_is_imported_once_too() -> None:
+    """Where no bytecode may be written, compiling it takes each child longer than the job itself."""
+
+    def imported() -> bool:
+        child = call("tests.children:imported", {"name": MODULE}, environment=SINGLE_THREAD, imports=("numpy",))
+        return bool(child["imported"])
+
+    assert not imported()
+    request = {"engines": [], "device": "cpu"}
+    call(f"{MODULE}:probe", request, environment=SINGLE_THREAD, imports=("numpy",))
+    assert imported()
 
 
 def test_another_environment_has_another_server(tmp_path: Path) -> None:

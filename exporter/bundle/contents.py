@@ -9,12 +9,10 @@ from exporter.bundle.manifest import MANIFEST_VERSION, CaseFacts, Content
 from exporter.bundle.provenance import NOT_REPRODUCIBLE, provenance
 from exporter.bundle.write import content_version
 from exporter.goldens.record import Record
+from exporter.judge.report import UNTRAINED
 from exporter.lower._convert import Conversion
 from exporter.spec.model import Spec
 from exporter.train.run import TrainResult
-
-#: The note on a bundle whose weights nobody trained.
-UNTRAINED = "its weights are the factory's own, and not trained: the spec asks for `weights: factory`"
 
 
 def contents(

@@ -10,7 +10,8 @@ from typing import Any
 
 from exporter.bundle.compatible import Change, changes
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
-from exporter.compare.golden import GoldenOutput
+from exporter.errors import printable
+from exporter.numbers.golden import GoldenOutput
 from exporter.numbers.norms import error, ratio
 from exporter.readers import read
 from exporter.tensors import TensorMap, load
@@ -236,4 +237,4 @@ def _drift_text(drift: Drift) -> str:
 
 
 def _escaped(lines: list[str]) -> str:
-    return "".join("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line) + "\n" for line in lines)
+    return "".join(printable(line) + "\n" for line in lines)

@@ -7,6 +7,7 @@ from typing import Any
 
 from exporter.bundle.manifest import NAME
 from exporter.bundle.open import Bundle, open_bundle
+from exporter.errors import printable
 from exporter.readers import read
 from exporter.readers.base import ModelFacts
 
@@ -55,7 +56,7 @@ def _program(folder: Path, files: tuple[str, ...]) -> tuple[ModelFacts, int]:
 def as_text(told: dict[str, Any]) -> str:
     """The same for a person. Names come from foreign files, so what cannot be printed is escaped."""
     lines = _bundle_lines(told) if told["format"] == "bundle" else [f"{told['path']}: {_headline(told)}", *_lines(told)]
-    return "".join("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line) + "\n" for line in lines)
+    return "".join(printable(line) + "\n" for line in lines)
 
 
 def _bundle_lines(told: dict[str, Any]) -> list[str]:

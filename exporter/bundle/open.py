@@ -6,11 +6,13 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
-from exporter.compare.golden import GoldenCase, read_goldens
+from exporter.compare.golden import read_goldens
 from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
 from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
+from exporter.readers import read_program
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
@@ -40,7 +42,8 @@ def open_bundle(folder: Path) -> Bundle:
 
     Raises:
         UsageError: there is no bundle.
-        BundleError: a file is missing, changed, not listed, or lies outside; the error names the file.
+        BundleError: a file is missing, changed, not listed, or lies outside, or a program does more than compute; the
+            error names the file.
     """
     manifest_path = folder / NAME
     if not folder.is_dir():
@@ -57,6 +60,7 @@ def open_bundle(folder: Path) -> Bundle:
         if unlisted := set(one.files) - set(manifest.files):
             raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
         _refuse_other_files(variant, one, set(manifest.files))
+        read_program(folder / one.artifact().main)
     return Bundle(folder, manifest)
 
 

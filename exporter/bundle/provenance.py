@@ -19,6 +19,11 @@ from exporter.train import qat
 from exporter.train.run import TrainRequest, finished
 
 PACKAGES = ("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx", "onnxruntime", "onnxruntime-gpu", "numpy")
+#: Those that hold Paddle's kernels: the same version of either computes the same bits on the CPU.
+_PADDLE = ("paddlepaddle", "paddlepaddle-gpu")
+#: What pip installs of CUDA beside an engine; an engine that finds it elsewhere says so of each run.
+_CUDA = ("nvidia-cublas-cu", "nvidia-cuda-runtime-cu", "nvidia-cudnn-cu")
+_CUDA_MAJORS = ("12", "13")
 #: Keys of the manifest that another machine or toolchain may fill otherwise for the same input.
 NOT_REPRODUCIBLE = ("provenance.machine", "provenance.packages", "provenance.python")
 
@@ -63,7 +68,7 @@ def training_of(recipe: str, seed: int, device: str = "auto") -> TrainRequest:
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
     """What the manifest records of the origin."""
-    source, cpu = find_source(split(spec.model)[0]), machine.cpu()
+    source = find_source(split(spec.model)[0])
     return {
         "model": spec.model,
         "code": {source.name: sha256_file(source)} if source else {},
@@ -71,8 +76,39 @@ def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
         "exporter": __version__,
         "python": platform.python_version(),
         "packages": _versions(),
-        "machine": {"cpu": cpu["model"], "abilities": cpu["abilities"], "system": platform.system(), "threads": 1},
+        "machine": _machine(),
     }
+
+
+def _machine() -> dict[str, Any]:
+    """The CPU, and the GPUs with their driver where there are any; nothing of GPUs where there are none."""
+    cpu, gpus = machine.cpu(), machine.gpus()
+    about = {"cpu": cpu["model"], "abilities": cpu["abilities"], "system": platform.system(), "threads": 1}
+    return {**about, "gpus": gpus, "driver": machine.driver()} if gpus else about
+
+
+def unlike_the_recorded(recorded: dict[str, Any], device: str) -> str:
+    """Why kernels may round otherwise here than where a bundle's goldens were recorded; empty where they must not.
+
+    Goldens are recorded on the CPU, in one thread. `recorded` is the provenance of the manifest; what an older one does
+    not say does not count.
+    """
+    if device != "cpu":
+        return f"they were computed on {device}, and the goldens on the CPU"
+    here, there = _machine(), recorded.get("machine", {})
+    for key, what in (("cpu", "CPU was"), ("abilities", "instruction sets were"), ("system", "system was")):
+        if key in there and there[key] != here[key]:
+            return f"the goldens were recorded on another kind of machine: its {what} {_said(there[key])}"
+    versions, packages = _versions(), recorded.get("packages", {})
+    paddle = {versions[name] for name in _PADDLE if name in versions}
+    before = {packages[name] for name in _PADDLE if name in packages}
+    if before and paddle != before:
+        return f"the goldens were recorded by Paddle {_said(sorted(before))}"
+    return ""
+
+
+def _said(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value) or "none"
 
 
 def recorded_checkpoint(recorded: dict[str, Any]) -> Path | None:
@@ -105,7 +141,7 @@ def source_at_hand(recorded: dict[str, Any], spec: Spec) -> tuple[bool, list[str
 
 def _versions() -> dict[str, str]:
     found = {}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *(f"{name}{major}" for name in _CUDA for major in _CUDA_MAJORS)):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from exporter.bundle.manifest import CaseFacts, Content, Manifest
 from exporter.bundle.open import GOLDEN, Bundle
+from exporter.bundle.provenance import unlike_the_recorded
 from exporter.compare.golden import input_shapes, one_case, read_goldens
 from exporter.errors import BundleError
 from exporter.goldens.cases import Case, plan_cases
@@ -140,8 +141,8 @@ def _contradiction(manifest: Manifest, said: Mapping[str, object], outcomes: lis
     return ""
 
 
-def about(content: Content, notes: Sequence[str] = (), digest: str = "") -> About:
-    """What a report says of a bundle besides its claims; `notes` are said first."""
+def about(content: Content, notes: Sequence[str] = (), digest: str = "", device: str = "cpu") -> About:
+    """What a report says of a bundle that runs on `device` besides its claims; `notes` are said first."""
     methods = {output.method for case in content.cases for output in case.outputs.values()}
     left_out = [
         f"the probing case {name} tells nothing and was left out: {why}" for name, why in content.left_out.items()
@@ -150,6 +151,7 @@ def about(content: Content, notes: Sequence[str] = (), digest: str = "") -> Abou
         name=content.name,
         version=content.version,
         digest=digest,
+        unlike=unlike_the_recorded(content.provenance, device),
         notes=(*notes, *content.notes, *left_out),
         methods=tuple(sorted(methods)),
     )

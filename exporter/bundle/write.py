@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
+from exporter.bundle.script import verify_script
 from exporter.errors import ModelError, UsageError
 from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_bytes
 
@@ -57,12 +58,32 @@ def written(folder: Path) -> dict[str, FileFacts]:
     }
 
 
-def seal(
-    draft: Path, final: Path, content: Content, proven: Mapping[str, FileFacts] | None = None, *, runnable: bool
-) -> Bundle:
+@dataclass(frozen=True)
+class Proven:
+    """The files below a folder as they are verified, and when each last changed, which nobody can set.
+
+    Without the latter a file could be exchanged while engines run, and put back for the seal.
+    """
+
+    files: Mapping[str, FileFacts]
+    changed: Mapping[str, tuple[int, int]]
+
+    @classmethod
+    def of(cls, folder: Path) -> Proven:
+        """What lies below a folder now."""
+        return cls(written(folder), _changed(folder))
+
+
+def _changed(folder: Path) -> dict[str, tuple[int, int]]:
+    """Of each file and folder below one: which it is, and the time (ns) at which anything of it changed."""
+    facts = ((path, path.stat()) for path in sorted(folder.rglob("*")))
+    return {path.relative_to(folder).as_posix(): (fact.st_ino, fact.st_ctime_ns) for path, fact in facts}
+
+
+def seal(draft: Path, final: Path, content: Content, proven: Proven | None = None, *, runnable: bool) -> Bundle:
     """Hash every file of the draft into the manifest, and put it in the place of `final`.
 
-    `proven` are the files as they were when they were verified. `runnable` adds the script that checks the bundle
+    `proven` is what was verified. `runnable` adds the script that checks the bundle
     without us; it needs goldens.
 
     Raises:
@@ -73,9 +94,10 @@ def seal(
     refuse_strangers(final)
     with translated(final):
         if runnable:
-            shutil.copyfile(Path(__file__).with_name("verify_template.py"), draft / VERIFY)
+            write_bytes(draft / VERIFY, verify_script().encode("utf-8"))
         files = written(draft)
-        _refuse_changed(proven or {}, files)
+        if proven is not None:
+            _refuse_changed(proven, files, _changed(draft))
         body = content.model_dump(by_alias=True, mode="json")
         manifest = sealed({**body, "files": {name: facts.model_dump() for name, facts in files.items()}})
         write_bytes(draft / NAME, manifest)
@@ -83,8 +105,9 @@ def seal(
     return Bundle(final, parse(manifest, str(final / NAME)))
 
 
-def _refuse_changed(proven: Mapping[str, FileFacts], files: Mapping[str, FileFacts]) -> None:
-    changed = sorted(name for name, facts in proven.items() if files.get(name) != facts)
+def _refuse_changed(proven: Proven, files: Mapping[str, FileFacts], changes: Mapping[str, tuple[int, int]]) -> None:
+    changed = sorted(name for name, facts in proven.files.items() if files.get(name) != facts)
+    changed += sorted(name for name, mark in proven.changed.items() if changes.get(name) != mark)
     if changed:
         raise ModelError(
             "is not the file that was verified: it was changed afterwards",

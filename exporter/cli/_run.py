@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import typer
 
-from exporter.errors import ExitCode, ExporterError
+from exporter.errors import ExitCode, ExporterError, printable
 
 #: A verb takes its options as parameters and returns its exit code.
 Verb: TypeAlias = Callable[..., ExitCode]
@@ -26,7 +26,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     """Run the command line and leave the process with its exit code."""
     command = typer.main.get_command(app)
     as_json, debug = "--json" in arguments, "--debug" in arguments
-    _survive_other_encodings()
+    _make_sure_of_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # `docker stop` and CI: as patient as Ctrl-C
     try:
         status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
@@ -44,14 +44,14 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
             _traceback()
             sys.stderr.write(getattr(error, "details", ""))
         code = _say({"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}, as_json)
-    except BrokenPipeError:  # the reader of our output left, as `head` does, before the verb could say how it ended
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output left, as `head` does, before the verb could say how it ended.
         code = ExitCode.INTERRUPTED
     except Exception as error:
         if debug:
             _traceback()
         code = _say(_of_the_system(error) or _of_ours(error), as_json)
-    _flush()
-    sys.exit(int(code))
+    sys.exit(_flush(int(code)))
 
 
 def _traceback() -> None:
@@ -60,16 +60,34 @@ def _traceback() -> None:
     traceback.print_exc()
 
 
-def _flush() -> None:
-    """A reader that left must not change the exit code, as Python's own flush at the end would."""
+def _flush(code: int) -> int:
+    """Write what is left of the output, and return the exit code: an output that is lost is no success.
+
+    A reader that left must not change the code, as Python's own flush at the end would.
+    """
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"error: the output could not be written: {error.strerror}\n")
+            return code or ExitCode.ENVIRONMENT
+    return code
 
 
-def _survive_other_encodings() -> None:
-    """A locale without UTF-8 must not turn a letter in a name or a reason into a crash."""
+def _make_sure_of_streams() -> None:
+    """Whoever closed a standard stream wants to see nothing of it.
+
+    Its number must not go to the next file that is opened: a child would write its output into that. And a locale
+    without UTF-8 must not turn a letter in a name or a reason into a crash.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -79,12 +97,17 @@ def _say(error: dict[str, Any], as_json: bool) -> int:
     if as_json:
         import json
 
-        sys.stdout.write(json.dumps({"error": error}) + "\n")
-    else:
-        where = f"{error['where']}: " if error["where"] else ""
-        sys.stderr.write(f"error: {where}{error['what']}\n")
+        try:
+            sys.stdout.write(json.dumps({"error": error}) + "\n")
+            sys.stdout.flush()
+        except OSError:  # then somebody has to learn it in another way
+            as_json = False
+    if not as_json:
+        where = f"{printable(error['where'])}: " if error["where"] else ""
+        lines = map(printable, error["what"].splitlines() or [""])
+        sys.stderr.write(f"error: {where}" + "\n  | ".join(lines) + "\n")
         if error["hint"]:
-            sys.stderr.write(f"  hint: {error['hint']}\n")
+            sys.stderr.write(f"  hint: {printable(error['hint'])}\n")
     return int(error["exit"])
 
 

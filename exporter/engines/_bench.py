@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session
+from exporter.engines._job import artifact_of
+from exporter.engines.base import Engine, EngineRefused, Session
 from exporter.errors import EnvironmentLacks
 from exporter.registry import Registry
-from exporter.tensors import TensorMap
+from exporter.tensors import TensorMap, recorded_inputs
 from exporter.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -35,15 +36,8 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
     found = engine.probe(device)
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
-    artifact = Runnable(
-        format=request["format"],
-        folder=Path(request["folder"]),
-        model=request["model"],
-        inputs=tuple(request["inputs"]),
-        outputs=tuple(request["outputs"]),
-        threads=request["threads"],
-    )
-    cases = {case: _inputs(request["golden"], case, request["inputs"]) for case in request["cases"]}
+    artifact = artifact_of(request)
+    cases = {case: recorded_inputs(Path(request["golden"]), case, artifact.inputs) for case in request["cases"]}
     doing(f"{name}: loading {artifact.format}")
     begin = time.perf_counter()
     try:
@@ -51,7 +45,7 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
             load = time.perf_counter() - begin
             if unmet := session.settings.unmet():
                 raise EngineRefused("; ".join(unmet))
-            clock = time.process_time if request.get("cpu_time") else time.perf_counter
+            clock = time.process_time if request["cpu_time"] else time.perf_counter
             timed = {case: _time(session, inputs, request["seconds"], clock) for case, inputs in cases.items()}
             provider = session.provider
     except EngineRefused as error:
@@ -77,14 +71,3 @@ def _time(session: Session, inputs: TensorMap, seconds: float, clock: Callable[[
     finally:
         gc.enable()
     return {"times": times, "shapes": {name: list(value.shape) for name, value in outputs.items()}}
-
-
-def _inputs(golden: str, case: str, names: dict[str, str]) -> TensorMap:
-    """The recorded inputs of a case, in one piece, by the artifact's names; `names` maps them to the bundle's."""
-    import numpy as np
-    from safetensors import safe_open
-
-    with safe_open(golden, framework="numpy") as reader:
-        return {
-            native: np.ascontiguousarray(reader.get_tensor(f"{case}/input/{ours}")) for native, ours in names.items()
-        }

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from exporter.engines._job import artifact_of
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
-from exporter.errors import EnvironmentLacks
+from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.registry import Registry
-from exporter.tensors import Array, save
+from exporter.tensors import recorded_inputs, save
 from exporter.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -21,7 +22,7 @@ def probe(request: dict[str, Any]) -> dict[str, Any]:
     answers = {}
     for name in request["engines"]:
         found = _ENGINES[name].probe(request["device"])
-        answers[name] = {"version": found.version, "why_not": found.why_not, "cure": found.cure}
+        answers[name] = asdict(found)
     return answers
 
 
@@ -38,25 +39,22 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     found = engine.probe(device)
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
-    artifact = Runnable(
-        format=request["format"],
-        folder=Path(request["folder"]) if request["folder"] else None,
-        model=request["model"],
-        inputs=tuple(request["inputs"]),
-        outputs=tuple(request["outputs"]),
-        source=request["source"],
-    )
+    artifact = artifact_of(request)
     answer: dict[str, Any] = {"version": found.version, "sessions": {}, "refused": {}, "load": ""}
     for threads in dict.fromkeys(case[2] for case in request["cases"]):
         doing(f"{name}: loading {artifact.format}", stage="load")
         try:
             with started(engine, replace(artifact, threads=threads), device) as session:
-                answer["sessions"][str(threads)] = _session(found.version, session.provider, session.settings)
                 _run_cases(session, artifact, threads, request, answer["refused"])
-        except EngineRefused as error:
+                answer["sessions"][str(threads)] = _session(found.version, session.provider, session.settings)
+        except SettingsUnmet as error:
             answer["load"] = str(error)
-            if isinstance(error, SettingsUnmet):
-                answer["sessions"][str(threads)] = _session(found.version, "", error.settings)
+            answer["sessions"][str(threads)] = _session(found.version, "", error.settings)
+            break
+        except (EngineRefused, BundleError, UsageError) as error:
+            if artifact.source is not None and isinstance(error, UsageError):  # the user's model is wrong, no engine
+                raise
+            answer["load"] = str(error)
             break
     return answer
 
@@ -69,7 +67,9 @@ def _run_cases(
             continue
         doing(f"{request['engine']}: running case {case}", stage="run", case=case)
         try:
-            outputs = session.run(_inputs(request["golden"], recorded, artifact.inputs))
+            outputs = session.run(recorded_inputs(Path(request["golden"]), recorded, artifact.inputs))
+        except SettingsUnmet:  # then no result of this session is evidence
+            raise
         except EngineRefused as error:
             refused[case] = str(error)
             continue
@@ -79,11 +79,3 @@ def _run_cases(
 def _session(version: str, provider: str, settings: Settings) -> dict[str, Any]:
     effective = {"version": version, **settings.effective}
     return {"provider": provider, "asked": dict(settings.asked), "effective": effective}
-
-
-def _inputs(golden: str, case: str, names: tuple[str, ...]) -> dict[str, Array]:
-    """The inputs of one case; only they are read from the goldens, never what the outputs should be."""
-    from safetensors import safe_open
-
-    with safe_open(golden, framework="numpy") as reader:
-        return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}

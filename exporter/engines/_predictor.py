@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from exporter.engines._paddle import border, set_threads, threads_now
+from exporter.engines._paddle import border, on_gpu, set_threads, threads_now
 from exporter.engines.base import EngineRefused, Runnable, Session, Settings
 from exporter.tensors import Array, TensorMap
 
@@ -59,5 +59,6 @@ def predicting(
             "ir_optim": config.ir_optim(),
             "onednn": config.mkldnn_enabled(),
             "tensorrt": config.tensorrt_engine_enabled(),
+            **on_gpu(device),
         }
     yield PredictorSession(predictor, f"{way} {effective['device']}", Settings(asked, effective))

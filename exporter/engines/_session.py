@@ -49,8 +49,14 @@ def _inputs(artifact: Runnable) -> tuple[TensorSpec, ...]:
 class _Checked:
     def __init__(self, session: Session, takes: tuple[TensorSpec, ...]) -> None:
         self._session, self._takes = session, takes
-        self.provider: str = session.provider
-        self.settings: Settings = session.settings
+
+    @property
+    def provider(self) -> str:
+        return self._session.provider
+
+    @property
+    def settings(self) -> Settings:
+        return self._session.settings
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         import numpy as np

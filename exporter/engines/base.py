@@ -6,7 +6,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -15,11 +15,16 @@ from exporter.tensors import Array, TensorMap
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether an engine can run here: its `version`, or `why_not` and how to get it."""
+    """Whether an engine can run here: its `version`, or `why_not` and how to get it.
+
+    On a GPU also the version of NVIDIA's `driver`, and of the `libraries` that it loaded: CUDA's runtime and cuDNN.
+    """
 
     version: str = ""
     why_not: str = ""
     cure: str = ""
+    driver: str = ""
+    libraries: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def available(self) -> bool:
@@ -79,7 +84,10 @@ class Session(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """Threads, device, precision and optimisations: what was asked for, and what is in effect after loading."""
+        """Threads, device, precision and optimisations: what was asked for, and what is in effect after loading.
+
+        After a run it may tell more: which device computed.
+        """
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         """Compute once. Inputs and outputs are named numpy arrays."""
@@ -109,7 +117,7 @@ class Engine(ABC):
 
     @abstractmethod
     def probe(self, device: str) -> Availability:
-        """Look, in a child, whether it can run on `device` (`cpu`, `gpu` or `gpu:N`); never raises."""
+        """Look, in a child, whether it can run on `device` (`cpu` or `gpu:N`), on a GPU by computing; never raises."""
 
     @abstractmethod
     def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:

@@ -11,16 +11,30 @@ from exporter.tensors import Array, TensorMap
 
 
 class LayerSession:
-    """Calls a layer by position; serves all engines that have one."""
+    """Calls a layer by position; serves all engines that have one.
 
-    def __init__(self, layer: object, order: tuple[str, ...], outputs: tuple[str, ...], settings: Settings) -> None:
+    A traced layer runs the program that it was traced into only if `stop_gradient` is that of its `InputSpec`s, whose
+    default is False; else Paddle traces it again for the same shapes (jit/dy2static/program_translator.py, 3.0 to 3.3).
+    """
+
+    def __init__(
+        self,
+        layer: object,
+        order: tuple[str, ...],
+        outputs: tuple[str, ...],
+        settings: Settings,
+        *,
+        stop_gradient: bool = True,
+    ) -> None:
         self._layer, self._order, self._outputs = layer, order, outputs
+        self._stop_gradient = stop_gradient
         self.provider = f"paddle {settings.effective['device']}"
         self.settings = settings
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         with border():
-            return named_arrays(call_layer(self._layer, self._order, inputs), self._outputs)
+            answer = call_layer(self._layer, self._order, inputs, stop_gradient=self._stop_gradient)
+            return named_arrays(answer, self._outputs)
 
 
 class Eager(PaddleEngine):

@@ -1,28 +1,71 @@
-"""ONNX Runtime; the only file that knows its exceptions."""
+"""ONNX Runtime; the only engine that knows its exceptions, its providers and their options."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
 
-from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings, missing
+import exporter.engines._cuda as cuda
+from exporter import machine
+from exporter.engines._onnx_device import (
+    CPU,
+    CUDA,
+    CUDA_OPTIONS,
+    computing,
+    errors_of,
+    open_session,
+    placed_nodes,
+    placement,
+    why_not,
+)
+from exporter.engines.base import (
+    Availability,
+    Engine,
+    EngineRefused,
+    Runnable,
+    Session,
+    Settings,
+    SettingsUnmet,
+    missing,
+)
 from exporter.tensors import Array, TensorMap
-
-_PROVIDERS = {"cpu": "CPUExecutionProvider", "gpu": "CUDAExecutionProvider"}
 
 
 class _Session:
+    """A session that profiles its first run, to say where each node computed."""
+
     def __init__(self, session: Any, settings: Settings) -> None:
         self._session = session
-        self.provider = str(settings.effective["provider"])
+        self._profiled = False
         self.settings = settings
 
+    @property
+    def provider(self) -> str:
+        return str(self.settings.effective["provider"])
+
     def run(self, inputs: TensorMap) -> dict[str, Array]:
-        names = [one.name for one in self._session.get_outputs()]
+        names = [output.name for output in self._session.get_outputs()]
         with _border():
             values = self._session.run(names, dict(inputs))
+            if not self._profiled:
+                self._profiled = True
+                self._place(Path(self._session.end_profiling()))
         return dict(zip(names, values, strict=True))
+
+    def _place(self, profile: Path) -> None:
+        """Record where the nodes of the first run computed.
+
+        Raises:
+            SettingsUnmet: the provider that was asked for computes no value.
+        """
+        nodes, asked = placed_nodes(profile), str(self.settings.asked["provider"])
+        effective = {**self.settings.effective, **placement(nodes, asked), "provider": computing(nodes, asked)}
+        self.settings = Settings(self.settings.asked, effective)
+        if self.settings.unmet():
+            raise SettingsUnmet(self.settings)
 
 
 class OnnxRuntime(Engine):
@@ -30,67 +73,75 @@ class OnnxRuntime(Engine):
 
     formats = ("onnx",)
     precisions = ("fp32", "fp16", "int8")
+    #: What computes on each kind of device.
+    providers: ClassVar[Mapping[str, str]] = {"cpu": CPU, "gpu": CUDA}
 
     def probe(self, device: str) -> Availability:
-        if found := missing("onnxruntime", "pip install onnxruntime"):
-            return found
+        if lacks := missing("onnxruntime", "pip install onnxruntime"):
+            return lacks
         import onnxruntime
 
-        wanted = _PROVIDERS[device.partition(":")[0]]
-        if wanted not in onnxruntime.get_available_providers():
-            return Availability(why_not=f"this onnxruntime has no {wanted}", cure="install onnxruntime-gpu")
-        return Availability(version=onnxruntime.__version__)
+        version = str(onnxruntime.__version__)
+        if device == "cpu":
+            return Availability(version=version)
+        if why := why_not(self.providers["gpu"], device):
+            return Availability(why_not=why, cure=cuda.cure(why, _how_to_install(onnxruntime)))
+        return Availability(version=version, driver=machine.driver(), libraries=cuda.libraries())
 
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         import onnxruntime
 
         kind, _, number = device.partition(":")
-        wanted = _PROVIDERS[kind]
+        provider = self.providers[kind]
+        asked: dict[str, str | int | bool] = {
+            "provider": provider,
+            "threads": artifact.threads,
+            "optimisation": "ORT_ENABLE_ALL",
+            **({"device_id": number or "0", **CUDA_OPTIONS} if provider == CUDA else {}),
+        }
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = artifact.threads
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        asked: dict[str, str | int | bool] = {
-            "provider": wanted,  # a session falls back to the CPU in silence
-            "threads": artifact.threads,
-            "optimisation": "ORT_ENABLE_ALL",
-        }
-        provider: Any = wanted
-        if kind == "gpu":
-            # TF32 would halve the mantissa on Ampere and later; it is on by default.
-            asked |= {"device_id": number or "0", "use_tf32": "0"}
-            provider = (wanted, {"device_id": number or "0", "use_tf32": "0"})
-            if hasattr(onnxruntime, "preload_dlls"):  # finds CUDA and cuDNN where pip put them (since 1.21)
-                onnxruntime.preload_dlls()
-        with _border():
-            session = onnxruntime.InferenceSession(str(artifact.path), sess_options=options, providers=[provider])
-        yield _Session(session, Settings(asked, _effective(session)))
+        with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+            options.enable_profiling = True
+            options.profile_file_prefix = str(Path(folder, "profile"))
+            with _border():
+                session = open_session(str(artifact.path), options, provider, device)
+            yield _Session(session, Settings(asked, _effective(session)))
 
 
 def _effective(session: Any) -> dict[str, str | int | bool]:
     options, first = session.get_session_options(), session.get_providers()[0]
-    return {
+    effective: dict[str, str | int | bool] = {
         "provider": first,
         "threads": options.intra_op_num_threads,
         "optimisation": options.graph_optimization_level.name,
-        **{key: value for key, value in session.get_provider_options()[first].items() if key in _OF_CUDA},
     }
+    if first != CUDA:
+        return effective
+    told = session.get_provider_options()[CUDA]
+    effective |= {name: told[name] for name in ("device_id", *CUDA_OPTIONS) if name in told}
+    return {**effective, **cuda.libraries(), "driver": machine.driver()}
 
 
-_OF_CUDA = ("device_id", "use_tf32")
+def _how_to_install(onnxruntime: Any) -> str:
+    """How to get the provider and its libraries, for the CUDA that this onnxruntime was built with, if for any."""
+    needs = getattr(onnxruntime, "cuda_version", None)
+    beside = f", which brings CUDA {needs} and cuDNN" if needs else ""
+    return f"pip uninstall onnxruntime, then pip install 'onnxruntime-gpu[cuda,cudnn]'{beside}"
 
 
 @contextlib.contextmanager
 def _border() -> Iterator[None]:
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
+    import onnxruntime
 
-    kinds: tuple[type[Exception], ...] = tuple(
-        kind for kind in vars(state).values() if isinstance(kind, type) and issubclass(kind, Exception)
-    )
     try:
         yield
-    except (*kinds, RuntimeError, ValueError, TypeError) as error:  # type: ignore[misc]  # mypy reads no starred tuple
+    except EngineRefused:
+        raise
+    except errors_of(onnxruntime) as error:
         lines = str(error).strip().splitlines() or ["no message"]
         raise EngineRefused(f"{type(error).__name__}: {lines[-1][:500]}") from error
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from exporter.engines._paddle import PaddleEngine
 from exporter.engines._predictor import predicting
 from exporter.engines.base import Engine, Runnable, Session
+from exporter.paddle.device import demand_float32
 
 
 class PaddleInference(PaddleEngine):
@@ -16,13 +18,13 @@ class PaddleInference(PaddleEngine):
     formats = ("pir", "pdmodel")
 
     def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:
-        return predicting(artifact, device, _strict, "strict")
+        return predicting(artifact, device, partial(_strict, on_gpu=device != "cpu"), "strict")
 
 
-def _strict(config: Any) -> dict[str, str | int | bool]:
+def _strict(config: Any, *, on_gpu: bool) -> dict[str, str | int | bool]:
     config.switch_ir_optim(False)
     config.disable_mkldnn()
-    return {"ir_optim": False, "onednn": False, "tensorrt": False}
+    return {"ir_optim": False, "onednn": False, "tensorrt": False, **(demand_float32() if on_gpu else {})}
 
 
 plugin: Engine = PaddleInference()

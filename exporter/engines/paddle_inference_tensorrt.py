@@ -11,17 +11,21 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from exporter.engines._paddle import PaddleEngine, border, probe_paddle
-from exporter.engines._predictor import predicting
-from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session
+from exporter.engines._predictor import PredictorSession, predicting
+from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings
+from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.readers import read
 
 _NO_GPU = "TensorRT runs on NVIDIA GPUs only"
 _CURE = "install the TensorRT that this Paddle was built with (paddle.inference.get_trt_compile_version() names it)"
+#: What the predictor calls the program that it saves after all passes (3.3.1), and the operator that runs TensorRT.
+_OPTIMISED, _TAKEN = "_optimized.pdmodel", "tensorrt_engine"
 #: Smaller pieces are not worth the way to TensorRT and back; Paddle's own default.
 _SMALLEST = 3
 
@@ -43,18 +47,20 @@ class PaddleInferenceTensorRt(PaddleEngine):
         try:
             with border():
                 built, here = inference.get_trt_compile_version(), inference.get_trt_runtime_version()
-        except EngineRefused as error:
+        except (EngineRefused, EnvironmentLacks) as error:
             return Availability(why_not=f"TensorRT cannot be loaded: {error}", cure=_CURE)
         if not any(built) or not any(here):
             return Availability(why_not=f"Paddle was built with TensorRT {built} and finds {here}", cure=_CURE)
-        return Availability(version=f"{found.version} with TensorRT {'.'.join(map(str, here))}")
+        return replace(found, version=f"{found.version} with TensorRT {'.'.join(map(str, here))}")
 
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
             place = Path(folder)
             with predicting(artifact, device, partial(_tensorrt, place=place), "TensorRT") as session:
-                require_subgraph(place)
+                assert isinstance(session, PredictorSession)  # noqa: S101  # what `predicting` makes
+                settings = session.settings
+                session.settings = Settings(settings.asked, {**settings.effective, **placement(place)})
                 yield session
 
 
@@ -75,11 +81,22 @@ def keep_program(config: Any, place: Path) -> None:
     config.set_optim_cache_dir(str(place))
 
 
-def require_subgraph(place: Path) -> None:
-    """Refuse a program of which TensorRT took no part."""
-    operators = read(place / "_optimized.pdmodel").operators
-    if not operators.get("tensorrt_engine"):
+def placement(place: Path) -> dict[str, str | int | bool]:
+    """How many parts TensorRT took, and which operators Paddle's kernels run, by the program after all passes.
+
+    Raises:
+        EngineRefused: TensorRT took no part, or the predictor left no program that would say so.
+    """
+    try:
+        operators = read(place / _OPTIMISED).operators
+    except (BundleError, UsageError) as error:
+        raise EngineRefused(
+            f"the predictor left no program to read, so nothing says what TensorRT took: {error}"
+        ) from error
+    if not operators.get(_TAKEN):
         raise EngineRefused(f"TensorRT took no part of this model; Paddle's kernels would run {dict(operators)}")
+    left = {name: count for name, count in sorted(operators.items()) if name not in (_TAKEN, "feed", "fetch")}
+    return {"subgraphs": operators[_TAKEN], "left_to_paddle": ", ".join(f"{name} {n}" for name, n in left.items())}
 
 
 plugin: Engine = PaddleInferenceTensorRt()

@@ -28,8 +28,8 @@ class Static(PaddleEngine):
         specs = specs_from_json(source["inputs"])
         order = tuple(one.name for one in bind_inputs(layer, specs))  # before: to_static replaces forward
         traced = trace(layer, specs, tuple(source["outputs"]), source["fixed"])
-        with mended():  # the first call traces once more
-            yield LayerSession(traced.layer, order, artifact.outputs, settings)
+        with mended():  # a call that Paddle takes for another signature traces once more
+            yield LayerSession(traced.layer, order, artifact.outputs, settings, stop_gradient=False)
 
 
 plugin: Engine = Static()

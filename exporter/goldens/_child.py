@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.golden import read_case
 from exporter.compare.informative import doubts, runs_of, still_open
 from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
@@ -16,7 +15,7 @@ from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.coverage import Coverage, TooLong
 from exporter.goldens.domain import OutOfRange
 from exporter.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
-from exporter.goldens.finish import Recorded, describe
+from exporter.goldens.finish import Recorded, describe, goldens_of
 from exporter.goldens.oracle import Oracle, make_oracle
 from exporter.goldens.values import Rows, content, draw, real_rows
 from exporter.references import short
@@ -34,17 +33,15 @@ _GIVEN_UP = "the search for inputs that reach other lines was given up"
 def record(request: dict[str, Any]) -> dict[str, Any]:
     """Write the arrays of each case to `<number>.safetensors` in a folder; answer with what is said of them.
 
-    With `first` only so many cases are recorded, and nothing is searched for. It ends early where the promised cases
-    tell nothing; `whole` says whether it did not.
+    It ends early where the promised cases tell nothing; `whole` says whether it did not.
 
     Raises:
         UsageError: an input of such a case holds what is no place of the table or the sequence that it is used for.
         ModelError: the eager layer does not run on a case that the spec promises.
     """
     doing("importing paddle")
-    import paddle
+    import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    paddle.set_device("cpu")
     spec = Spec.model_validate(request["spec"])
     doing("building the layer")
     layer = load_layer(spec.model, request["checkpoint"], spec.seed)
@@ -54,11 +51,11 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     oracle.watch = coverage.watching
     rows, cases = real_rows(spec), plan_cases(spec)
     planned = _Planned(Path(request["into"]))
-    whole = planned.record(oracle, spec, cases[: request.get("first") or len(cases)], rows)
+    whole = planned.record(oracle, spec, cases, rows)
     recorded, left_out = planned.recorded, planned.left_out
     found: list[Recorded] = []
     notes: list[str] = []
-    if whole and not request.get("first"):
+    if whole:
         if request.get("search", True):
             found, ended = _search(oracle, coverage, spec, planned, rows)
             notes += ended
@@ -70,7 +67,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
         "left_out": left_out,
         "notes": notes,
         "found": [one.case.name for one in found],
-        "whole": whole and not request.get("first"),
+        "whole": whole,
     }
 
 
@@ -114,8 +111,7 @@ class _Planned:
 
 
 def _hopeless(recorded: list[Recorded], spec: Spec) -> bool:
-    goldens = [read_case(one.tensors, one.facts) for one in recorded]
-    return bool(still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
+    return bool(still_open(doubts(goldens_of(recorded), spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
 
 
 def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Path) -> Recorded:

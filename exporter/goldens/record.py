@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.golden import read_goldens
-from exporter.compare.informative import Doubt, doubts, runs_of, still_open
 from exporter.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
 from exporter.goldens.cases import plan_cases
 from exporter.goldens.finish import finish
@@ -47,20 +45,6 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
             "not every planned case was recorded", where=str(into), hint="this is a bug of ours; report it"
         )
     return Record(cases, left_out, (*said, *answer["notes"]))
-
-
-def preview(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], setting: Setting) -> tuple[Doubt, ...]:
-    """What two typical inputs already show that no engine could be proven by; empty where nothing stands against it.
-
-    Raises:
-        UsageError, ModelError: as :func:`record`.
-    """
-    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        into = Path(place) / "golden.safetensors"
-        answer = _call(spec, checkpoint, outputs, Path(place), setting, first=2)
-        cases, _, _ = finish(spec, answer, Path(place), into)
-        goldens = read_goldens(into, cases)
-    return still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers)
 
 
 def _asked(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting) -> Json:

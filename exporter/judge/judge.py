@@ -8,7 +8,7 @@ from datetime import date, datetime, timezone
 
 from exporter.compare.informative import Doubt, doubts, still_open, told, undecided
 from exporter.errors import UsageError
-from exporter.judge.report import Report, unlike_bits
+from exporter.judge.report import UNTRAINED, Report, unlike_bits
 from exporter.judge.settings import differences
 from exporter.proofs.base import Harness, Narrowing, Proof, Subject
 from exporter.registry import Registry
@@ -25,11 +25,15 @@ PROOFS: Registry[Proof] = Registry("exporter.proofs", "proof")
 
 @dataclass(frozen=True)
 class About:
-    """What a report says of a subject besides its claims. `objections` are reasons against it that no claim holds."""
+    """What a report says of a subject besides its claims. `objections` are reasons against it that no claim holds.
+
+    `unlike` says why kernels may round otherwise here than where the goldens were recorded; empty where they must not.
+    """
 
     name: str
     version: str
     digest: str = ""
+    unlike: str = ""
     notes: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     objections: tuple[str, ...] = ()
@@ -58,7 +62,8 @@ def judge(harness: Harness, about: About) -> Report:
     plan = frozenset[Claim]().union(*planned.values())
     if not plan:
         raise UsageError("nothing is left to prove", where="--without", hint="leave out less")
-    evidence = dict(_absent(plan, harness.subject))
+    harness = replace(harness, evidence=dict(_absent(plan, harness.subject)))
+    evidence = harness.evidence
     said = []
     if idle := _idle(harness):
         running = [claim for proof in proofs if not proof.reads for claim in planned[proof.kind]]
@@ -67,9 +72,9 @@ def judge(harness: Harness, about: About) -> Report:
     for proof in proofs:
         open_claims = sorted(planned[proof.kind] - set(evidence))
         if open_claims:
-            evidence.update(proof.prove(open_claims, harness, evidence))
+            evidence.update(proof.prove(open_claims, harness))
     if not idle:
-        said += [note for proof in proofs for note in proof.notes(harness, evidence)]
+        said += [note for proof in proofs for note in proof.notes(harness)]
     said += _kept({proof.kind for proof in proofs if proof.promise}, evidence)
     verdict = Verdict(plan, evidence, narrowed=str(harness.narrowing), objections=about.objections)
     return _report(harness, about, verdict, said)
@@ -113,6 +118,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
     spec, today = harness.spec, _today()
     paddle_kernels = {name for name, engine in ENGINES.all() if engine.paddle_kernels}
     narrowed = [f"partial: {verdict.narrowed}; a verdict on that is none on the rest"] if verdict.narrowed else []
+    untrained = [UNTRAINED] if spec.weights == "factory" and UNTRAINED not in about.notes else []
     return Report(
         name=about.name,
         version=about.version,
@@ -120,10 +126,11 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
         budget=spec.budget,
         notes=(
             *narrowed,
+            *untrained,
             *about.notes,
             *said,
             *expired(spec.waivers, today),
-            *unlike_bits(verdict, paddle_kernels),
+            *unlike_bits(verdict, paddle_kernels, about.unlike),
             *differences(verdict, harness.subject.artifacts),
         ),
         waivers=tuple(waiver.model_dump(mode="json") for waiver in spec.waivers),
@@ -146,5 +153,5 @@ def blame(harness: Harness, report: Report, keep: Keep | None) -> Report:
     order = {variant: at for at, variant in enumerate(("source", *subject.artifacts))}
     # Of lower precisions the noise of each layer tells.
     runs = [run for run in harness.runs if run.precision == "fp32" and run.variant in order]
-    search = Search(harness.bench, report.verdict, harness.setting, subject.no_source, keep)
+    search = Search(harness.bench, report.verdict, harness.setting, harness.witnesses, subject.no_source, keep)
     return replace(report, blames=localise(search, sorted(runs, key=lambda run: (order[run.variant], run.engine))))

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from exporter.compare.golden import one_thread
+from exporter.numbers.golden import one_thread
 from exporter.verdict.blame import Blame
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
 
@@ -21,6 +21,10 @@ GRAVITY = (
     Outcome.WAIVED,
     Outcome.MATCH,
 )
+
+
+#: What every report of a bundle with such weights says, and its manifest.
+UNTRAINED = "its weights are the factory's own, and not trained: the spec asks for `weights: factory`"
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,13 @@ class Report:
         return f"{claim}: {evidence.outcome.value} ({evidence.reason})"
 
 
-def unlike_bits(verdict: Verdict, paddle_kernels: Collection[str]) -> list[str]:
+def unlike_bits(verdict: Verdict, paddle_kernels: Collection[str], unlike: str = "") -> list[str]:
     """A note for each run of an engine with Paddle's own kernels whose results were compared and differ in bits.
 
-    They should not: another kind of CPU or another version explains it, or the program is not the one that was traced.
+    On the device, kind of CPU and version of Paddle that recorded the goldens they must not: then the program is not
+    the one that was traced. `unlike` says what is another one here; bits are demanded only where it is empty.
     """
+    why = f"as they may, since {unlike}" if unlike else "yet it runs Paddle's own kernels"
     differ: Counter[str] = Counter()
     for claim in verdict.plan:
         found = verdict.of(claim)
@@ -67,7 +73,6 @@ def unlike_bits(verdict: Verdict, paddle_kernels: Collection[str]) -> list[str]:
         if claim.engine in paddle_kernels and one_case and found.metrics and not found.bit_equal:
             differ[f"{claim.variant}/{claim.engine}"] += 1
     return [
-        f"{run} runs Paddle's own kernels, yet {count} of its results differ from eager in bits: "
-        "the error ratio judged them"
+        f"{run}: {count} of its results differ from eager in bits, {why}; the error ratio judged them"
         for run, count in sorted(differ.items())
     ]

@@ -54,5 +54,8 @@ def differences(verdict: Verdict, artifacts: Mapping[str, Artifact]) -> list[str
         computed = one.settings.effective.get("precision")
         if computed is not None and computed not in _SAME.get(one.precision, (computed,)):
             notes.append(f"{one.name} computes in {computed} by its own default; the variant is {one.precision}")
+        if elsewhere := one.settings.effective.get("values_elsewhere"):
+            asked = one.settings.asked["provider"]
+            notes.append(f"{one.name}: {asked} was asked for, and these computed values elsewhere: {elsewhere}")
         notes += [f"{one.name}: {unmet}" for unmet in one.settings.unmet()]
     return list(dict.fromkeys(notes))

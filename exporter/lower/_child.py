@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from exporter.files import room_explains
-from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact, Format, Wish
 from exporter.registry import Registry
 from exporter.trace.layer import load_layer
@@ -18,7 +17,10 @@ from exporter.workers import doing
 
 
 def export(request: dict[str, Any]) -> dict[str, Any]:
-    """Write one format into a folder; answer with the artifact, the interface and the digests of the parameters."""
+    """Write one format into a folder; answer with the artifact, the interface and the digests of the parameters.
+
+    The parent reads the files again and compares (:func:`exporter.lower._convert.convert_all`).
+    """
     with room_explains(Path(request["into"])):
         return _export(request)
 
@@ -44,14 +46,10 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
         if plugin.after is not None:
             details["traced_anew"] = anew
     outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)
-    inputs = specs_from_json(request["inputs"])
-    held = set(traced.parameters.values()) if traced else set(request["held"])
+    inputs = tuple(item["name"] for item in request["inputs"])
     doing(f"reading {name} again")
     files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
-    weights = stored_digests(files, into.parent)
-    plugin.ensure(into, inputs, outputs, set(weights.values()) - held if held else set())
-    native = plugin.interface(into)[1]
-    artifact = Artifact(name, "fp32", files, tuple(one.name for one in inputs), outputs, native, details, weights)
+    artifact = Artifact(name, "fp32", files, inputs, outputs, plugin.interface(into)[1], details)
     return {
         "artifact": asdict(artifact),
         "outputs": [asdict(one) for one in traced.outputs] if traced else None,
@@ -68,9 +66,8 @@ def _names(layer: Any) -> dict[str, str]:
 
 def _trace(request: dict[str, Any]) -> Traced:
     doing("importing paddle")
-    import paddle
+    import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    paddle.set_device("cpu")  # a program holds no device; the engines choose theirs
     doing("building the layer")
     layer = load_layer(request["model"], request["checkpoint"], request["seed"])
     doing("tracing")

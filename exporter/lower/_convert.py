@@ -11,11 +11,13 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from exporter.errors import ChildCrashed, ChildFailed, ModelError, UsageError
+from exporter.errors import BundleError, ChildCrashed, ChildFailed, ModelError, UsageError
+from exporter.files import room_explains
 from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact, Format
 from exporter.lower.precision._refused import REFUSED
 from exporter.lower.precision.base import Precision
+from exporter.readers import read_program
 from exporter.registry import Registry
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec, digest, load
@@ -52,6 +54,7 @@ def convert_all(
         ModelError: a format cannot hold the model, or its child crashed or ran out of time; it names the format.
     """
     answers: dict[str, Json] = {}
+    written: dict[str, Artifact] = {}
     for name in _in_order(spec.formats):
         setting.say(f"writing {name}")
         folder = into / name
@@ -60,16 +63,16 @@ def convert_all(
         known = answers.get(after) if after else None
         request = _request(spec, checkpoint, name, folder)
         if known:
-            held = list(known["parameters"].values())
             names = [one["name"] for one in known["outputs"]]
-            request = {**request, "source": str(into / str(after)), "outputs": names, "held": held}
+            request = {**request, "source": str(into / str(after)), "outputs": names}
         environment = {**SINGLE_THREAD, **FORMATS[name].environment}
         answers[name] = _called("exporter.lower._child:export", name, request, environment, setting)
+        written[name] = _read_again(name, answers, spec, into)
     traced = [answer for answer in answers.values() if answer["parameters"] is not None]
     _same_parameters(traced, spec.model)
     _those_of(checkpoint, traced[0]["parameters"])
     outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced[0]["outputs"])
-    artifacts = tuple(_read_again(answers[name], answers, into) for name in spec.formats)
+    artifacts = tuple(written[name] for name in spec.formats)
     given = {
         name: {
             "samples": str(samples[name]) if samples and name in samples else None,
@@ -83,19 +86,47 @@ def convert_all(
         for one in artifacts
         if (one.format, precision) in spec.variants() and precision != "fp32"
     )
+    for artifact in (*artifacts, *lower):
+        _refuse_program(artifact, into)
     return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"])
 
 
-def _read_again(answer: Json, answers: Mapping[str, Json], folder: Path) -> Artifact:
+def _refuse_program(artifact: Artifact, folder: Path) -> None:
+    """What a bundle must not hold is not written.
+
+    Raises:
+        ModelError: the program does more than compute, as one that prints.
+    """
+    try:
+        read_program(folder / artifact.main)
+    except BundleError as error:
+        raise ModelError(
+            f"{artifact.variant}: {error.what}",
+            where=artifact.main,
+            hint="leave out of `forward` what prints, reads files or calls Python while the program runs",
+        ) from error
+
+
+def _read_again(name: str, answers: Mapping[str, Json], spec: Spec, folder: Path) -> Artifact:
     """The artifact of an answer, with the digests of what its files store and the layer's names for it.
 
     They are read here: the child has imported the model, whose code may do anything to what it answers.
+
+    Raises:
+        ModelError: the files lost an input or an output, or hold tensors that are not the layer's.
     """
+    plugin, answer = FORMATS[name], answers[name]
     artifact = artifact_from_json(answer["artifact"])
-    after = FORMATS[artifact.format].after
-    names = answer["names"] or (answers[after]["names"] if after else None) or {}
-    weights = stored_digests(artifact.files, folder)
-    own = {stored: name for name, stored in sorted(names.items(), reverse=True)}
+    traced = answer if answer["parameters"] is not None else answers[str(plugin.after)]
+    with room_explains(folder / name):
+        weights = stored_digests(artifact.files, folder)
+    held = set(traced["parameters"].values())
+    foreign = set(weights.values()) - held if held else set()
+    try:
+        plugin.ensure(folder / name, spec.input_specs(), artifact.outputs, foreign)
+    except ModelError as error:
+        raise ModelError(f"{name}: {error.what}", where=error.where, hint=error.hint) from error
+    own = {stored: name for name, stored in sorted(traced["names"].items(), reverse=True)}
     origins = {stored: own[stored] for stored in weights if stored in own}
     return replace(artifact, weights=weights, origins=origins)
 
@@ -220,7 +251,6 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
         "outputs": list(spec.outputs) if spec.outputs else None,
         "fixed": fixed_dims(spec),
         "opset": spec.opset,
-        "held": [],
         "target": oldest_paddle(spec.targets),
     }
 

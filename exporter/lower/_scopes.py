@@ -13,15 +13,10 @@ if TYPE_CHECKING:
     import onnx
 
 
-def with_own_names(content: bytes) -> bytes:
-    """The model with every name given once; the same bytes where there is no subgraph."""
-    import onnx
-
-    model = onnx.load_from_string(content)
-    if not any(True for node in model.graph.node for _ in _inner(node)):
-        return content
-    _separate(model.graph, set())
-    return bytes(model.SerializeToString())
+def with_own_names(model: onnx.ModelProto) -> None:
+    """Give every name once; a model without subgraphs stays as it is."""
+    if any(True for node in model.graph.node for _ in _inner(node)):
+        _separate(model.graph, set())
 
 
 def _separate(graph: onnx.GraphProto, outside: set[str]) -> None:

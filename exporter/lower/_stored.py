@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from exporter.lower.base import main_file
 from exporter.readers import pdiparams, read
 from exporter.readers.base import Content, Weight, map_file
 from exporter.tensors import digest
@@ -17,7 +18,7 @@ def stored_weights(files: Sequence[str], folder: Path) -> tuple[dict[str, Weight
     Raises:
         BundleError: a file is damaged, or the two of a Paddle format do not belong together.
     """
-    main = folder / next(name for name in files if not name.endswith(".pdiparams"))
+    main = folder / main_file(files)
     beside = next((folder / name for name in files if name.endswith(".pdiparams")), None)
     declared = read(main).weights
     if beside is not None:
@@ -34,4 +35,4 @@ def stored_weights(files: Sequence[str], folder: Path) -> tuple[dict[str, Weight
 def stored_digests(files: Sequence[str], folder: Path) -> dict[str, str]:
     """The digest of every stored tensor; raises as :func:`stored_weights`."""
     weights, content = stored_weights(files, folder)
-    return {name: digest(weight.array(content)) for name, weight in weights.items()}
+    return {name: digest(weight.array(content, copy=False)) for name, weight in weights.items()}

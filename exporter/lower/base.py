@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,9 +44,19 @@ class Artifact:
     origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def main(self) -> str:
+        """The file that engines open, relative to the bundle; parameters lie beside it."""
+        return main_file(self.files)
+
+    @property
     def variant(self) -> str:
         """The variant's name, which is its folder: `onnx`, or `onnx-fp16`."""
         return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
+
+
+def main_file(files: Iterable[str]) -> str:
+    """Of a variant's files the program, and not the parameters that lie beside it."""
+    return next(name for name in files if not name.endswith(".pdiparams"))
 
 
 class Format(ABC):

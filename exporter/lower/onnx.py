@@ -12,7 +12,7 @@ from exporter.lower._lengths import with_lengths
 from exporter.lower._paddle2onnx import convert
 from exporter.lower._scopes import with_own_names
 from exporter.lower.base import Format, Wish
-from exporter.lower.canonical.apply import canonical
+from exporter.lower.canonical.apply import canonical_model, parsed
 from exporter.readers.onnx import read_onnx
 from exporter.trace.in_place import remembering_writes
 from exporter.trace.legacy.onnx import convertible
@@ -57,7 +57,10 @@ class Onnx(Format):
             refuse_unsupported(traced.layer.forward.concrete_program.main_program)
         asked = wish.opset or DEFAULT_OPSET
         target = into / self.model
-        made = canonical(with_lengths(with_own_names(convert(source, asked))), wish.inputs)
+        model = parsed(convert(source, asked))
+        with_own_names(model)
+        with_lengths(model)
+        made = canonical_model(model, wish.inputs)
         write_bytes(target, made.content)
         facts = read_onnx(target)
         return {

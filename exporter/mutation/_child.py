@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from exporter.compare.golden import GoldenCase, GoldenOutput, read_goldens
-from exporter.compare.outputs import compare_case
-from exporter.compare.pooled import Together, draws
+from exporter.compare.golden import read_goldens
+from exporter.compare.outputs import compare_case, evidence_of
+from exporter.engines._job import runnable
 from exporter.engines._session import started
-from exporter.engines.base import Engine, EngineRefused, Runnable
+from exporter.engines.base import Engine, EngineRefused
 from exporter.errors import EnvironmentLacks
 from exporter.files import write_json
 from exporter.lower._convert import artifact_from_json
@@ -29,9 +29,11 @@ from exporter.mutation.inside import Inside
 from exporter.mutation.material import Material
 from exporter.mutation.programs.base import Unplantable
 from exporter.mutation.result import INSIDE
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.norms import error
-from exporter.proofs._declared import prove_declared
-from exporter.proofs._trained import prove_unchanged
+from exporter.numbers.pooled import Pooled, draws
+from exporter.proofs.interface import prove_declared
+from exporter.proofs.weights import prove_unchanged
 from exporter.registry import Registry
 from exporter.root_cause.locate import is_narrow
 from exporter.spec.model import Spec
@@ -147,9 +149,9 @@ class _Bench:
 
     def judge(self, engine: Engine, device: str, place: Path) -> dict[tuple[str, str], Evidence]:
         """Judge every output of every case as `verify` does."""
-        judged, together = {}, Together(self._draws)
+        judged, together = {}, Pooled(self._draws)
         try:
-            with started(engine, self._runnable(place), device) as session:
+            with started(engine, runnable(self._artifact, place), device) as session:
                 for case in self.cases:
                     try:
                         got = session.run(self._inputs[case.name])
@@ -160,7 +162,7 @@ class _Bench:
                     together.add(case.name, got)
                     for name, one in compare_case(case, got, self._budget, self._others).items():
                         judged[case.name, name] = one
-            judged.update({(TOGETHER, name): one for name, one in together.judge(self._budget)})
+            judged.update({(TOGETHER, name): evidence_of(one) for name, one in together.judge(self._budget).items()})
         except EngineRefused as refusal:
             fate = Evidence(Outcome.CRASHED, f"does not load: {refusal}", stage="load")
             judged = {(case.name, name): fate for case in self.cases for name in case.outputs}
@@ -186,7 +188,7 @@ class _Bench:
         """Run every case in float64, the smallest first."""
         with _written(material) as place, tempfile.TemporaryDirectory(prefix="exporter-") as folder:
             widen(self._artifact, place, Path(folder))
-            with open_exact(self._runnable(Path(folder)), way) as session:
+            with open_exact(runnable(self._artifact, Path(folder)), way) as session:
                 for case in sorted(self.cases, key=self._size):
                     yield case.name, session.run({name: _wide(one) for name, one in self._inputs[case.name].items()})
 
@@ -207,12 +209,6 @@ class _Bench:
 
     def _size(self, case: GoldenCase) -> int:
         return sum(value.nbytes for value in self._inputs[case.name].values())
-
-    def _runnable(self, place: Path) -> Runnable:
-        one = self._artifact
-        main = next(name for name in one.files if not name.endswith(".pdiparams"))
-        folder = (place / main).parent
-        return Runnable(one.format, folder, Path(main).name, one.inputs, one.native_outputs)
 
 
 def _material(request: Mapping[str, Any]) -> Material:

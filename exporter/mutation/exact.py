@@ -23,6 +23,7 @@ from exporter.readers._framework import DTYPES
 from exporter.readers.base import map_file
 from exporter.readers.pdiparams import weights
 from exporter.registry import Registry
+from exporter.root_cause.taps.base import varint
 from exporter.tensors import Array, TensorMap
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -94,13 +95,5 @@ def _widen_parameters(source: Path, target: Path) -> None:
             wide = value.astype("<f8") if weight.dtype == "float32" else value
             number = _NUMBERS["float64" if weight.dtype == "float32" else weight.dtype]
             # TensorDesc: data_type = 1, dims = 2, each dim a varint of its own; see exporter/readers/pdiparams.py.
-            about = b"\x08" + _varint(number) + b"".join(b"\x10" + _varint(size) for size in weight.shape)
+            about = b"\x08" + varint(number) + b"".join(b"\x10" + varint(size) for size in weight.shape)
             stream.write(struct.pack("<IQIi", 0, 0, 0, len(about)) + about + wide.tobytes())
-
-
-def _varint(number: int) -> bytes:
-    head = bytearray()
-    while number > 0x7F:
-        head.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*head, number])

@@ -16,6 +16,7 @@ from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable
 from exporter.errors import BundleError
 from exporter.files import write_json
+from exporter.lower.base import main_file
 from exporter.root_cause.align import Observed, Place
 from exporter.root_cause.locate import locate
 from exporter.root_cause.program import TAPS
@@ -83,7 +84,7 @@ class Inside:
 
     def _found(self, place: Path) -> Place | None:
         assert self._witness is not None  # noqa: S101  # both callers have looked
-        main = place / next(name for name in self._files if not name.endswith(".pdiparams"))
+        main = place / main_file(self._files)
         with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
             names = TAPS[self._format](main.parent, Path(folder))
             artifact = Runnable(self._format, Path(folder), main.name, tuple(self._names), names)

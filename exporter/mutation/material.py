@@ -39,14 +39,9 @@ class Material:
     _edited: Program | None = None
 
     @property
-    def main(self) -> str:
-        """The main file, relative to the bundle."""
-        return next(name for name in self.artifact.files if not name.endswith(_PARAMETERS))
-
-    @property
     def place(self) -> str:
         """The folder of the files, relative to the bundle."""
-        return Path(self.main).parent.as_posix()
+        return Path(self.artifact.main).parent.as_posix()
 
     @cached_property
     def _stored(self) -> tuple[dict[str, Weight], Content]:
@@ -85,11 +80,11 @@ class Material:
     @cached_property
     def program(self) -> Program:
         """The program, parsed anew and only to be looked at; see :meth:`edit`."""
-        return PROGRAMS[self.artifact.format].parse((self.folder / self.main).read_bytes())
+        return PROGRAMS[self.artifact.format].parse((self.folder / self.artifact.main).read_bytes())
 
     def edit(self) -> Program:
         """The program, to be changed."""
-        self._edited = PROGRAMS[self.artifact.format].parse((self.folder / self.main).read_bytes())
+        self._edited = PROGRAMS[self.artifact.format].parse((self.folder / self.artifact.main).read_bytes())
         return self._edited
 
     def clear(self) -> None:
@@ -104,11 +99,11 @@ class Material:
     def write(self, into: Path) -> None:
         """Write the artifact with its fault below `into`, under the names that it has in the bundle."""
         (into / self.place).mkdir(parents=True, exist_ok=True)
-        storing = next((name for name in self.artifact.files if name.endswith(_PARAMETERS)), self.main)
+        storing = next((name for name in self.artifact.files if name.endswith(_PARAMETERS)), self.artifact.main)
         for name in self.artifact.files:
             target = into / name
             target.unlink(missing_ok=True)
-            if name == self.main and self._edited:
+            if name == self.artifact.main and self._edited:
                 target.write_bytes(self._edited.encode())
             elif name == storing and self._tensors:
                 target.write_bytes(self._patched((self.folder / name).read_bytes()))

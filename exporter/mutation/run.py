@@ -19,7 +19,7 @@ from exporter.bundle.manifest import NAME, sealed
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
 from exporter.bundle.provenance import recorded_checkpoint, source_at_hand
 from exporter.bundle.subject import subject_of
-from exporter.engines._device import require_device
+from exporter.engines._device import choose_device
 from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
 from exporter.files import sha256_file, write_bytes, write_json
 from exporter.lower._stored import stored_digests
@@ -60,7 +60,8 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     """
     bundle = open_bundle(folder)
     runs = _runs(bundle, wish)
-    wish = replace(wish, device=require_device(wish.device, [one.engine for one in runs], setting.limits))
+    device = choose_device(wish.device, [run.engine for run in runs], setting.limits, every=True)
+    wish = replace(wish, device=device.name)
     variants = list(dict.fromkeys(one.variant for one in runs))
     planted, notes = list[Planted](), list[str]()
     with tempfile.TemporaryDirectory(prefix="exporter-") as place:

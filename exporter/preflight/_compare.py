@@ -34,7 +34,6 @@ def eager(request: Json) -> Json:
     """Run the layer on the cases, one after the other; inputs and outputs go to `file`, the lines into the answer."""
     import paddle
 
-    paddle.set_device("cpu")
     spec = Spec.model_validate(request["spec"])
     doing("building the layer")
     layer = load_layer(spec.model, request["checkpoint"], spec.seed)
@@ -67,9 +66,6 @@ def eager(request: Json) -> Json:
 
 def program(request: Json) -> Json:
     """Trace the layer for the lines that the trace runs, run the written program, and compare; `differs` says how."""
-    import paddle
-
-    paddle.set_device("cpu")
     spec = Spec.model_validate(request["spec"])
     doing("building the layer")
     layer = load_layer(spec.model, request["checkpoint"], spec.seed)

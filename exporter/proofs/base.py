@@ -13,11 +13,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from exporter.compare.golden import GoldenCase, to_run
-from exporter.harness import Bench, run_engine
+from exporter.harness import Bench, run_engines
 from exporter.lower._convert import effective_budget, fixed_dims
 from exporter.lower.base import Artifact
-from exporter.proofs.quantisation.suffering import suffering
+from exporter.numbers.golden import GoldenCase, to_run
+from exporter.proofs.quantisation.noise import suffering
+from exporter.root_cause.witness import Witnesses
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec
 from exporter.verdict.claim import Claim, Evidence
@@ -74,7 +75,7 @@ class Subject:
             golden=self.golden,
             cases=to_run(narrowed or self.recorded),
             artifacts=self.artifacts,
-            outputs=tuple(one.name for one in self.outputs),
+            outputs=tuple(output.name for output in self.outputs),
             inputs=tuple(spec.inputs),
             source={
                 "model": spec.model,
@@ -94,13 +95,18 @@ class Subject:
 
 @dataclass(frozen=True)
 class Harness:
-    """What a proof works with. `runs` are the planned pairs of engine and variant, the missing variants' too."""
+    """What a proof works with.
+
+    `runs` are the planned pairs of engine and variant, the missing variants' too. `evidence` is what the proofs before
+    it gave.
+    """
 
     subject: Subject
     bench: Bench
     runs: tuple[Run, ...]
     setting: Setting
     narrowing: Narrowing = Narrowing()
+    evidence: dict[Claim, Evidence] = field(default_factory=dict)
     _results: dict[Run, Mapping[Claim, Evidence]] = field(default_factory=dict)
     _noise: dict[str, tuple[list[str], str]] = field(default_factory=dict)
 
@@ -113,6 +119,11 @@ class Harness:
     def variants(self) -> tuple[tuple[str, str], ...]:
         """The planned (format, precision), in the order of the runs."""
         return tuple(dict.fromkeys((run.format, run.precision) for run in self.runs if run.format != "source"))
+
+    @cached_property
+    def witnesses(self) -> Witnesses:
+        """What the source itself computes, for all who compare sublayers with it."""
+        return Witnesses(self.bench, self.setting)
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -127,12 +138,11 @@ class Harness:
         """What the spec promises of a precision, with the precision's own defaults."""
         return effective_budget(precision, self.spec)
 
-    def results(self, run: Run) -> Mapping[Claim, Evidence]:
-        """The evidence that one child gives for its run: its outputs, their pooled errors, and how it ended."""
-        if run not in self._results:
-            self.setting.say(f"verifying {run.variant} by {run.engine}")
-            self._results[run] = run_engine(self.bench, run, self.setting)
-        return self._results[run]
+    def results(self, runs: Sequence[Run]) -> list[Mapping[Claim, Evidence]]:
+        """The evidence that one child gives for each run: its outputs, their pooled errors, and how it ended."""
+        waiting = [run for run in runs if run not in self._results]
+        self._results.update(zip(waiting, run_engines(self.bench, waiting, self.setting), strict=True))
+        return [self._results[run] for run in runs]
 
     def suffering(self, artifact: Artifact) -> tuple[list[str], str]:
         """What the report says of the noise of a variant's layers, and which suffers most; worked out once."""
@@ -148,8 +158,8 @@ class Harness:
 class Proof(ABC):
     """A kind of claim: how it is planned and how it is proven. Its name is the name of its file.
 
-    `after` are kinds whose evidence it needs. `reads` says that it only reads files, and runs nothing. A `promise` is
-    told on every report where it is kept: how well it is.
+    `after` are kinds whose evidence it needs from the harness. `reads` says that it only reads files, and runs nothing.
+    A `promise` is told on every report where it is kept: how well it is.
     """
 
     kind: ClassVar[str]
@@ -162,18 +172,37 @@ class Proof(ABC):
         """The claims of this kind, from the spec and from what was recorded; nothing runs for it."""
 
     @abstractmethod
-    def prove(
-        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
-    ) -> Mapping[Claim, Evidence]:
+    def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         """The evidence for claims of this kind, sorted; none of a variant that the bundle lacks.
 
-        `evidence` holds what the kinds in `after` gave. What goes wrong on the way is evidence too.
+        What goes wrong on the way is evidence too.
         """
 
-    def notes(self, harness: Harness, evidence: Mapping[Claim, Evidence]) -> Sequence[str]:
+    def notes(self, harness: Harness) -> Sequence[str]:
         """What belongs on every report besides."""
-        del harness, evidence
+        del harness
         return ()
+
+
+class ByClaim(Proof):
+    """A proof that answers each claim by itself."""
+
+    def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
+        return {claim: self.prove_claim(claim, harness) for claim in claims}
+
+    @abstractmethod
+    def prove_claim(self, claim: Claim, harness: Harness) -> Evidence:
+        """The evidence for one claim."""
+
+
+class ByRun(Proof):
+    """A proof that the runs of engines answer; a claim on a case that nobody recorded has no evidence."""
+
+    def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
+        wanted = {harness.run_of(claim) for claim in claims}
+        results = harness.results([run for run in harness.runs if run in wanted])
+        own = set(claims)
+        return {claim: evidence for result in results for claim, evidence in result.items() if claim in own}
 
 
 def per_run(kind: str, runs: Sequence[Run]) -> frozenset[Claim]:
@@ -184,11 +213,3 @@ def per_run(kind: str, runs: Sequence[Run]) -> frozenset[Claim]:
 def per_variant(kind: str, variants: Sequence[tuple[str, str]]) -> frozenset[Claim]:
     """One claim of a kind for each variant, which needs no engine."""
     return frozenset(Claim(format, precision, kind=kind) for format, precision in variants)
-
-
-def from_runs(claims: Sequence[Claim], harness: Harness) -> dict[Claim, Evidence]:
-    """The evidence of claims that the runs of engines answer; a claim on a case that nobody recorded has none."""
-    wanted = {harness.run_of(claim) for claim in claims}
-    results = [harness.results(run) for run in harness.runs if run in wanted]
-    own = set(claims)
-    return {claim: evidence for result in results for claim, evidence in result.items() if claim in own}

@@ -1,15 +1,39 @@
-"""The budget of low precision on the task: what is lost of the recipe's metric on all held-out samples."""
+"""The budget of low precision on the task: what is lost of the recipe's metric on all held-out samples.
+
+Three steps in children: eager runs on the samples, each engine runs on the same, and the recipe's metric rates both.
+"""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from exporter.proofs._promises import lower_runs, promises
-from exporter.proofs._task_metric import Task, prove_metric
+from exporter.engines._job import EngineCase
+from exporter.errors import ExporterError, UsageError
+from exporter.goldens.cases import batch_dim
+from exporter.harness import Bench
+from exporter.proofs._promises import Promise, lower_runs, promises, weighed
 from exporter.proofs.base import Harness, Proof, per_run
+from exporter.spec.model import Spec
+from exporter.train import qat
 from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call, doing
+
+
+@dataclass(frozen=True)
+class Task:
+    """The spec with its recipe, and the checkpoint that was trained by it."""
+
+    spec: Spec
+    checkpoint: Path | None
+
+    @property
+    def ratable(self) -> bool:
+        """Whether the recipe's samples are what every input takes."""
+        return self.spec.recipe is not None and all(tensor.values == "dataset" for tensor in self.spec.inputs.values())
 
 
 class TaskMetric(Proof):
@@ -31,10 +55,7 @@ class TaskMetric(Proof):
                 runs.append(run)
         return per_run(self.kind, runs)
 
-    def prove(
-        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
-    ) -> Mapping[Claim, Evidence]:
-        del evidence
+    def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         task = Task(harness.spec, harness.subject.checkpoint)
         why_not = harness.subject.no_source or (
             "" if task.ratable else "the spec names no recipe that feeds the inputs"
@@ -47,6 +68,179 @@ class TaskMetric(Proof):
         wanted = promises(claims, harness, lambda budget, _: budget.max_metric_loss)
         with tempfile.TemporaryDirectory(prefix="exporter-") as place:
             return prove_metric(task, harness.bench, wanted, Path(place), harness.setting)
+
+
+def prove_metric(
+    task: Task, bench: Bench, promises: Sequence[Promise], place: Path, setting: Setting
+) -> dict[Claim, Evidence]:
+    """Evidence for every promise on the metric; what goes wrong on the way is evidence too."""
+    if not promises:
+        return {}
+    setting.say("running eager on the held-out samples")
+    samples = place / "held_out.safetensors"
+    spec = task.spec.model_dump(mode="json")
+    checkpoint = str(task.checkpoint) if task.checkpoint else None
+    request = {"spec": spec, "checkpoint": checkpoint, "outputs": list(bench.outputs), "into": str(samples)}
+    proven: dict[Claim, Evidence] = {}
+    try:
+        made = _in_child("prepare", request, setting)
+    except ExporterError as error:
+        return {promise.claim: Evidence(Outcome.MISSING, f"no samples: {error}", stage="run") for promise in promises}
+    cases = tuple(EngineCase(name, name) for name in made["cases"])
+    before = qat.before(task.checkpoint) if task.checkpoint else None
+    for number, promise in enumerate(promises):
+        run, claim = promise.run, promise.claim
+        setting.say(f"running {run.variant} by {run.engine} on the held-out samples")
+        into = place / f"metric{number}"
+        into.mkdir()
+        names = dict(zip(bench.outputs, bench.artifacts[run.variant].outputs, strict=True))
+        try:
+            answer = replace(bench.job(run), golden=samples, cases=cases).run(into, setting)
+            if answer.refusal:
+                raise UsageError(answer.refusal)
+            rated = {"recipe": task.spec.recipe, "samples": str(samples), "cases": made["cases"], "into": str(into)}
+            rated |= {"outputs": list(bench.outputs), "names": names}
+            proven[claim] = _judge(promise.wanted, _in_child("rate", rated, setting), before)
+        except ExporterError as error:
+            proven[claim] = Evidence(Outcome.CRASHED, str(error), stage="run")
+    return proven
+
+
+def _in_child(function: str, request: Mapping[str, Any], setting: Setting) -> Json:
+    where = f"exporter.proofs.metric:{function}"
+    return call(where, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
+
+
+def _judge(wanted: float, rated: Mapping[str, Any], before: float | None) -> Evidence:
+    """`before` is the metric of float32 before it was trained with roundings: what that lost is lost as well."""
+    loss, low, high = (float(rated[key]) for key in ("loss", "low", "high"))
+    said = (
+        f"{rated['metric']} {rated['value']:.4f}, eager's is {rated['eager']:.4f}, on {rated['rows']} held-out "
+        f"samples: a loss of {loss:.4f} (95 % interval {low:.4f} to {high:.4f}), at most {wanted:g} promised"
+    )
+    metrics = {"loss": loss, "low": low, "high": high, "value": float(rated["value"]), "eager": float(rated["eager"])}
+    if before is not None:
+        metrics |= {"before": before, "loss_in_all": float(rated["sign"]) * (before - float(rated["value"]))}
+        said += f"; it was {before:.4f} before training with roundings, a loss of {metrics['loss_in_all']:.4f} in all"
+    kept = loss <= wanted and metrics.get("loss_in_all", loss) <= wanted
+    impostors = ((f"{name} would lose {lost:.4f}", lost <= wanted) for name, lost in rated["impostors"].items())
+    return weighed(kept, Evidence(Outcome.MISMATCH, said, elements=int(rated["rows"]), metrics=metrics), impostors)
+
+
+# ---- the child's side ------------------------------------------------------------------------------------------
+
+
+def prepare(request: dict[str, Any]) -> dict[str, Any]:
+    """Cut the held-out samples into batches that the spec allows, and store them with what eager makes of them."""
+    from exporter.engines._paddle import call_layer, named_arrays
+    from exporter.recipe.load import load_data, load_recipe
+    from exporter.tensors import save
+    from exporter.trace.layer import load_layer
+    from exporter.trace.traced import bind_inputs
+
+    spec = Spec.model_validate(request["spec"])
+    assert spec.recipe is not None  # noqa: S101  # the metric was planned because there is one
+    recipe = load_recipe(spec.recipe)
+    held_out = load_data(recipe, spec.recipe).held_out
+    if lacking := sorted(set(spec.inputs) - set(recipe.inputs)):
+        raise UsageError(
+            f"the recipe feeds no '{lacking[0]}'", where=spec.recipe, hint="name inputs as the recipe does"
+        )
+    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    order = tuple(tensor.name for tensor in bind_inputs(layer, spec.input_specs()))
+    tensors: dict[str, Any] = {}
+    cases = []
+    for start, stop in _cuts(spec, len(held_out[recipe.inputs[0]])):
+        doing(f"running eager on samples {start} to {stop}")
+        case = f"{start:08}"
+        part = {name: held_out[name][start:stop] for name in order}
+        tensors |= {f"{case}/input/{name}": value for name, value in part.items()}
+        named = named_arrays(call_layer(layer, order, part), tuple(request["outputs"]))
+        tensors |= {f"{case}/eager/{name}": value for name, value in named.items()}
+        cases.append(case)
+    save(Path(request["into"]), tensors)
+    return {"cases": cases}
+
+
+def _cuts(spec: Spec, rows: int) -> list[tuple[int, int]]:
+    """Where each batch starts and stops: as large as the spec allows, the last as large as it may be."""
+    name = batch_dim(spec)
+    fixed = next(iter(spec.inputs.values())).shape[0]
+    dim = spec.dims[name] if name else None
+    most, step = (dim.max, dim.multiple_of) if dim else (int(fixed), int(fixed))
+    cuts, start = [], 0
+    while rows - start >= (dim.min if dim else step):
+        size = min(most, rows - start) // step * step
+        cuts.append((start, start + size))
+        start += size
+    return cuts
+
+
+def rate(request: dict[str, Any]) -> dict[str, Any]:
+    """The recipe's metric of eager and of an engine, the loss between them, and its interval."""
+    import numpy as np
+
+    from exporter.numbers.intervals import bootstrap, paired
+    from exporter.recipe.load import load_data, load_recipe
+    from exporter.tensors import load
+    from exporter.train.evaluate import score
+
+    where = request["recipe"]
+    recipe = load_recipe(where)
+    samples = load(Path(request["samples"]))
+    answers = [load(Path(request["into"]) / f"{index}.safetensors") for index in range(len(request["cases"]))]
+    eager = [
+        np.concatenate([samples[f"{case}/eager/{name}"] for case in request["cases"]]) for name in request["outputs"]
+    ]
+    engine = [np.concatenate([answer[request["names"][name]] for answer in answers]) for name in request["outputs"]]
+    rows = len(eager[0])
+    held_out = load_data(recipe, where).held_out
+    labels = {name: held_out[name][:rows] for name in recipe.labels}
+    sign = 1.0 if recipe.goal == "max" else -1.0
+
+    def rated(outputs: list[Any], index: Any) -> float:
+        drawn = {name: value[index] for name, value in labels.items()}
+        return score(recipe, [output[index] for output in outputs], drawn, where)
+
+    def loss(index: Any) -> float:
+        return sign * (rated(eager, index) - rated(engine, index))
+
+    every = np.arange(rows)
+    value, before = rated(engine, every), rated(eager, every)
+    doing("drawing samples anew for the interval")
+    single = [np.array([rated(side, every[at : at + 1]) for at in range(rows)]) for side in (eager, engine)]
+    shares = all(set(np.unique(scores)) <= {0.0, 1.0} for scores in single)
+    if shares and np.isclose(single[0].mean(), before) and np.isclose(single[1].mean(), value):
+        low, high = paired(single[0] * sign > single[1] * sign, single[0] * sign < single[1] * sign)
+    else:
+        low, high = bootstrap(loss, rows)
+    return {
+        "metric": recipe.metric_name,
+        "rows": rows,
+        "value": value,
+        "eager": before,
+        "sign": sign,
+        "impostors": {
+            name: sign * (before - score(recipe, [output[index] for output in eager], labels, where))
+            for name, index in _impostors(eager, rows).items()
+        },
+        "loss": sign * (before - value),
+        "low": low,
+        "high": high,
+    }
+
+
+def _impostors(eager: list[Any], rows: int) -> dict[str, Any]:
+    """Answers that do not depend on the input, as the rows of eager's own that are given in their place."""
+    import numpy as np
+
+    impostors = {"the answers shuffled": np.random.default_rng(0).permutation(rows)}
+    first = eager[0].reshape(rows, -1)
+    if rows > 1:
+        labels = first.argmax(1) if first.shape[1] > 1 else first[:, 0]
+        _, places, counts = np.unique(labels, return_index=True, return_counts=True)
+        impostors["the commonest answer for every row"] = np.full(rows, places[counts.argmax()])
+    return impostors
 
 
 plugin: Proof = TaskMetric()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.proofs.base import Harness, Proof, from_runs
+from exporter.proofs.base import ByRun, Harness, Proof
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 
-class Outputs(Proof):
+class Outputs(ByRun):
     """Formats × precisions × engines × cases × outputs, all from the spec."""
 
     kind = OUTPUTS
@@ -21,14 +21,10 @@ class Outputs(Proof):
             for output in harness.subject.outputs
         )
 
-    def prove(
-        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
-    ) -> Mapping[Claim, Evidence]:
-        del evidence
+    def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         lacking = Evidence(Outcome.MISSING, "the spec plans this case and the bundle records none of it", stage="plan")
-        missing = set(harness.subject.missing)
-        found = {claim: lacking for claim in claims if claim.case in missing}
-        return found | from_runs([claim for claim in claims if claim.case not in missing], harness)
+        missing = {claim: lacking for claim in claims if claim.case in harness.subject.missing}
+        return missing | dict(super().prove([claim for claim in claims if claim not in missing], harness))
 
 
 plugin: Proof = Outputs()

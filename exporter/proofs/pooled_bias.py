@@ -1,14 +1,12 @@
-"""The proof over all cases at once: errors in one direction add up, rounding does not (exporter/compare/pooled.py)."""
+"""The proof over all cases at once: errors in one direction add up, rounding does not (exporter/numbers/pooled.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from exporter.proofs.base import Harness, Proof, from_runs
-from exporter.verdict.claim import Claim, Evidence
+from exporter.proofs.base import ByRun, Harness, Proof
+from exporter.verdict.claim import Claim
 
 
-class PooledBias(Proof):
+class PooledBias(ByRun):
     """One claim for each run in full precision and each float output of which there are two independent draws."""
 
     kind = "pooled_bias"
@@ -20,12 +18,6 @@ class PooledBias(Proof):
             if run.precision == "fp32"
             for name in harness.bench.draws
         )
-
-    def prove(
-        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
-    ) -> Mapping[Claim, Evidence]:
-        del evidence
-        return from_runs(claims, harness)
 
 
 plugin: Proof = PooledBias()

@@ -6,25 +6,17 @@ not on record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from exporter.proofs.base import Harness, Proof, from_runs, per_run
-from exporter.verdict.claim import Claim, Evidence
+from exporter.proofs.base import ByRun, Harness, Proof, per_run
+from exporter.verdict.claim import Claim
 
 
-class Process(Proof):
+class Process(ByRun):
     """One claim for each run."""
 
     kind = "process"
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
         return per_run(self.kind, harness.runs)
-
-    def prove(
-        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
-    ) -> Mapping[Claim, Evidence]:
-        del evidence
-        return from_runs(claims, harness)
 
 
 plugin: Proof = Process()

@@ -3,44 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from exporter.proofs._promises import lower, per_output, promises
-from exporter.proofs.base import Harness, Proof
-from exporter.proofs.quantisation.budgets import prove_cases
-from exporter.proofs.quantisation.suffering import searched
+from exporter.numbers.rule import promised_of
+from exporter.proofs._promises import is_exact, lower, lower_runs, over_cases, per_output, promises
+from exporter.proofs.base import Harness, Proof, per_run
+from exporter.proofs.quantisation.noise import searched
+from exporter.spec.model import Budget, Spec
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
+from exporter.verdict.plan import Run
+
+_NO_FLOATS = Evidence(Outcome.MISSING, "a ratio is promised, and the model has no output of floats", stage="plan")
 
 
 class SignalToNoise(Proof):
-    """One claim for each run in low precision and each float output."""
+    """One claim for each run in low precision and each float output; one that is MISSING where none is a float.
+
+    The latter only where the spec itself promises a ratio: a default of the precision then has nothing to bound.
+    """
 
     kind = "snr_db"
     promise = True
     after = (OUTPUTS,)
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
-        return per_output(self.kind, harness, lambda budget, exact: None if exact else budget.min_snr_db)
+        if all(is_exact(output.dtype) for output in harness.subject.outputs):
+            return per_run(self.kind, [run for run in lower_runs(harness) if _said(run, harness.spec)])
+        return per_output(self.kind, harness, _ratio)
 
-    def prove(
-        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
-    ) -> Mapping[Claim, Evidence]:
-        found = {}
-        for promise in promises(claims, harness, lambda budget, _: budget.min_snr_db):
-            proven = prove_cases(promise, harness.bench, evidence)
+    def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
+        proven = {claim: _NO_FLOATS for claim in claims if not claim.output}
+        for promise in promises(
+            (claim for claim in claims if claim.output), harness, lambda budget, _: budget.min_snr_db
+        ):
+            evidence = over_cases(promise, harness.bench.cases, harness.evidence)
             artifact = harness.artifact(promise.claim)
-            if proven.outcome is Outcome.MISMATCH and (worst := harness.suffering(artifact)[1]):
-                said = f"{proven.reason}; {worst}"
-                proven = Evidence(proven.outcome, said, elements=proven.elements, metrics=proven.metrics)
-            found[promise.claim] = proven
-        return found
+            if evidence.outcome is Outcome.MISMATCH and (worst := harness.suffering(artifact)[1]):
+                evidence = replace(evidence, reason=f"{evidence.reason}; {worst}")
+            proven[promise.claim] = evidence
+        return proven
 
-    def notes(self, harness: Harness, evidence: Mapping[Claim, Evidence]) -> Sequence[str]:
-        del evidence
-        said = []
+    def notes(self, harness: Harness) -> Sequence[str]:
+        notes = []
         names = [f"{format}-{precision}" for format, precision in lower(harness.variants)]
         for artifact in (harness.subject.artifacts[name] for name in names if name in harness.subject.artifacts):
-            said += [*searched(artifact), *harness.suffering(artifact)[0]]
-        return said
+            notes += [*searched(artifact), *harness.suffering(artifact)[0]]
+        return notes
+
+
+def _said(run: Run, spec: Spec) -> bool:
+    return spec.precisions[run.precision].budget.min_snr_db is not None
+
+
+def _ratio(budget: Budget, exact: bool) -> float | None:
+    return promised_of(exact, budget.min_snr_db, None).get("snr_db")
 
 
 plugin: Proof = SignalToNoise()

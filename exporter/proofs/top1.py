@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.proofs._promises import is_exact, per_output, promises
+from exporter.numbers.rule import promised_of
+from exporter.proofs._promises import is_exact, over_cases, per_output, promises
 from exporter.proofs.base import Harness, Proof
-from exporter.proofs.quantisation.budgets import AGREEMENT, prove_cases
 from exporter.spec.model import Budget
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence
 
@@ -24,16 +24,14 @@ class Top1(Proof):
     def plan(self, harness: Harness) -> frozenset[Claim]:
         return per_output(self.kind, harness, _share)
 
-    def prove(
-        self, claims: Sequence[Claim], harness: Harness, evidence: Mapping[Claim, Evidence]
-    ) -> Mapping[Claim, Evidence]:
+    def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         exact = {output.name: is_exact(output.dtype) for output in harness.subject.outputs}
         wanted = promises(claims, harness, lambda budget, claim: _share(budget, exact[claim.output]))
-        return {promise.claim: prove_cases(promise, harness.bench, evidence) for promise in wanted}
+        return {promise.claim: over_cases(promise, harness.bench.cases, harness.evidence) for promise in wanted}
 
 
 def _share(budget: Budget, exact: bool) -> float | None:
-    return budget.min_top1 or (AGREEMENT if exact else None)
+    return promised_of(exact, budget.min_snr_db, budget.min_top1).get("top1")
 
 
 plugin: Proof = Top1()

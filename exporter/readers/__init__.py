@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from exporter.errors import UsageError
 from exporter.readers import pdiparams
+from exporter.readers._allowed import refuse_others
 from exporter.readers.base import ModelFacts, Reader, map_file
 from exporter.registry import Registry
 
@@ -29,6 +30,18 @@ def read(path: Path) -> ModelFacts:
             return reader.facts(content, str(path))
         known += reader.suffixes
     raise UsageError("a file of an unknown kind", where=str(path), hint=f"known: {', '.join(known)}, and bundles")
+
+
+def read_program(path: Path) -> ModelFacts:
+    """Tell what a program is, and refuse one that does more than compute (`exporter/readers/_allowed.py`).
+
+    Raises:
+        UsageError: no such file, or a suffix that no reader knows.
+        BundleError: it is damaged, holds an operator that is not listed, or reads another file.
+    """
+    facts = read(path)
+    refuse_others(facts, str(path))
+    return facts
 
 
 def named_parameters(program: Path, parameters: Path) -> dict[str, Array]:

@@ -65,8 +65,10 @@ class Weight:
         """How many bytes its numbers take when stored plainly; 0 for strings."""
         return (self.elements * BITS.get(self.dtype, 0) + 7) // 8
 
-    def array(self, content: Content) -> Array:
+    def array(self, content: Content, *, copy: bool = True) -> Array:
         """The numbers. Where numpy lacks the dtype (bfloat16, float8) their bit patterns, as unsigned integers.
+
+        Without `copy` they may lie in the file itself, which must then stay as it is.
 
         Raises:
             UsageError: the tensor is stored elsewhere, or its dtype has no array (strings, 4 bits).
@@ -78,14 +80,18 @@ class Weight:
         if self.file or bits < 8 or -1 in self.shape or (self.elements and not self.pieces):
             kept = f"in {self.file}" if self.file else f"as {self.dtype}" if bits < 8 else "elsewhere"
             raise UsageError(f"tensor {self.name!r} is stored {kept}: its values cannot be read here")
-        raw = b"".join(content[start:stop] for start, stop in self.pieces)
+        whole = not copy and len(self.pieces) == 1 and not self.varints
+        raw: bytes | memoryview = memoryview(content)[slice(*self.pieces[0])] if whole else self._joined(content)
         if self.varints:
-            raw = b"".join((n & ((1 << bits) - 1)).to_bytes(bits // 8, "little") for n in varints(raw))
+            raw = b"".join((n & ((1 << bits) - 1)).to_bytes(bits // 8, "little") for n in varints(bytes(raw)))
         if len(raw) != self.nbytes:
             what = f"tensor {self.name!r} {self.dtype}{list(self.shape)} has {len(raw)} bytes, not {self.nbytes}"
             raise damaged(what, self.file, self.pieces[0][0] if self.pieces else None)
         numpy_name = f"uint{bits}" if self.dtype.startswith(_NOT_NUMPY) else self.dtype
         return np.frombuffer(raw, np.dtype(numpy_name).newbyteorder("<")).reshape(self.shape)
+
+    def _joined(self, content: Content) -> bytes:
+        return b"".join(content[start:stop] for start, stop in self.pieces)
 
 
 def varints(raw: bytes) -> list[int]:

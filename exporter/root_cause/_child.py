@@ -18,7 +18,7 @@ from exporter.lower.base import Wish
 from exporter.numbers.norms import error
 from exporter.root_cause.taps.pir import tap
 from exporter.root_cause.watch import Call, watching
-from exporter.tensors import Array, TensorMap, save
+from exporter.tensors import Array, TensorMap, recorded_inputs, save
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import bind_inputs, specs_from_json, trace
 from exporter.workers import doing
@@ -34,15 +34,14 @@ def observe(request: dict[str, Any]) -> dict[str, Any]:
         ModelError: the forms of the layer do not call the same sublayers, so nothing can be compared.
     """
     doing("importing paddle")
-    import paddle
+    import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    paddle.set_device("cpu")
     source, into = request["source"], Path(request["into"])
     doing("building the layer")
     layer = load_layer(source["model"], source["checkpoint"], source["seed"])
     specs = specs_from_json(source["inputs"])
     order = tuple(one.name for one in bind_inputs(layer, specs))
-    inputs = _inputs(request["golden"], request["case"], order)
+    inputs = recorded_inputs(Path(request["golden"]), request["case"], order)
     doing("running the oracle")
     oracle = make_oracle(layer, order, tuple(source["outputs"]), source["seed"], lean=True)
     _, truths, _ = oracle.ask(inputs)
@@ -57,13 +56,6 @@ def observe(request: dict[str, Any]) -> dict[str, Any]:
         "method": next(iter(truths.values())).method,
         "fresh": why_not,
     }
-
-
-def _inputs(golden: str, case: str, names: tuple[str, ...]) -> dict[str, Array]:
-    from safetensors import safe_open
-
-    with safe_open(golden, framework="numpy") as reader:
-        return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}
 
 
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:

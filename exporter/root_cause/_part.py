@@ -29,7 +29,6 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     doing("importing paddle")
     import paddle
 
-    paddle.set_device("cpu")
     source, into = request["source"], Path(request["into"])
     doing("building the layer")
     layer = load_layer(source["model"], source["checkpoint"], source["seed"])

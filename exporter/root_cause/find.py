@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.harness import Bench
 from exporter.root_cause.align import Observed, Place
 from exporter.root_cause.locate import locate, locate_eager
@@ -17,14 +14,13 @@ from exporter.root_cause.program import program_values
 from exporter.root_cause.repro import leave
 from exporter.root_cause.search import Search
 from exporter.root_cause.stage import came_in_at
-from exporter.root_cause.witness import Witness, observe
+from exporter.root_cause.witness import NOT_HERE, Witness
 from exporter.verdict.blame import Blame
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
 from exporter.verdict.plan import Run
 
 #: Outcomes that values explain; a crash, a timeout or a missing engine show no values.
 _BY_VALUE = (Outcome.MISMATCH, Outcome.INCONCLUSIVE)
-_NOT_HERE = (ModelError, UsageError, EnvironmentLacks, BundleError)
 
 
 def localise(search: Search, runs: Sequence[Run]) -> tuple[Blame, ...]:
@@ -110,7 +106,7 @@ def _blame(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None,
     evidence = search.verdict.of(claim)
     if evidence.outcome not in (*_BY_VALUE, Outcome.MATCH):
         return Blame(claim, "", f"no value came to compare: {evidence.outcome.value} ({evidence.reason})"), None, None
-    witness = _witness(search, claim)
+    witness = search.no_source or search.witnesses.of(claim.case)
     if isinstance(witness, str):
         return Blame(claim, "", witness), None, None
     if run.engine == "eager" or evidence.outcome is Outcome.INCONCLUSIVE:
@@ -124,20 +120,6 @@ def _blame(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None,
     return describe(claim, stage, place, witness.observed), place, witness
 
 
-def _witness(search: Search, claim: Claim) -> Witness | str:
-    """The source's own computation of the claim's case, observed once for all runs; or why it cannot be had."""
-    if search.no_source:
-        return search.no_source
-    case = next(one.recorded for one in search.bench.cases if one.name == claim.case)
-    if case not in search.witnesses:
-        with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-            try:
-                search.witnesses[case] = observe(search.bench, case, Path(folder), search.setting)
-            except _NOT_HERE as error:
-                search.witnesses[case] = f"the source could not be observed: {error}"
-    return search.witnesses[case]
-
-
 def _locate_program(search: Search, run: Run, claim: Claim, witness: Witness) -> tuple[Place | None, str]:
     try:
         if run.format != "source":
@@ -146,7 +128,7 @@ def _locate_program(search: Search, run: Run, claim: Claim, witness: Witness) ->
             values = witness.fresh
         else:
             return None, f"no program could be traced: {witness.why_not_fresh}"
-    except _NOT_HERE as error:
+    except NOT_HERE as error:
         return None, f"the program does not run with its intermediate values put out: {error}"
     return locate(witness, values, search.bench.budget, folded=search.bench.folds(run.variant))
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.engines._job import EngineCase, EngineJob
+from exporter.engines.base import Runnable
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.files import remove, write_json
 from exporter.harness import Bench
@@ -18,7 +20,6 @@ from exporter.numbers.norms import ratio
 from exporter.registry import Registry
 from exporter.tensors import Array, load, save
 from exporter.verdict.blame import Blame
-from exporter.verdict.plan import ENGINES
 from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
@@ -68,24 +69,15 @@ def part_ratios(folder: Path, limits: Limits) -> dict[str, float]:
     """
     about = json.loads((folder / "part.json").read_bytes())
     tensors = load(folder / "case.safetensors")
+    format = about["format"]
+    names = tuple(about["inputs"]), tuple(about["outputs"])
+    artifact = Runnable(format, folder / format, FORMATS[format].model, *names)
+    job = EngineJob(
+        about["engine"], artifact, folder / "case.safetensors", (EngineCase(_CASE, _CASE),), about["device"]
+    )
     with tempfile.TemporaryDirectory(prefix="exporter-") as into:
-        request = {
-            "engine": about["engine"],
-            "device": about["device"],
-            "golden": str(folder / "case.safetensors"),
-            "cases": [[_CASE, _CASE, 1]],
-            "inputs": about["inputs"],
-            "outputs": about["outputs"],
-            "into": into,
-            "format": about["format"],
-            "folder": str(folder / about["format"]),
-            "model": FORMATS[about["format"]].model,
-            "source": None,
-        }
-        engine = ENGINES[about["engine"]]
-        environment = {**SINGLE_THREAD, **engine.environment(about["format"])}
-        answer = call("exporter.engines._child:run", request, limits, environment=environment, imports=engine.imports)
-        if refused := answer["load"] or answer["refused"].get(_CASE, ""):
+        answer = job.run(Path(into), Setting(limits))
+        if refused := answer.refusal:
             raise ModelError(refused)
         got = load(Path(into) / "0.safetensors")
     return {

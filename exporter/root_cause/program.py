@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from exporter.engines._job import EngineCase
 from exporter.errors import ModelError
 from exporter.harness import Bench
 from exporter.registry import Registry
 from exporter.root_cause.taps.base import Tap
 from exporter.tensors import TensorMap, load
-from exporter.verdict.plan import ENGINES, Run
-from exporter.workers import SINGLE_THREAD, Setting, call
+from exporter.verdict.plan import Run
+from exporter.workers import Setting
 
 TAPS: Registry[Tap] = Registry("exporter.root_cause.taps", "tap")
 
@@ -25,37 +26,17 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
         BundleError: the artifact cannot be read.
         ModelError, EnvironmentLacks: it does not run like that.
     """
-    artifact = bench.artifacts[run.variant]
-    main = bench.folder / next(path for path in artifact.files if not path.endswith(".pdiparams"))
+    job = bench.job(run)
     asked = next(one for one in bench.cases if one.name == case)
     # A case that is run again shows what the artifact kept from the first time.
-    cases = [[name, asked.recorded, asked.threads] for name in dict.fromkeys((asked.recorded, case))]
+    cases = [EngineCase(name, asked.recorded, asked.threads) for name in dict.fromkeys((asked.recorded, case))]
     with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         tapped, into = Path(folder) / "tapped", Path(folder) / "values"
         tapped.mkdir()
         into.mkdir()
-        names = TAPS[run.format](main.parent, tapped)
-        request: dict[str, Any] = {
-            "engine": run.engine,
-            "device": bench.device,
-            "golden": str(bench.golden),
-            "cases": cases,
-            "inputs": list(bench.inputs),
-            "outputs": list(names),
-            "into": str(into),
-            "format": run.format,
-            "folder": str(tapped),
-            "model": main.name,
-            "source": None,
-        }
-        answer = call(
-            "exporter.engines._child:run",
-            request,
-            setting.limits,
-            environment={**SINGLE_THREAD, **ENGINES[run.engine].environment(run.format)},
-            imports=ENGINES[run.engine].imports,
-            on_event=setting.on_event,
-        )
-        if refused := answer["load"] or answer["refused"].get(case, ""):
+        names = TAPS[run.format](job.artifact.path.parent, tapped)
+        artifact = replace(job.artifact, folder=tapped, outputs=names)
+        answer = replace(job, artifact=artifact, cases=tuple(cases)).run(into, setting)
+        if refused := answer.load or answer.refused.get(case, ""):
             raise ModelError(refused)
         return load(into / f"{len(cases) - 1}.safetensors")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exporter.harness import gather
+from exporter.harness import run_engine
 from exporter.root_cause.locate import is_narrow
 from exporter.root_cause.search import Search
 from exporter.root_cause.witness import Witness
@@ -58,4 +58,4 @@ def _right(other: Evidence, failed: Evidence) -> bool:
 
 def _ask(search: Search, run: Run, claim: Claim) -> Evidence:
     """What another engine makes of the same claim. All cases run: the controls need strangers."""
-    return gather(search.bench, [run], search.setting)[replace(claim, engine=run.engine)]
+    return run_engine(search.bench, run, search.setting)[replace(claim, engine=run.engine)]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.harness import Bench
 from exporter.root_cause.align import Observed, Shown, worst
 from exporter.tensors import TensorMap, load
 from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
+
+#: A source that does not run here, or an artifact that does not run with its intermediate values put out.
+NOT_HERE = (ModelError, UsageError, EnvironmentLacks, BundleError)
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,26 @@ class Witness:
         """Whether the program traced anew computes the case right."""
         outputs = self.observed.calls[0]["outputs"]
         return self.fresh is not None and worst(Shown(self.observed, self.fresh), outputs) <= budget
+
+
+@dataclass
+class Witnesses:
+    """What was observed of the source so far, by the recorded case; each case is observed once for all who ask."""
+
+    bench: Bench
+    setting: Setting
+    _known: dict[str, Witness | str] = field(default_factory=dict)
+
+    def of(self, case: str) -> Witness | str:
+        """The source's own computation of a case; or why it cannot be had."""
+        recorded = next(golden.recorded for golden in self.bench.cases if golden.name == case)
+        if recorded not in self._known:
+            with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+                try:
+                    self._known[recorded] = observe(self.bench, recorded, Path(folder), self.setting)
+                except NOT_HERE as error:
+                    self._known[recorded] = f"the source could not be observed: {error}"
+        return self._known[recorded]
 
 
 def observe(bench: Bench, case: str, into: Path, setting: Setting) -> Witness:

@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    Strict,
     field_serializer,
     model_validator,
 )
@@ -19,6 +20,8 @@ from pydantic import (
 from exporter.spec.values import check_values, known_values
 from exporter.tensors import DTYPES, TensorSpec
 
+#: Text is no number and no flag: `seed: "3"` and `noise: yes` are mistakes.
+Flag = Annotated[bool, Strict()]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
@@ -41,7 +44,7 @@ class Input(_Frozen):
     """One input of `forward`; a word in `shape` is a named dim. `values` says what the cases are filled with."""
 
     dtype: Literal[DTYPES]  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
-    shape: tuple[Annotated[int, Field(ge=1)] | Identifier, ...]
+    shape: tuple[Annotated[int, Strict(), Field(ge=1)] | Identifier, ...]
     values: Annotated[str, AfterValidator(known_values)] = "normal"
 
     @model_validator(mode="after")
@@ -53,10 +56,10 @@ class Input(_Frozen):
 class Dim(_Frozen):
     """A named dimension: the sizes that the artifact must serve, and one that is usual."""
 
-    min: Annotated[int, Field(ge=1)]
-    typical: Annotated[int, Field(ge=1)]
-    max: Annotated[int, Field(ge=1)]
-    multiple_of: Annotated[int, Field(ge=1)] = 1
+    min: Annotated[int, Strict(), Field(ge=1)]
+    typical: Annotated[int, Strict(), Field(ge=1)]
+    max: Annotated[int, Strict(), Field(ge=1)]
+    multiple_of: Annotated[int, Strict(), Field(ge=1)] = 1
 
     @model_validator(mode="after")
     def _ordered(self) -> Dim:
@@ -86,10 +89,10 @@ class Prune(_Frozen):
     many epochs as it says itself unless `epochs` does; 0 is not at all.
     """
 
-    flops: Annotated[float, Field(gt=0, lt=1)]
+    flops: Annotated[float, Strict(), Field(gt=0, lt=1)]
     importance: Identifier = "l1"
-    multiple_of: Annotated[int, Field(ge=1)] = 16
-    epochs: Annotated[int, Field(ge=0)] | None = None
+    multiple_of: Annotated[int, Strict(), Field(ge=1)] = 16
+    epochs: Annotated[int, Strict(), Field(ge=0)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -110,8 +113,8 @@ class Speedup(_Frozen):
     """
 
     engine: Name
-    ratio: Annotated[float, Field(gt=0)]
-    batch: Annotated[int, Field(ge=1)] | None = None
+    ratio: Annotated[float, Strict(), Field(gt=0)]
+    batch: Annotated[int, Strict(), Field(ge=1)] | None = None
     over: Name | None = None
 
 
@@ -123,10 +126,10 @@ class Budget(_Frozen):
     share of fp32's bytes.
     """
 
-    min_snr_db: Annotated[float, Field(gt=0)] | None = None
-    min_top1: Annotated[float, Field(gt=0, le=1)] | None = None
-    max_metric_loss: Annotated[float, Field(ge=0)] | None = None
-    max_size: Annotated[float, Field(gt=0)] | None = None
+    min_snr_db: Annotated[float, Strict(), Field(gt=0)] | None = None
+    min_top1: Annotated[float, Strict(), Field(gt=0, le=1)] | None = None
+    max_metric_loss: Annotated[float, Strict(), Field(ge=0)] | None = None
+    max_size: Annotated[float, Strict(), Field(gt=0)] | None = None
     min_speedup: Speedup | None = None
 
 
@@ -149,16 +152,16 @@ class PrecisionSettings(_Frozen):
     """
 
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = None
-    samples: Annotated[int, Field(ge=1)] = 128
+    samples: Annotated[int, Strict(), Field(ge=1)] = 128
     data: Annotated[str, Field(pattern=r"\.safetensors$")] | None = None
-    noise: bool = False
+    noise: Flag = False
     method: Literal["minmax", "entropy", "percentile"] = "minmax"
     activations: Literal["uint8", "int8"] = "uint8"
     keep: tuple[str, ...] = ()
-    search: bool = False
-    timed: bool = False
+    search: Flag = False
+    timed: Flag = False
     ranges: Literal["calibrated", "trained"] = "calibrated"
-    epochs: Annotated[int, Field(ge=1)] | None = None
+    epochs: Annotated[int, Strict(), Field(ge=1)] | None = None
     cpu: Literal["any", "vnni"] = "any"
     budget: Budget = Budget()
 
@@ -205,10 +208,10 @@ class Spec(_Frozen):
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] = ("pir", "pdmodel", "onnx")
     engines: Annotated[tuple[Name, ...], Field(min_length=1)] = ("jit_load", "paddle_inference", "onnxruntime")
     precisions: Precisions = {"fp32": PrecisionSettings()}
-    opset: Annotated[int, Field(ge=7, le=21)] | None = None
-    budget: Annotated[float, Field(gt=0, le=64)] = 4.0
-    golden_mb: Annotated[float, Field(gt=0)] = 64.0
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0  # what every random generator takes
+    opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = None
+    budget: Annotated[float, Strict(), Field(gt=0, le=64)] = 4.0
+    golden_mb: Annotated[float, Strict(), Field(gt=0)] = 64.0
+    seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = 0  # what every random generator takes
     device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = "auto"
     targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = ()
     waivers: tuple[Waiver, ...] = ()

@@ -6,17 +6,12 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from exporter.errors import UsageError
+from exporter.files import read_regular
+from exporter.spec import yaml12
 from exporter.spec.model import Budget, Dim, Input, PrecisionSettings, Prune, Spec, Speedup, Waiver
-
-#: What PyYAML raises beside its own errors: for dates that do not exist, numbers too long, nesting too deep, and tags
-#: that do not fit their text (`!!timestamp x`, `!!bool x`, `!!int ''`).
-_NOT_YAML = (yaml.YAMLError, ValueError, RecursionError, AttributeError, LookupError, TypeError)
-
-Marks = dict[tuple[str | int, ...], tuple[int, int]]
 
 
 def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
@@ -30,19 +25,10 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         hint = f"did you mean {path.parent / close[0]}?" if close else "give the path of a .yaml spec"
         raise UsageError("no such spec", where=str(path), hint=hint)
     try:
-        text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
+        text = read_regular(path, yaml12.MOST_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"not UTF-8 at byte {error.start}", where=str(path), hint="save the file as UTF-8") from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise UsageError(f"not valid YAML: {error.problem}", where=where, hint="mend the file at that place") from error
-    except _NOT_YAML as error:
-        raise UsageError(f"not valid YAML: {error}", where=str(path), hint="mend the file") from error
-    marks: Marks = {}
-    _collect(node, (), marks, str(path), set())
+    content, marks = yaml12.load(text, str(path))
     if not isinstance(content, dict):
         raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint="see specs/digits.yaml")
     for override in overrides:
@@ -50,7 +36,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
     return validate(content, str(path), marks)
 
 
-def validate(content: dict[str, Any], source: str, marks: Marks | None = None) -> Spec:
+def validate(content: dict[str, Any], source: str, marks: yaml12.Marks | None = None) -> Spec:
     """Turn plain data into a `Spec`; `marks` give the line and column of each key of the file it came from.
 
     Raises:
@@ -80,29 +66,7 @@ def _place(location: tuple[str | int, ...], *, ends_in_a_key: bool) -> tuple[str
     return tuple(part for at, part in enumerate(location) if part not in tags or (ends_in_a_key and at == last))
 
 
-def _collect(node: Any, place: tuple[str | int, ...], marks: Marks, source: str, seen: set[int]) -> None:
-    if node is None or id(node) in seen:  # an alias: it may lead back to itself, or multiply without end
-        return
-    seen.add(id(node))
-    marks.setdefault(place, (node.start_mark.line + 1, node.start_mark.column + 1))
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            inner = (*place, str(key.value))
-            mark = (key.start_mark.line + 1, key.start_mark.column + 1)
-            if inner in marks:
-                raise UsageError(
-                    f"key '{key.value}' is given twice",
-                    where=f"{source}:{mark[0]}:{mark[1]}",
-                    hint=f"the first one is in line {marks[inner][0]}",
-                )
-            marks[inner] = mark
-            _collect(value, inner, marks, source, seen)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            _collect(value, (*place, index), marks, source, seen)
-
-
-def _mark(marks: Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
+def _mark(marks: yaml12.Marks, place: tuple[str | int, ...]) -> tuple[int, int]:
     while place and place not in marks:
         place = place[:-1]
     return marks.get(place, (0, 0))
@@ -134,6 +98,8 @@ def apply_override(content: dict[str, Any], override: str) -> None:
         if not isinstance(content, dict):
             raise UsageError(f"'{parent}' holds no keys", where=f"--set {override}", hint="check the dotted key")
     try:
-        content[last] = yaml.safe_load(value)
-    except _NOT_YAML as error:
-        raise UsageError(f"'{value}' is not a YAML value", where=f"--set {override}", hint="quote it") from error
+        content[last], _ = yaml12.load(value, f"--set {override}")
+    except UsageError as error:
+        raise UsageError(
+            f"'{value[:80]}' is not a YAML value: {error.what}", where=f"--set {override}", hint="quote it"
+        ) from error

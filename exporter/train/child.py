@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.files import remove, sha256_file, write_json
+from exporter.paddle.device import take_device
 from exporter.paddle.names import forget_parameter_names
 from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
@@ -92,8 +93,7 @@ def use_device(asked: str) -> str:
     if kind not in ("cpu", "gpu") or (kind == "cpu" and number) or (":" in asked and not number.isdigit()):
         raise UsageError(f"unknown device '{asked}'", where="--device", hint="use auto, cpu, gpu or gpu:N")
     if kind == "cpu":
-        paddle.set_device("cpu")
-        return "cpu"
+        return take_device("cpu")
     if int(number or 0) >= count:
         missing = (
             "this Paddle was built for the CPU only" if not paddle.is_compiled_with_cuda() else f"{count} GPUs here"
@@ -102,8 +102,7 @@ def use_device(asked: str) -> str:
             f"no device '{asked}': {missing}", where="--device", hint="use --device cpu, or install exporter[gpu]"
         )
     paddle.set_flags({"FLAGS_cudnn_deterministic": True})  # known to GPU builds alone
-    paddle.set_device(f"gpu:{number or 0}")
-    return f"gpu:{number or 0}"
+    return take_device(f"gpu:{number or 0}")
 
 
 def require_plots() -> None:

@@ -106,7 +106,7 @@ def refuse_promises(spec: Spec) -> None:
         if wish is not None:
             _refuse_speed(spec, precision, wish, f"{where}.min_speedup")
         dataset = all(one.values == "dataset" for one in spec.inputs.values())
-        if settings.budget.max_metric_loss is not None and not (spec.recipe and dataset):
+        if settings.budget.max_metric_loss is not None and not dataset:  # `dataset` needs a recipe
             raise UsageError(
                 "a metric is promised, and nothing says what it is measured on",
                 where=f"{where}.max_metric_loss",
@@ -117,7 +117,7 @@ def refuse_promises(spec: Spec) -> None:
 def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None:
     formats = [format for format, name in spec.variants() if name == precision]
     if wish.engine not in spec.engines:
-        close = difflib.get_close_matches(wish.engine, spec.engines, n=1)
+        close = difflib.get_close_matches(wish.engine, spec.engines)
         hint = f"did you mean '{close[0]}'?" if close else f"the spec's engines: {', '.join(spec.engines)}"
         raise UsageError(
             f"a speed is promised of '{wish.engine}', which is none of the spec's engines",

@@ -101,7 +101,7 @@ def test_names_from_a_file_cannot_write_to_the_terminal(artifacts: Path, tmp_pat
     (tmp_path / "m.json").write_text(program)
     said = run(tmp_path / "m.json").stdout
     assert "\x1b" not in said and "\u202e" not in said
-    assert r"input     \x1b[2Jimage\x202e: float32" in said
+    assert r"input     \x1b[2Jimage\u202e: float32" in said
 
 
 def test_it_needs_no_engine(bundle: Path) -> None:

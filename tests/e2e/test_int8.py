@@ -13,9 +13,10 @@ from safetensors.numpy import save_file
 
 from exporter import machine
 from exporter.bundle.manifest import sealed
-from tests.command import exporter
+from tests.command import environment, exporter
 
 SPEC = "specs/digits-int8.yaml"
+MISTREATING = Path(__file__).parents[1] / "vacuity/mistreating"
 KINDS = ("snr_db", "top1", "metric", "size", "overflow")
 
 
@@ -99,6 +100,29 @@ def test_a_cpu_that_can_less_than_the_one_that_released_it_breaks_no_promise(pro
     assert "but this CPU has no avx_of_tomorrow" in found["reason"]
 
 
+def test_a_speed_that_is_promised_of_no_engine_is_missing(promising: Path) -> None:
+    """Released by a gate that did not look, with a typing error in it: the promise does not vanish."""
+    mistyped = shutil.copytree(promising, promising.with_name("mistyped"))
+    content = json.loads((mistyped / "manifest.json").read_text())
+    content["spec"]["precisions"]["int8"]["budget"]["min_speedup"]["engine"] = "onnxruntim"
+    (mistyped / "manifest.json").write_bytes(sealed(content))
+    verdict, found = speed(mistyped)
+    assert (verdict, found["outcome"]) == ("failed", "missing") and "'onnxruntim'" in found["reason"]
+
+
+def test_a_waiver_of_all_that_int8_promises_does_not_pass_for_zeros(promising: Path) -> None:
+    """In a case that only probes, and of whole numbers, an output in low precision need but come."""
+    waived = shutil.copytree(promising, promising.with_name("waived"))
+    waiver = {"claim": "onnx-int8/*", "reason": "all is well, they say", "until": "2099-12-31"}
+    content = json.loads((waived / "manifest.json").read_text())
+    content["waivers"] = content["spec"]["waivers"] = [waiver]
+    (waived / "manifest.json").write_bytes(sealed(content))
+    env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="zeros in low precision")
+    done = exporter("verify", waived.name, "--json", "--without", "metric,speed", cwd=waived.parent, env=env)
+    assert (done.code, done.json()["verdict"]) == (1, "failed"), done.out
+    assert done.json()["against"] == ["no output of onnx-int8 was shown to be right"]
+
+
 @pytest.fixture(scope="module")
 def for_vnni(workplace: Path) -> Path:
     """A bundle whose int8 takes all 8 bits."""
@@ -124,9 +148,10 @@ def test_what_is_made_for_vnni_fails_without_and_says_why(for_vnni: Path) -> Non
 
 
 def test_a_file_of_all_8_bits_that_is_promised_for_any_cpu_fails_on_every_one(for_vnni: Path) -> None:
+    """The spec decides, whatever the manifest says beside it of how the file was made."""
     promised = shutil.copytree(for_vnni, for_vnni.with_name("promised"))
     content = json.loads((promised / "manifest.json").read_text())
-    content["variants"]["onnx-int8"]["details"]["cpu"]["asked"] = "any"
+    content["spec"]["precisions"]["int8"]["cpu"] = "any"
     (promised / "manifest.json").write_bytes(sealed(content))
     done = exporter("verify", promised.name, "--json", cwd=promised.parent)
     (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")

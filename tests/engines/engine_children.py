@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from exporter.engines._session import started
-from exporter.engines.base import EngineRefused, Runnable
-from exporter.engines.paddle_inference_tensorrt import keep_program, require_subgraph
+from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
+from exporter.engines.paddle_inference_tensorrt import keep_program, placement
 from exporter.verdict.plan import ENGINES
 
 Array = npt.NDArray[np.generic]
@@ -63,7 +64,7 @@ def _program(artifact: Runnable) -> dict[str, Any]:
         inference.create_predictor(config)
         operators = dict(read(Path(folder) / "_optimized.pdmodel").operators)
         try:
-            require_subgraph(Path(folder))
+            placement(Path(folder))
         except EngineRefused as error:
             return {"operators": operators, "tensorrt": str(error)}
         return {"operators": operators, "tensorrt": "taken"}
@@ -105,3 +106,69 @@ def openvino_precision(request: dict[str, Any]) -> dict[str, Any]:
             "default_error": float(np.abs(default - truth).max() / np.abs(truth).max()),
         }
     return facts
+
+
+def on_gpu(request: dict[str, Any]) -> dict[str, Any]:
+    """One run of an ONNX file on a GPU: what came of it, and the settings asked for and in effect."""
+    engine, device = ENGINES["onnxruntime"], request.get("device", "gpu:1")
+    if "PRETENDED_GPU" not in os.environ and not (answer := engine.probe(device)).available:
+        return {"outcome": "not available", "why_not": answer.why_not}
+    artifact = Runnable("onnx", Path(request["folder"]), "model.onnx", ("x",), ("y",))
+    outcome = "ran"
+    try:
+        with started(engine, artifact, device) as session:
+            session.run({"x": np.ones((2, 3, 2, 2), "float32")})
+            settings = session.settings
+    except SettingsUnmet as error:
+        outcome, settings = str(error), error.settings
+    return {"outcome": outcome, "asked": dict(settings.asked), "effective": dict(settings.effective)}
+
+
+def run_without_probe(request: dict[str, Any]) -> dict[str, Any]:
+    """`exporter.engines._child:run`, as if the probe had seen nothing."""
+    from exporter.engines import _child
+    from exporter.engines.base import Availability
+
+    engine = _child._ENGINES[request["engine"]]
+    engine.probe = lambda _: Availability(version="1")  # type: ignore[method-assign]
+    return _child.run(request)
+
+
+def run_without_a_file(request: dict[str, Any]) -> dict[str, Any]:
+    """The same with an engine that reads a file of its own, such as a cache, that is not there."""
+    from exporter.engines import _child
+    from exporter.readers import read
+
+    def open_nothing(artifact: Runnable, device: str) -> None:
+        read(Path("/nonexistent/engine.onnx"))
+
+    _child._ENGINES[request["engine"]].open = open_nothing  # type: ignore[assignment,method-assign]
+    return run_without_probe(request)
+
+
+def device_of_paddle(_: dict[str, Any]) -> dict[str, Any]:
+    """Where Paddle computes in a child that only imports it."""
+    import paddle
+
+    return {"device": paddle.device}
+
+
+def static_programs(request: dict[str, Any]) -> dict[str, Any]:
+    """How many programs Paddle traced for one session that ran three sizes, and whether eager gives the same bits."""
+    del request
+    source = {
+        "model": "recipes.digits:build",
+        "checkpoint": None,
+        "seed": 0,
+        "inputs": [{"name": "image", "dtype": "float32", "shape": ["batch", 1, 8, 8]}],
+        "outputs": ["logits"],
+        "fixed": {},
+    }
+    artifact = Runnable("source", None, "", ("image",), ("logits",), source)
+    cases = [np.random.default_rng(size).random((size, 1, 8, 8), "float32") for size in (1, 2, 5)]
+    with started(ENGINES["eager"], artifact, "cpu") as session:
+        eager = [session.run({"image": case})["logits"] for case in cases]
+    with started(ENGINES["static"], artifact, "cpu") as session:
+        static = [session.run({"image": case})["logits"] for case in cases]
+        programs = len(session._session._layer.forward.program_cache)
+    return {"programs": programs, "right": all(map(np.array_equal, eager, static))}

@@ -54,6 +54,11 @@ def test_paddle_computes_in_as_many_threads_as_asked(monkeypatch: pytest.MonkeyP
     assert found["tasks"][1] > found["tasks"][0], "no second thread was ever started"
 
 
+def test_static_runs_the_very_program_that_was_traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each session traces the layer twice, and the program that is judged is not the one that is saved."""
+    assert in_child("static_programs", {}, monkeypatch) == {"programs": 1, "right": True}
+
+
 def test_openvino_computes_in_float32_where_it_would_not(
     request_of_small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exporter.compare.golden import GoldenCase, one_thread, to_run
 from exporter.engines.base import Settings
 from exporter.judge.settings import conditions, differences
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase, one_thread, to_run
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from tests.compare.goldens import cases_of
 
@@ -64,3 +64,11 @@ def test_the_largest_case_is_run_in_other_threads_and_the_first_again() -> None:
     assert (again.name, again.recorded, again.threads) == ("batch=4:again", "batch=4", 1)
     assert (shared.name, shared.recorded, shared.threads) == ("batch=9:threads=2", "batch=9", 2)
     assert [one_thread(case.name) for case in to_run(recorded)] == [True] * 4 + [False]
+
+
+def test_values_that_were_computed_off_the_gpu_are_said_and_sizes_are_not() -> None:
+    asked = {"provider": "CUDAExecutionProvider"}
+    placed = {"provider": "CUDAExecutionProvider", "sizes_elsewhere": "Shape 2", "values_elsewhere": "NonZero 1"}
+    (note,) = differences(verdict(Settings(asked, placed)), {"onnx": ONNX})
+    assert note.endswith("CUDAExecutionProvider was asked for, and these computed values elsewhere: NonZero 1")
+    assert not differences(verdict(Settings(asked, {**placed, "values_elsewhere": ""})), {"onnx": ONNX})

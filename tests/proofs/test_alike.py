@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from exporter import machine
-from exporter.proofs._alike import on_the_like
+from exporter.proofs.speed import on_the_like
 from exporter.verdict.claim import Evidence, Outcome
 
 KEPT = Evidence(Outcome.MATCH, "3.1 times as fast", elements=5)

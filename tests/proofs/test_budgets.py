@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
-from exporter.compare.lossy import compare_lossy
+from exporter.compare.outputs import compare_case
 from exporter.harness import Bench
 from exporter.lower.base import Artifact
-from exporter.lower.precision._noise import decibel, snr_db
-from exporter.numbers.intervals import bootstrap, paired, wilson
-from exporter.proofs.quantisation.budgets import AGREEMENT, Promise, prove_cases, prove_size
+from exporter.lower.precision._noise import snr_db
+from exporter.numbers.golden import GoldenCase, GoldenOutput
+from exporter.numbers.intervals import bootstrap, paired
+from exporter.numbers.norms import decibel
+from exporter.numbers.rule import AGREEMENT, wilson
+from exporter.proofs._promises import Promise, over_cases
+from exporter.proofs.size import prove_size
 from exporter.tensors import Array
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
@@ -36,16 +39,24 @@ def judged(goldens: list[GoldenOutput], got: list[Array], budget: dict[str, Any]
     here = bench(goldens, budget)
     evidence = {}
     for case, value in zip(here.cases, got, strict=True):
-        one = compare_lossy(case, {"y": value}, {"y": goldens})["y"]
+        one = compare_case(case, {"y": value}, None, {"y": goldens})["y"]
         evidence[Claim(RUN.format, RUN.precision, RUN.engine, case.name, "y")] = one
     wanted = {"snr_db": budget.get("min_snr_db"), "top1": budget.get("min_top1", AGREEMENT)}
-    planned = [Promise(RUN, kind, "y", number) for kind, number in wanted.items() if number is not None]
-    found = {one.kind: prove_cases(one, here, evidence) for one in planned if kind_fits(one.kind, goldens[0])}
+    planned = {kind: number for kind, number in wanted.items() if number is not None and kind_fits(kind, goldens[0])}
+    found = {kind: proven(promise(kind, number), here, evidence) for kind, number in planned.items()}
     return found | {
         "case": next(
             (one for one in evidence.values() if one.outcome is not Outcome.MATCH), Evidence(Outcome.MISSING, "-")
         )
     }
+
+
+def promise(kind: str, wanted: float) -> Promise:
+    return Promise(Claim(RUN.format, RUN.precision, RUN.engine, output="y", kind=kind), wanted)
+
+
+def proven(promise: Promise, here: Bench, evidence: dict[Claim, Evidence]) -> Evidence:
+    return over_cases(promise, here.cases, evidence)
 
 
 def kind_fits(kind: str, golden: GoldenOutput) -> bool:
@@ -90,9 +101,8 @@ def test_a_budget_that_one_row_for_all_would_keep_is_vacuous() -> None:
 def test_a_case_that_crashed_is_not_left_out() -> None:
     goldens = cases_of([(8, 10)] * 2)
     here = bench(goldens, {"min_snr_db": 20})
-    promise = Promise(RUN, "snr_db", "y", 20)
     crash = Evidence(Outcome.CRASHED, "boom", stage="run")
-    found = prove_cases(promise, here, {Claim("onnx", "int8", "onnxruntime", "batch=0", "y"): crash})
+    found = proven(promise("snr_db", 20), here, {Claim("onnx", "int8", "onnxruntime", "batch=0", "y"): crash})
     assert found.outcome is Outcome.CRASHED
 
 

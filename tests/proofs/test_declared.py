@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exporter.bundle.open import open_bundle
-from exporter.proofs._declared import prove_declared
+from exporter.proofs.interface import prove_declared
 from exporter.spec.model import Spec
 from exporter.tensors import TensorSpec
 from exporter.verdict.claim import Evidence, Outcome

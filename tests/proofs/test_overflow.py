@@ -10,9 +10,8 @@ import pytest
 
 from exporter import machine
 from exporter.lower.base import Artifact
-from exporter.proofs.quantisation.overflow import prove_pairs
-from exporter.proofs.quantisation.rounded import LayerNoise
-from exporter.proofs.quantisation.suffering import _suffering
+from exporter.proofs.overflow import prove_pairs
+from exporter.proofs.quantisation.noise import LayerNoise, _suffering
 from exporter.verdict.claim import Outcome
 from tests.lower.precision.test_int8 import artifact, network, order, written
 
@@ -27,14 +26,14 @@ def file_for(place: Path, cpu: str, **settings: Any) -> Artifact:
 def test_what_is_made_for_any_cpu_holds_on_any(tmp_path: Path, activations: str, in_16_bits: bool) -> None:
     made = file_for(tmp_path, "any", activations=activations)
     assert made.details["cpu"] == {"asked": "any", "effective": "any"}
-    found, notes = prove_pairs(made, tmp_path, in_16_bits=in_16_bits)
+    found, notes = prove_pairs(made, tmp_path, "any", in_16_bits=in_16_bits)
     assert found.outcome is Outcome.MATCH and found.metrics["largest_sum"] <= 32767 and notes == []
 
 
 def test_what_is_made_for_vnni_fails_without_it_and_says_why_and_what_to_do(tmp_path: Path) -> None:
     made = file_for(tmp_path, "vnni")
     assert made.details["cpu"] == {"asked": "vnni", "effective": "vnni"}
-    found, _ = prove_pairs(made, tmp_path, in_16_bits=True)
+    found, _ = prove_pairs(made, tmp_path, "vnni", in_16_bits=True)
     assert found.outcome is Outcome.MISMATCH and found.metrics["largest_sum"] > 32767
     for words in ("made for CPUs with VNNI, and this one has none", "pmaddubsw", "layers out of 2", "`cpu: any`"):
         assert words in found.reason
@@ -42,18 +41,18 @@ def test_what_is_made_for_vnni_fails_without_it_and_says_why_and_what_to_do(tmp_
 
 
 def test_what_is_made_for_vnni_holds_with_it_and_a_note_says_so(tmp_path: Path) -> None:
-    found, notes = prove_pairs(file_for(tmp_path, "vnni"), tmp_path, in_16_bits=False)
+    found, notes = prove_pairs(file_for(tmp_path, "vnni"), tmp_path, "vnni", in_16_bits=False)
     assert found.outcome is Outcome.MATCH
     assert len(notes) == 1 and "is made for CPUs with VNNI" in notes[0]
 
 
 @pytest.mark.parametrize("in_16_bits", [True, False])
-@pytest.mark.parametrize("details", [{"cpu": {"asked": "any"}}, {}], ids=["promised", "by other means"])
+@pytest.mark.parametrize("details", [{"cpu": {"asked": "vnni"}}, {}], ids=["as the file says", "by other means"])
 def test_a_file_that_would_overflow_breaks_the_promise_on_every_cpu(
     tmp_path: Path, details: dict[str, Any], in_16_bits: bool
 ) -> None:
     made = replace(file_for(tmp_path, "vnni"), details=details)
-    found, _ = prove_pairs(made, tmp_path, in_16_bits=in_16_bits)
+    found, _ = prove_pairs(made, tmp_path, "any", in_16_bits=in_16_bits)
     assert found.outcome is Outcome.MISMATCH
     assert "one.w_0_quantized" in found.reason or "two.w_0_quantized" in found.reason
     assert "`cpu: any` promises that none does" in found.reason
@@ -62,7 +61,8 @@ def test_a_file_that_would_overflow_breaks_the_promise_on_every_cpu(
 def test_a_file_without_8_bits_proves_nothing(tmp_path: Path) -> None:
     wish = order(tmp_path, network())
     (wish.into / "model.onnx").write_bytes(network())
-    assert prove_pairs(artifact(tmp_path, "onnx-int8", {}), tmp_path, in_16_bits=False)[0].outcome is Outcome.VACUOUS
+    found, _ = prove_pairs(artifact(tmp_path, "onnx-int8", {}), tmp_path, "any", in_16_bits=False)
+    assert found.outcome is Outcome.VACUOUS
 
 
 def test_the_layer_whose_products_are_cut_off_is_blamed_where_they_are() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,17 @@ from exporter.harness import Bench
 from exporter.lower._stored import stored_digests
 from exporter.mutation.inside import Inside
 from exporter.mutation.run import observed
-from exporter.proofs._sublayers import Look
+from exporter.numbers.golden import GoldenCase
+from exporter.proofs.sublayers import Look
+from exporter.root_cause.witness import Witnesses
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 from exporter.workers import Setting
-from tests.command import exporter
+from tests.command import environment, exporter
 from tests.conftest import working_folder
 from tests.faults import _change, copied, float_weights, reseal
 
+MISTREATING = Path(__file__).parents[1] / "vacuity/mistreating"
 SPEC = """
 name: quiet
 version: "1"
@@ -91,6 +95,28 @@ def test_without_the_source_only_the_outputs_speak(work: Path, tmp_path: Path) -
     assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
 
 
+def hidden(work: Path, *engines: str) -> Any:
+    """An ONNX Runtime that refuses to put out more than the outputs."""
+    env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="shows nothing inside")
+    done = exporter("verify", "wrong", "--json", "--engines", ",".join(engines), cwd=work, env=env)
+    report = done.json()
+    return done.code, [check for check in report["checks"] if check["kind"] == "sublayers"], report["notes"]
+
+
+def test_where_one_engine_shows_nothing_inside_another_one_does(work: Path) -> None:
+    code, checks, _ = hidden(work, "onnxruntime", "openvino")
+    assert code == 1 and {check["engine"]: check["outcome"] for check in checks} == {
+        "onnxruntime": "mismatch",
+        "openvino": "mismatch",
+    }
+
+
+def test_where_none_does_all_cases_together_speak_and_the_report_says_so(work: Path) -> None:
+    _, (check,), notes = hidden(work, "onnxruntime")
+    assert check["outcome"] == "match" and "the errors of all cases together do not add up" in check["reason"]
+    assert any("onnx/onnxruntime/sublayers: the sublayers were not compared" in note for note in notes)
+
+
 def test_a_sound_bundle_passes(work: Path) -> None:
     code, report = told("artifacts/quiet/1", work)
     assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
@@ -123,7 +149,7 @@ NOWHERE = Bench(Path("nowhere"), Path("nowhere"), (), {}, ("y",), ("x",), None, 
 
 def looked(evidence: dict[Claim, Evidence], *runs: Run) -> list[Evidence]:
     """The bench has neither files nor cases, so that whoever looks inside fails."""
-    return list(Look(NOWHERE, Setting(), evidence).into(runs).values())
+    return list(Look(NOWHERE, Setting(), evidence, Witnesses(NOWHERE, Setting())).into(runs).values())
 
 
 @pytest.mark.parametrize("outcome", [Outcome.MISMATCH, Outcome.CRASHED])
@@ -158,3 +184,24 @@ def test_a_file_that_some_engine_computes_right_is_not_looked_into() -> None:
     }
     found = looked(evidence, *(Run("onnx", "fp32", engine) for engine in ("onnxruntime", "openvino")))
     assert [one.outcome for one in found] == [Outcome.MATCH] * 2
+
+
+@pytest.mark.parametrize(
+    ("pooled", "outcome"),
+    [
+        (Evidence(Outcome.MATCH, elements=5), Outcome.MATCH),
+        (Evidence(Outcome.MISMATCH, "they add up", elements=5), Outcome.INCONCLUSIVE),
+        (None, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_a_look_that_fails_is_no_evidence_by_itself(pooled: Evidence | None, outcome: Outcome) -> None:
+    """There is no source here, so that it cannot be observed."""
+    claim = Claim("pir", "fp32", "jit_load", "batch=4", "y")
+    evidence = {claim: Evidence(Outcome.MATCH, elements=7, metrics={"error_ratio": 1.5})}
+    if pooled is not None:
+        evidence[Claim("pir", "fp32", "jit_load", output="y", kind="pooled_bias")] = pooled
+    bench = replace(NOWHERE, cases=(GoldenCase("batch=4", {}, {}, "batch=4"),))
+    (found,) = (
+        Look(bench, Setting(), evidence, Witnesses(bench, Setting())).into([Run("pir", "fp32", "jit_load")]).values()
+    )
+    assert found.outcome is outcome and "the source could not be observed" in found.reason

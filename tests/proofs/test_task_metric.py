@@ -7,19 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.proofs._task_metric import _impostors, _judge
-from exporter.proofs.quantisation.budgets import Promise
+from exporter.proofs.metric import _impostors, _judge
 from exporter.verdict.claim import Outcome
-from exporter.verdict.plan import Run
 
-PROMISE = Promise(Run("onnx", "int8", "onnxruntime"), "metric", "", 0.005)
+PROMISED = 0.005
 
 
 def rated(value: float, eager: float, sign: float = 1.0) -> dict[str, Any]:
     loss = sign * (eager - value)
     return {
         **{"metric": "accuracy", "rows": 360, "value": value, "eager": eager},
-        **{"sign": sign, "loss": loss, "low": loss - 0.01, "high": loss + 0.01},
+        **{"sign": sign, "loss": loss, "low": loss - 0.01, "high": loss + 0.01, "impostors": {}},
     }
 
 
@@ -37,24 +35,24 @@ def rated(value: float, eager: float, sign: float = 1.0) -> dict[str, Any]:
 def test_a_loss_counts_beside_eager_and_beside_what_was_before(
     value: float, eager: float, before: float | None, outcome: Outcome
 ) -> None:
-    found = _judge(PROMISE, rated(value, eager), before)
+    found = _judge(PROMISED, rated(value, eager), before)
     assert found.outcome is outcome
     assert ("before training with roundings" in found.reason) == (before is not None)
 
 
 def test_where_less_is_better_more_is_a_loss() -> None:
-    assert _judge(PROMISE, rated(0.11, 0.10, -1.0), 0.1).outcome is Outcome.MISMATCH
-    assert _judge(PROMISE, rated(0.101, 0.10, -1.0), 0.09).outcome is Outcome.MISMATCH
-    assert _judge(PROMISE, rated(0.09, 0.10, -1.0), 0.1).outcome is Outcome.MATCH
+    assert _judge(PROMISED, rated(0.11, 0.10, -1.0), 0.1).outcome is Outcome.MISMATCH
+    assert _judge(PROMISED, rated(0.101, 0.10, -1.0), 0.09).outcome is Outcome.MISMATCH
+    assert _judge(PROMISED, rated(0.09, 0.10, -1.0), 0.1).outcome is Outcome.MATCH
 
 
 @pytest.mark.parametrize("name", ["the commonest answer for every row", "the answers shuffled"])
 def test_a_loss_that_an_impostor_would_keep_proves_nothing(name: str) -> None:
     """Nearly all samples are of one class, so that whoever always gives it loses next to nothing."""
-    found = _judge(PROMISE, {**rated(0.99, 0.99), "impostors": {name: 0.004}}, None)
+    found = _judge(PROMISED, {**rated(0.99, 0.99), "impostors": {name: 0.004}}, None)
     assert found.outcome is Outcome.VACUOUS and f"{name} would lose 0.0040" in found.reason
-    assert _judge(PROMISE, {**rated(0.99, 0.99), "impostors": {name: 0.1}}, None).outcome is Outcome.MATCH
-    assert _judge(PROMISE, {**rated(0.9, 0.99), "impostors": {name: 0.0}}, None).outcome is Outcome.MISMATCH
+    assert _judge(PROMISED, {**rated(0.99, 0.99), "impostors": {name: 0.1}}, None).outcome is Outcome.MATCH
+    assert _judge(PROMISED, {**rated(0.9, 0.99), "impostors": {name: 0.0}}, None).outcome is Outcome.MISMATCH
 
 
 def test_impostors_are_rows_of_eager_s_own() -> None:

@@ -10,19 +10,20 @@ from onnx import helper, numpy_helper
 
 from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact
-from exporter.proofs._trained import prove_trained, prove_unchanged
+from exporter.proofs.weights import prove_trained, prove_unchanged
 from exporter.tensors import digest
 from exporter.verdict.claim import Outcome
 from tests.lower.canonical.models import constant, made, model
+
+_RNG = np.random.default_rng(0)
+PARTS = {"w": _RNG.normal(size=(4, 3, 1, 1)), **{name: _RNG.uniform(0.5, 2, 4) for name in "abmv"}}
 
 
 @pytest.fixture
 def folded(tmp_path: Path) -> tuple[Artifact, dict[str, str]]:
     """A convolution with its batch norm folded into it, and the digests of the five tensors it was made of."""
-    rng = np.random.default_rng(0)
-    parts = {"w": rng.normal(size=(4, 3, 1, 1)), **{name: rng.uniform(0.5, 2, 4) for name in "abmv"}}
-    nodes = [constant(name, value) for name, value in parts.items()]
-    trained = {name: digest(numpy_helper.to_array(one.attribute[0].t)) for name, one in zip(parts, nodes, strict=True)}
+    nodes = [constant(name, value) for name, value in PARTS.items()]
+    trained = {name: digest(numpy_helper.to_array(one.attribute[0].t)) for name, one in zip(PARTS, nodes, strict=True)}
     nodes += [
         helper.make_node("Conv", ["x", "w"], ["c"]),
         helper.make_node("BatchNormalization", ["c", "a", "b", "m", "v"], ["y"]),
@@ -41,7 +42,12 @@ def test_what_is_folded_out_of_trained_tensors_counts_as_theirs(
 ) -> None:
     artifact, trained = folded
     evidence = prove_trained(artifact, tmp_path, trained)
-    assert evidence.outcome is Outcome.MATCH and evidence.bit_equal and evidence.elements == 4 * 3 + 4
+    assert evidence.outcome is Outcome.MATCH and evidence.elements == 4 * 3 + 4
+    assert not evidence.bit_equal and "2 folded out of trained ones, not computed again" in evidence.reason
+    at_hand = {trained[name]: value.astype("float32") for name, value in PARTS.items()}
+    evidence = prove_trained(artifact, tmp_path, trained, at_hand)
+    assert evidence.outcome is Outcome.MATCH and evidence.elements == 4 * 3 + 4
+    assert evidence.bit_equal and "2 folded out of trained ones, computed again" in evidence.reason
 
 
 def test_one_part_that_was_not_trained_makes_the_whole_foreign(

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.engines._job import EngineCase, EngineJob
+from exporter.engines.base import Runnable
 from exporter.errors import BundleError, UsageError
 from exporter.readers import read
 from exporter.readers._wire import root
@@ -18,8 +20,7 @@ from exporter.registry import Registry
 from exporter.root_cause.program import TAPS
 from exporter.root_cause.taps.base import field, varint
 from exporter.tensors import load
-from exporter.verdict.plan import ENGINES
-from exporter.workers import SINGLE_THREAD, call
+from exporter.workers import Setting
 from tests.exported import OUTPUTS, exported_artifacts
 from tests.faults import truncate
 
@@ -62,22 +63,10 @@ def test_a_tapped_artifact_shows_its_steps_and_puts_out_the_same(format: str, ar
 
 def run(format: str, folder: Path, names: tuple[str, ...], artifacts: Path, into: Path) -> dict[str, Any]:
     into.mkdir()
-    request = {
-        "engine": ENGINE[format],
-        "device": "cpu",
-        "golden": str(artifacts / "golden.safetensors"),
-        "cases": [["batch=2", "batch=2", 1]],
-        "inputs": ["image"],
-        "outputs": list(names),
-        "into": str(into),
-        "format": format,
-        "folder": str(folder),
-        "model": MODELS[format],
-        "source": None,
-    }
-    environment = {**SINGLE_THREAD, **ENGINES[ENGINE[format]].environment(format)}
-    answer = call("exporter.engines._child:run", request, environment=environment)
-    assert not answer["load"] and not answer["refused"], answer
+    artifact = Runnable(format, folder, MODELS[format], ("image",), names)
+    job = EngineJob(ENGINE[format], artifact, artifacts / "golden.safetensors", (EngineCase("batch=2", "batch=2"),))
+    answer = job.run(into, Setting())
+    assert not answer.refusal, answer
     return load(into / "0.safetensors")
 
 

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
+from exporter.spec import yaml12
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, read_spec, validate
 from tests.command import ROOT
@@ -66,7 +67,7 @@ def test_a_spec_that_is_not_there_names_the_likely_one(tmp_path: Path) -> None:
         ("name: 'net\n", ":2:1"),
         ("name: net\nmodel: *nobody\n", ":2:8"),
         ("name: !!python/object/apply:os.system ['true']\n", ":1:7"),
-        ("name: net\nwaivers: [{until: 2027-02-30}]\n", ""),
+        ("name: net\nseed: !!int x\n", ":2:7"),
     ],
 )
 def test_yaml_that_is_wrong_is_shown_by_line_and_column(tmp_path: Path, text: str, where: str) -> None:
@@ -76,6 +77,52 @@ def test_yaml_that_is_wrong_is_shown_by_line_and_column(tmp_path: Path, text: st
 
 def test_text_that_is_no_utf8_is_said(tmp_path: Path) -> None:
     assert "UTF-8 at byte 6" in wrong(written(tmp_path, b"name: \xff\n")).what
+
+
+@pytest.mark.parametrize(
+    "text", ["017", "1:30", "yes", "off", "0b11", "1_000", "2027-01-31", "=", "<<", "08", "+.inf.1"]
+)
+def test_what_only_older_readers_take_for_something_else_is_text(tmp_path: Path, text: str) -> None:
+    assert yaml12.load(f"a: {text}\n", "here")[0] == {"a": text}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *(("17", 17), ("-0", 0), ("0o17", 15), ("0x1F", 31), ("1e3", 1000.0), (".5", 0.5), ("-.inf", float("-inf"))),
+        *(("true", True), ("False", False), ("~", None), ("", None), ("'17'", "17"), ("!!str 17", "17")),
+        ("!!float 2", 2.0),
+    ],
+)
+def test_what_the_core_schema_of_yaml_has(text: str, value: object) -> None:
+    read, _ = yaml12.load(f"a: {text}\n", "here")
+    assert read == {"a": value} and type(read["a"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("seed", "'3'"), ("seed", "017"), ("seed", "3.0"), ("seed", "true"), ("budget", "'4'"), ("budget", "1:30")],
+)
+def test_text_is_taken_for_no_number(tmp_path: Path, key: str, text: str) -> None:
+    plain = {name: value for name, value in PLAIN.items() if name != key}
+    assert f"{key}: " in wrong(written(tmp_path, yaml.safe_dump(plain) + f"{key}: {text}\n")).what
+
+
+def test_text_is_taken_for_no_flag(tmp_path: Path) -> None:
+    text = yaml.safe_dump(PLAIN) + "precisions: {int8: {noise: yes}}\n"
+    assert "precisions.int8.noise: " in wrong(written(tmp_path, text)).what
+
+
+@pytest.mark.timeout(20)
+def test_a_file_of_the_kernel_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "net.yaml").symlink_to("/proc/kmsg")
+    assert wrong(tmp_path / "net.yaml")
+
+
+@pytest.mark.timeout(20)
+def test_a_large_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    text = "".join(f"k{number}: 1\n" for number in range(500_000))
+    assert "bytes, and at most" in wrong(written(tmp_path, text)).what
 
 
 @pytest.mark.parametrize("text", ["", "- a\n", "net\n", "3\n", "null\n"])
@@ -280,7 +327,7 @@ def test_values_that_can(dtype: str, values: str) -> None:
         ("=3", "is not key=value"),
         ("name.first=3", "'name' holds no keys"),
         ("seed=[", "is not a YAML value"),
-        ("seed=2027-02-30", "is not a YAML value"),
+        ("seed=2027-02-30", "seed: input should be a valid integer"),
         ("seed.=3", ""),
         ("a..b=3", ""),
         ("seed=!!python/name:os.system", "is not a YAML value"),

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from exporter.bundle.manifest import Content
-from exporter.bundle.write import seal, written
+from exporter.bundle.write import Proven, seal
 from exporter.errors import ExitCode, ModelError
 from exporter.lower._stored import stored_digests
 from tests import faults
@@ -42,11 +42,21 @@ def wrong(done: Done) -> list[dict[str, Any]]:
 
 
 class TestTheEngine:
-    def test_one_that_dies_after_its_last_case_has_not_ended_in_order(self, digits: Path, tmp_path: Path) -> None:
-        variables = {"PYTHONPATH": str(MISTREATING), "EXPORTER_TEST_MISTREAT": "dies at its end"}
+    @pytest.mark.parametrize("way", ["dies at its end", "leaves at its end"])
+    def test_one_that_ends_after_its_last_case_has_not_ended_in_order(
+        self, digits: Path, tmp_path: Path, way: str
+    ) -> None:
+        variables = {"PYTHONPATH": str(MISTREATING), "EXPORTER_TEST_MISTREAT": way}
         done = verify(digits, "--engines", "onnxruntime", cwd=tmp_path, **variables)
         assert done.code == ExitCode.REFUSED and done.json()["verdict"] == "failed"
         assert {(one["kind"], one["outcome"]) for one in wrong(done)} == {("process", "crashed")}
+
+    def test_one_that_computes_in_other_settings_than_it_was_asked_for(self, digits: Path, tmp_path: Path) -> None:
+        variables = {"PYTHONPATH": str(MISTREATING), "EXPORTER_TEST_MISTREAT": "other threads"}
+        done = verify(digits, "--engines", "onnxruntime", cwd=tmp_path, **variables)
+        assert done.code == ExitCode.REFUSED and done.json()["verdict"] == "failed"
+        (process,) = (check for check in wrong(done) if check["kind"] == "process")
+        assert "threads 1 was asked for and 7 is in effect" in process["reason"]
 
     def test_one_that_reads_no_artifact_proves_nothing(self, released: Path, digits: Path) -> None:
         done = exporter("verify", digits, "--engines", "eager", cwd=released)
@@ -299,12 +309,24 @@ class TestTheCodeOfTheModel:
         wrong = {(one["kind"], one["outcome"]) for one in report["checks"] if one["outcome"] != "match"}
         assert wrong == {("weights", "mismatch")}
 
-    def test_what_is_sealed_is_what_was_verified(self, workplace: Path, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("how", ["changed", "put back", "put back with its folder"])
+    def test_what_is_sealed_is_what_was_verified(self, tmp_path: Path, how: str) -> None:
         draft = tmp_path / "draft"
         (draft / "pir").mkdir(parents=True)
         (draft / "pir/model.json").write_text("{}")
-        proven = written(draft)
-        (draft / "pir/model.json").write_text("[]")
+        proven = Proven.of(draft)
+        aside = draft / "pir/model.json"
+        if how == "changed":
+            aside.write_text("[]")
+        elif how == "put back":
+            aside.rename(tmp_path / "aside")
+            aside.write_text("[]")
+            (tmp_path / "aside").replace(aside)
+        else:
+            (draft / "pir").rename(tmp_path / "aside")
+            (draft / "pir").mkdir()
+            (draft / "pir").rmdir()
+            (tmp_path / "aside").rename(draft / "pir")
         with pytest.raises(ModelError, match="not the file that was verified"):
             seal(draft, tmp_path / "final", Content.model_construct(), proven, runnable=False)
         assert not (tmp_path / "final").exists()

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.compare.golden import GoldenCase, read_goldens
-from exporter.compare.outputs import compare, compare_case
+from exporter.compare.golden import read_goldens
+from exporter.compare.outputs import compare_case
 from exporter.errors import BundleError, ExitCode, UsageError
-from exporter.harness import Bench, gather
+from exporter.harness import Bench, run_engine
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
 from exporter.tensors import save
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from exporter.verdict.plan import Run, plan_runs
 from exporter.workers import Limits, Setting
 from tests import faults
 from tests.command import environment, exporter, refused
-from tests.compare.goldens import cases_of, golden
+from tests.compare.goldens import cases_of, compare, golden
 
 CASES = cases_of([(4, 6), (2, 6), (5, 6)])
 
@@ -192,7 +193,7 @@ class TestTheChildDies:
         )
 
     def evidence(self, bench: Bench, run: Run, seconds: float = 120) -> set[tuple[Outcome, str]]:
-        found = gather(bench, (run,), Setting(Limits(seconds=seconds)))
+        found = run_engine(bench, run, Setting(Limits(seconds=seconds)))
         about = [("outputs", "c0", "y"), ("outputs", "c1", "y"), ("process", "", "")]
         about += [("pooled_bias", "", name) for name in bench.draws]
         planned = {Claim(run.format, run.precision, run.engine, case, output, kind) for kind, case, output in about}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.spec.model import Waiver
-from exporter.verdict.claim import PASSING, Claim, Evidence, Outcome, Verdict
-from exporter.verdict.waivers import waived
+from exporter.verdict.claim import OUTPUTS, PASSING, Claim, Evidence, Outcome, Verdict
+from exporter.verdict.waivers import covering, expired, waived
 
 TODAY = date(2026, 11, 21)
 WORDS = {"passed", "passed_with_waivers", "failed", "inconclusive"}
@@ -118,3 +118,106 @@ def test_a_waiver_never_adds_or_removes_a_claim(outcomes: list[Outcome | None], 
     assert after.plan == before.plan
     for one in before.plan:
         assert after.of(one).outcome in (before.of(one).outcome, Outcome.WAIVED)
+
+
+def test_a_claim_is_named_by_what_it_is_about() -> None:
+    of_output = Claim("onnx", "fp16", "onnxruntime", "batch=8", "logits")
+    assert (of_output.variant, str(of_output)) == ("onnx-fp16", "onnx-fp16/onnxruntime/batch=8/logits")
+    assert of_output.kind == OUTPUTS
+    assert (
+        str(Claim("pir", "fp32", "jit_load", output="logits", kind="pooled_bias")) == "pir/jit_load/pooled_bias/logits"
+    )
+    assert str(Claim("pir", "fp32", kind="weights")) == "pir/weights"
+
+
+def test_evidence_counts_nothing_and_is_no_bits_unless_it_says_so() -> None:
+    with pytest.raises(ValueError, match="zero elements"):
+        Evidence(Outcome.MATCH)
+    failed = Evidence(Outcome.MISMATCH, "because")
+    assert (failed.elements, failed.bit_equal, dict(failed.metrics), failed.stage) == (0, False, {}, "compare")
+
+
+def test_what_nobody_saw_ended_in_the_plan() -> None:
+    assert verdict(None).of(claim(0)).stage == "plan"
+
+
+NAMED = [
+    ((Outcome.MATCH, Outcome.INCONCLUSIVE), "inconclusive"),
+    ((Outcome.INCONCLUSIVE,), "inconclusive"),
+    ((Outcome.WAIVED, Outcome.INCONCLUSIVE), "inconclusive"),
+    ((Outcome.MATCH, Outcome.WAIVED, Outcome.INCONCLUSIVE), "inconclusive"),
+    ((Outcome.INCONCLUSIVE, Outcome.MISMATCH), "failed"),
+    ((Outcome.INCONCLUSIVE, None), "failed"),
+    ((Outcome.WAIVED,), "failed"),
+    ((Outcome.MATCH, Outcome.WAIVED), "passed_with_waivers"),
+    ((Outcome.MATCH,), "passed"),
+]
+
+
+@pytest.mark.parametrize(("outcomes", "word"), NAMED)
+def test_the_word_of_a_verdict(outcomes: tuple[Outcome | None, ...], word: str) -> None:
+    found = verdict(*outcomes)
+    assert (found.word, found.passed) == (word, word.startswith("passed"))
+    if found.passed:
+        assert replace(found, narrowed="one case").word == "partial"
+
+
+SOURCE = Claim("source", "fp32", "eager", "batch=1", "logits")
+OF_FILE = Claim("onnx", "fp32", kind="weights")
+
+
+def of(*claims: Claim, lacking: Claim | None = None) -> Verdict:
+    seen = {claim: evidence(Outcome.WAIVED if claim == lacking else Outcome.MATCH) for claim in claims}
+    return Verdict(frozenset(claims), seen)
+
+
+def test_every_variant_needs_a_number_that_was_computed_by_it() -> None:
+    only_stored = of(OF_FILE)
+    assert only_stored.against == ("no output of onnx was shown to be right",) and only_stored.word == "failed"
+    assert of(OF_FILE, claim(1)).against == ()
+    other = Claim("pir", "fp32", "jit_load", "batch=1", "logits")
+    assert of(claim(1), other, lacking=other).against == ("no output of pir was shown to be right",)
+    assert of(claim(1), other, lacking=claim(1)).against == ("no output of onnx was shown to be right",)
+
+
+def test_the_source_proves_no_artifact_and_needs_no_proof() -> None:
+    assert of(SOURCE).against == ("no artifact was read",) and not of(SOURCE).passed
+    assert of(SOURCE, claim(1)).against == () and of(SOURCE, claim(1)).passed
+    assert of(SOURCE, OF_FILE).against == ("no output of onnx was shown to be right",)
+
+
+def test_objections_stand_before_all_else() -> None:
+    assert replace(of(SOURCE), objections=("it is late",)).against == ("it is late", "no artifact was read")
+
+
+def test_a_waiver_that_has_ended_is_told() -> None:
+    waivers = [waiver("pir/*", days=-1), waiver("onnx/*", days=0), waiver("*", days=1)]
+    (note,) = expired(waivers, TODAY)
+    assert note == ("the waiver of pir/* has expired on 2026-11-20, so it waives nothing: known and accepted")
+    assert covering(claim(1), waivers, TODAY) is waivers[1], "the first that covers it"
+
+
+def test_a_waived_claim_keeps_what_was_measured() -> None:
+    failed = replace(evidence(Outcome.MISMATCH), metrics={"error_ratio": 9.0})
+    found = waived(Verdict(frozenset({claim(1)}), {claim(1): failed}), [waiver("*")], TODAY).of(claim(1))
+    assert found.outcome is Outcome.WAIVED and found.metrics == {"error_ratio": 9.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("snr_db", True), ("top1", True), ("metric", True), ("size", False), ("weights", False)]
+)
+def test_in_low_precision_only_a_budget_shows_that_numbers_are_right(kind: str, shown: bool) -> None:
+    """An output of it need but come in a case that probes."""
+    came = Claim("onnx", "int8", "onnxruntime", "batch=8:zeros", "logits")
+    budget = Claim("onnx", "int8", "onnxruntime", output="logits", kind=kind)
+    waived_case = replace(came, case="batch=8")
+    found = Verdict(
+        frozenset({came, budget, waived_case}),
+        {
+            came: evidence(Outcome.MATCH),
+            budget: evidence(Outcome.MATCH),
+            waived_case: evidence(Outcome.WAIVED),
+        },
+    )
+    assert found.passed is shown
+    assert found.against == (() if shown else ("no output of onnx-int8 was shown to be right",))

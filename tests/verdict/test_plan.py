@@ -100,3 +100,22 @@ def test_engines_that_nobody_named_follow_the_formats(formats: list[str], engine
 def test_every_engine_names_formats() -> None:
     for name, engine in ENGINES.all():
         assert engine.formats and set(engine.formats) <= {"source", "pir", "pdmodel", "onnx"}, name
+
+
+def test_a_variant_of_another_precision_is_planned_by_its_name() -> None:
+    runs = plan_runs(("onnxruntime",), [("onnx", "fp32"), ("onnx", "fp16")], with_source=False)
+    assert pairs(runs) == {"onnx/onnxruntime", "onnx-fp16/onnxruntime"}
+
+
+def test_a_variant_that_nothing_proves_is_refused_with_the_engines_that_could() -> None:
+    with pytest.raises(UsageError, match="no engine runs the format 'pdmodel' in int8, so") as caught:
+        plan_runs(USUAL, [*ALL, ("pdmodel", "int8")], with_source=False)
+    able = [name for name, engine in ENGINES.all() if engine.runs("pdmodel", "int8")]
+    assert able and caught.value.hint == f"add one of: {', '.join(able)}" and "onnxruntime" not in able
+    with pytest.raises(UsageError, match="no engine runs the format 'onnx', so"):
+        plan_runs(("jit_load",), ALL, with_source=False)
+
+
+def test_the_source_s_engines_may_be_named_beside_others() -> None:
+    named = ("eager", "static", *USUAL)
+    assert plan_runs(named, ALL, with_source=True) == plan_runs(USUAL, ALL, with_source=True)

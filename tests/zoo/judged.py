@@ -13,12 +13,12 @@ from typing import Any
 from exporter.bundle.contents import contents, with_record
 from exporter.bundle.open import GOLDEN
 from exporter.bundle.subject import about, subject_in
-from exporter.compare.golden import GoldenCase
 from exporter.errors import ExporterError
 from exporter.goldens.record import record
-from exporter.harness import Bench, gather
+from exporter.harness import Bench, run_engine
 from exporter.judge.judge import harness_of, judge
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
 from exporter.proofs.base import Subject
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import ENGINES, Run, plan_some
@@ -112,7 +112,7 @@ def _judge_stock(bench: Bench, written: Artifact, folder: Path, setting: Setting
     cases = tuple(_renamed(case, names) for case in bench.cases)
     beside = replace(bench, folder=folder, cases=cases, artifacts={written.format: written}, outputs=theirs)
     engine = "onnxruntime" if written.format == "onnx" else "paddle_inference"
-    row = _row(gather(beside, [Run(written.format, "fp32", engine)], setting))
+    row = _row(run_engine(beside, Run(written.format, "fp32", engine), setting))
     row.pop("missed")
     return row
 

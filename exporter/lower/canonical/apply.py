@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from exporter.errors import ModelError
 from exporter.lower.canonical import tidy
@@ -14,7 +15,10 @@ from exporter.lower.canonical.graph import Graph
 from exporter.lower.canonical.linear import linear_joined
 from exporter.lower.canonical.neutral import neutral_removed
 from exporter.lower.canonical.shapes import shapes_known
-from exporter.tensors import TensorSpec, digest
+from exporter.tensors import Array, TensorSpec, digest
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, TensorProto
 
 
 @dataclass(frozen=True)
@@ -26,14 +30,24 @@ class Canonical:
 
 
 def canonical(content: bytes, inputs: Sequence[TensorSpec]) -> Canonical:
-    """Rewrite a model; `inputs` give the names of the sizes that vary. The same bytes give the same bytes.
+    """Rewrite the bytes of a model: see :func:`canonical_model`."""
+    return canonical_model(parsed(content), inputs)
+
+
+def parsed(content: bytes) -> ModelProto:
+    """The model that the bytes of a file hold."""
+    import onnx
+
+    return onnx.load_model_from_string(content)
+
+
+def canonical_model(model: ModelProto, inputs: Sequence[TensorSpec]) -> Canonical:
+    """Rewrite a model; `inputs` give the names of the sizes that vary. The same model gives the same bytes.
 
     Raises:
         ModelError: what came of it is not valid ONNX, which is a fault of ours.
     """
-    import onnx
-
-    graph = Graph(onnx.load_model_from_string(content))
+    graph = Graph(model)
     inputs_named(graph, inputs)
     tidy.constants_held(graph)
     before = dict(graph.constants)
@@ -58,20 +72,23 @@ def canonical(content: bytes, inputs: Sequence[TensorSpec]) -> Canonical:
 
 def _bytes(graph: Graph) -> bytes:
     import onnx
-    from onnx import helper, numpy_helper
 
-    stored = [numpy_helper.from_array(value, name) for name, value in sorted(graph.constants.items())]
-    made = helper.make_graph(graph.nodes, "main", graph.inputs, graph.outputs, [*stored, *graph.others])
     used = {node.domain for node in graph.nodes} | {""}
-    imports = [one for one in graph.model.opset_import if one.domain in used or one.domain == "ai.onnx"]
-    model = helper.make_model(
-        made,
-        opset_imports=imports,
+    model = onnx.ModelProto(
         ir_version=graph.model.ir_version,
         producer_name=graph.model.producer_name,
         producer_version=graph.model.producer_version,
+        opset_import=[entry for entry in graph.model.opset_import if entry.domain in used or entry.domain == "ai.onnx"],
+        functions=graph.model.functions,
     )
-    model.functions.extend(graph.model.functions)
+    made = model.graph
+    made.name = "main"
+    made.node.extend(graph.nodes)
+    made.input.extend(graph.inputs)
+    made.output.extend(graph.outputs)
+    for name, value in sorted(graph.constants.items()):
+        _store(made.initializer.add(), name, value)
+    made.initializer.extend(graph.others)
     content: bytes = model.SerializeToString(deterministic=True)
     try:
         onnx.checker.check_model(content)
@@ -82,3 +99,12 @@ def _bytes(graph: Graph) -> bytes:
             hint="report it with the model; until then leave onnx out of formats",
         ) from error
     return content
+
+
+def _store(tensor: TensorProto, name: str, value: Array) -> None:
+    """Fill a tensor in place: `numpy_helper.from_array` and `helper.make_model` copy all weights once more each."""
+    from onnx import helper
+
+    tensor.name, tensor.data_type = name, helper.np_dtype_to_tensor_dtype(value.dtype)
+    tensor.dims.extend(value.shape)
+    tensor.raw_data = value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes()

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from exporter.lower._stored import stored_weights
+from exporter.lower.base import main_file
 from exporter.lower.precision._saturation import ACTIVATION, WEIGHT, Pairs, pairs
 from exporter.readers._nodes import Node, nodes
 from exporter.tensors import Array
@@ -66,7 +67,7 @@ def kernels(files: Sequence[str], folder: Path) -> list[Kernel]:
     """
     weights, content = stored_weights(files, folder)
     stored = {name: weight.array(content) for name, weight in weights.items()}
-    main = folder / next(name for name in files if not name.endswith(".pdiparams"))
+    main = folder / main_file(files)
     program = nodes(main)
     return _of_onnx(program, stored) if main.suffix == ".onnx" else _of_paddle(program, stored)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from exporter.mutation.material import Material
+    from exporter.mutation.programs.base import Node, Program
 
 
 @dataclass(frozen=True)
@@ -31,3 +32,20 @@ class Kind:
 
 
 Family: TypeAlias = tuple[Kind, ...]
+#: How a kind of fault is planted; see `Kind.plant`.
+Plant: TypeAlias = "Callable[[Material, str, np.random.Generator], None]"
+
+
+def at_node(change: Callable[[Program, Node], None]) -> Plant:
+    """Plant by a change of the node that the site names."""
+    return edited(lambda program, site: change(program, program.at(site)))
+
+
+def edited(change: Callable[[Program, str], None]) -> Plant:
+    """Plant by a change of the program that leaves nothing to chance."""
+
+    def plant(material: Material, site: str, generator: np.random.Generator) -> None:
+        del generator
+        change(material.edit(), site)
+
+    return plant

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-from exporter.mutation.faults.base import Family, Kind
+from exporter.mutation.faults.base import Family, Kind, at_node, edited
 from exporter.mutation.material import Material
 from exporter.mutation.programs.base import Attribute, Node, Operation, Program, Unplantable
 
@@ -32,11 +30,6 @@ _ELEMENTWISE = "elementwise_"
 _NO_CONSTANTS = ("epsilon", "momentum", "dropout_prob", "Scale_", "seed", "value_", "fuse_")
 
 
-def node_at(program: Program, site: str) -> Node:
-    """The node that a site names."""
-    return next(one for one in program.nodes() if one.site == site)
-
-
 def floats(material: Material) -> Iterator[Node]:
     """The nodes that compute a float32 tensor."""
     for node in material.program.computing():
@@ -45,13 +38,10 @@ def floats(material: Material) -> Iterator[Node]:
 
 
 def _epsilons(material: Material) -> Iterable[str]:
-    return [one.site for one in material.program.live if "epsilon" in one.attributes]
+    return [node.site for node in material.program.live if "epsilon" in node.attributes]
 
 
-def _raise_epsilon(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
-    program = material.edit()
-    node = node_at(program, site)
+def _raise_epsilon(program: Program, node: Node) -> None:
     epsilon = node.attributes["epsilon"]
     assert isinstance(epsilon, float)  # noqa: S101  # so all formats define it
     program.set(node, "epsilon", 10 * epsilon)
@@ -64,16 +54,14 @@ def _axes(material: Material) -> Iterator[str]:
                 yield f"{node.site} {name}"
 
 
-def _change_axis(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
+def _change_axis(program: Program, site: str) -> None:
     place, name = site.split()
-    program = material.edit()
-    node = node_at(program, place)
+    node = program.at(place)
     value = node.attributes[name]
     if isinstance(value, list) and len(value) > 1:
-        value = [int(one) for one in (*value[:-2], value[-1], value[-2])]
+        value = [int(axis) for axis in (*value[:-2], value[-1], value[-2])]
     elif isinstance(value, list):
-        value = [_next_axis(int(one)) for one in value]
+        value = [_next_axis(int(axis)) for axis in value]
     else:
         value = _next_axis(int(value))
     if value == node.attributes[name] and not isinstance(value, list):
@@ -93,11 +81,9 @@ def _activations(material: Material) -> Iterator[str]:
             yield f"{node.site}{_TO}its approximation or back"
 
 
-def _exchange(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
+def _exchange(program: Program, site: str) -> None:
     place, word = site.split(_TO)
-    program = material.edit()
-    node = node_at(program, place)
+    node = program.at(place)
     if "approximate" in node.attributes:
         program.set(node, "approximate", not node.attributes["approximate"])
     else:
@@ -107,16 +93,14 @@ def _exchange(material: Material, site: str, generator: np.random.Generator) -> 
 def _residuals(material: Material) -> Iterator[str]:
     """Sums of two computed tensors; a bias is a parameter, and no residual."""
     for node in floats(material):
-        if node.kind in _ADDITIONS and all(material.program.made(one) for one in node.inputs):
+        if node.kind in _ADDITIONS and all(material.program.made(value) for value in node.inputs):
             for operand, name in enumerate(("first", "second")):
                 yield f"{node.site} keeps its {name}:{operand}"
 
 
-def _drop_residual(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
+def _drop_residual(program: Program, site: str) -> None:
     place, operand = site.partition(" ")[0], int(site.rpartition(":")[2])
-    program = material.edit()
-    program.become(node_at(program, place), Operation.IDENTITY, operand)
+    program.become(program.at(place), Operation.IDENTITY, operand)
 
 
 def _constants(material: Material) -> Iterator[str]:
@@ -129,11 +113,9 @@ def _constants(material: Material) -> Iterator[str]:
                 yield f"{node.site} {name}"
 
 
-def _change_constant(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
+def _change_constant(program: Program, site: str) -> None:
     place, _, name = site.rpartition(" ")
-    program = material.edit()
-    node = node_at(program, place)
+    node = program.at(place)
     value = node.attributes[name]
     program.set(node, name, [*value[:-1], _moved(value[-1])] if isinstance(value, list) else _moved(value))
 
@@ -145,21 +127,16 @@ def _moved(value: Attribute) -> int | float:
     return value * 1.01 if value else 0.01
 
 
-def _anywhere(material: Material) -> Iterable[str]:
-    return [one.site for one in floats(material)]
-
-
-def _halve(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
-    program = material.edit()
-    program.follow(node_at(program, site), Operation.HALF)
+def anywhere(material: Material) -> Iterable[str]:
+    """The sites of all nodes that compute a float32 tensor."""
+    return [node.site for node in floats(material)]
 
 
 plugin: Family = (
-    Kind("epsilon x10", _epsilons, _raise_epsilon),
-    Kind("another axis", _axes, _change_axis),
-    Kind("near activation", _activations, _exchange),
-    Kind("residual dropped", _residuals, _drop_residual),
-    Kind("constant changed", _constants, _change_constant),
-    Kind("half inside", _anywhere, _halve),
+    Kind("epsilon x10", _epsilons, at_node(_raise_epsilon)),
+    Kind("another axis", _axes, edited(_change_axis)),
+    Kind("near activation", _activations, edited(_exchange)),
+    Kind("residual dropped", _residuals, edited(_drop_residual)),
+    Kind("constant changed", _constants, edited(_change_constant)),
+    Kind("half inside", anywhere, at_node(lambda program, node: program.follow(node, Operation.HALF))),
 )

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from exporter.mutation.faults.base import Family, Kind
+from exporter.mutation.faults.base import Family, Kind, edited
 from exporter.mutation.material import Material
-from exporter.mutation.programs.base import Operation, Unplantable
+from exporter.mutation.programs.base import Operation, Program
 
 _AND, _OF = " | ", " of "
 
@@ -23,29 +23,21 @@ def _neighbours(material: Material) -> Iterator[str]:
         yield f"{one}{_AND}{other}"
 
 
-def _swap(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
+def _swap(program: Program, site: str) -> None:
     one, other = site.split(_AND)
-    material.edit().rename_outputs({one: other, other: one})
+    program.rename_outputs({one: other, other: one})
 
 
-def _rename(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
-    material.edit().rename_outputs({site: f"{site}_1"})
+def _rename(program: Program, name: str) -> None:
+    program.rename_outputs({name: f"{name}_1"})
 
 
-def _repeat(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
-    material.edit().repeat_output(site, f"{site}_1")
+def _repeat(program: Program, name: str) -> None:
+    program.repeat_output(name, f"{name}_1")
 
 
-def _retype(material: Material, site: str, generator: np.random.Generator) -> None:
-    del generator
-    program = material.edit()
-    node = program.made(program.outputs()[site])
-    if node is None or node.outputs[0] != program.outputs()[site]:
-        raise Unplantable("no operator computes this output alone")
-    program.follow(node, Operation.OTHER_DTYPE)
+def _retype(program: Program, site: str) -> None:
+    program.follow(program.maker(program.outputs()[site]), Operation.OTHER_DTYPE)
 
 
 def _batch(material: Material) -> Iterable[str]:
@@ -67,10 +59,10 @@ def _batched(material: Material) -> Iterable[str]:
 
 
 plugin: Family = (
-    Kind("outputs swapped", _neighbours, _swap, numeric=False),
-    Kind("output renamed", _outputs, _rename, numeric=False),
-    Kind("output twice", _outputs, _repeat, numeric=False),
-    Kind("output's dtype", _outputs, _retype, numeric=False),
+    Kind("outputs swapped", _neighbours, edited(_swap), numeric=False),
+    Kind("output renamed", _outputs, edited(_rename), numeric=False),
+    Kind("output twice", _outputs, edited(_repeat), numeric=False),
+    Kind("output's dtype", _outputs, edited(_retype), numeric=False),
     Kind("batch declared frozen", _batch, _freeze, numeric=False),
     Kind("batch cut", _batched, _cut, numeric=False),
 )

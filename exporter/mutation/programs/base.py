@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 #: What an attribute holds, as far as a fault can change it.
 Attribute: TypeAlias = bool | int | float | str | list[int] | list[float]
@@ -151,6 +151,21 @@ class Program(ABC):
         """Values that a nested block hands to its owner other than through an operator's inputs."""
         return ()
 
+    def at(self, site: str) -> Node:
+        """The node that a site names."""
+        return next(node for node in self.nodes() if node.site == site)
+
+    def maker(self, value: str) -> Node:
+        """The live node whose first result is a value.
+
+        Raises:
+            Unplantable: there is none.
+        """
+        node = self.made(value)
+        if node is None or node.outputs[0] != value:
+            raise Unplantable("no operator computes this output alone")
+        return node
+
     def made(self, value: str) -> Node | None:
         """The live node that computes a value; None for inputs, parameters and constants."""
         return next((node for node in self.computing() if value in node.outputs), None)
@@ -164,7 +179,18 @@ class Program(ABC):
         """The nodes that some output depends on; a fault in any other would be none. Asked before any edit."""
         nodes, needed = self.nodes(), {*self.outputs().values(), *self.inner_results()}
         alive: list[Node] = []
-        while len(alive) < len(found := [one for one in nodes if not one.outputs or needed & {*one.outputs}]):
-            alive = found
-            needed.update(name for one in alive for name in one.inputs)
+        while len(alive) < len(reached := [node for node in nodes if not node.outputs or needed & {*node.outputs}]):
+            alive = reached
+            needed.update(name for node in alive for name in node.inputs)
         return alive
+
+
+def place_of(items: Sequence[Any], item: Any) -> int:
+    """Where an item stands in a repeated field of protobuf, told by identity."""
+    return next(at for at, other in enumerate(items) if other is item)
+
+
+def insert(items: Any, at: int, inserted: Sequence[Any]) -> None:
+    """Insert several items into a repeated field of protobuf."""
+    for step, item in enumerate(inserted):
+        items.insert(at + step, item)

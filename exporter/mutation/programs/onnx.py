@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from exporter.errors import EnvironmentLacks
-from exporter.mutation.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable
+from exporter.mutation.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable, insert, place_of
 
 _Message: TypeAlias = Any
 
@@ -92,14 +92,14 @@ class OnnxProgram(Program):
         fresh = self._fresh()
         inserted = self._operation(operation, fresh, old)
         native.output[0] = fresh
-        _insert(graph.node, _place(graph.node, native) + 1, inserted)
+        insert(graph.node, place_of(graph.node, native) + 1, inserted)
 
     def become(self, node: Node, operation: Operation, operand: int = 0) -> None:
         graph, native = self._at(node)
-        at = _place(graph.node, native)
+        at = place_of(graph.node, native)
         inserted = self._operation(operation, native.input[operand], native.output[0])
         del graph.node[at]
-        _insert(graph.node, at, inserted)
+        insert(graph.node, at, inserted)
 
     def outputs(self) -> dict[str, str]:
         return {one.name: one.name for one in self._model.graph.output}
@@ -133,9 +133,7 @@ class OnnxProgram(Program):
     def cut_rows(self, output: str, rows: int) -> None:
         from onnx import helper
 
-        node = self.made(output)
-        if node is None or node.outputs[0] != output:
-            raise Unplantable("no operator computes this output alone")
+        node = self.maker(output)
         graph, native = self._at(node)
         fresh, begin, end = self._fresh(), self._fresh(), self._fresh()
         native.output[0] = fresh
@@ -144,7 +142,7 @@ class OnnxProgram(Program):
             helper.make_node("Constant", [], [end], value_ints=[rows]),
             helper.make_node("Slice", [fresh, begin, end, begin], [output]),
         ]
-        _insert(graph.node, _place(graph.node, native) + 1, cut)
+        insert(graph.node, place_of(graph.node, native) + 1, cut)
 
     def train(self, norm: Node) -> None:
         _, native = self._at(norm)
@@ -268,15 +266,6 @@ def _widen(tensor: _Message) -> None:
 
     if tensor.data_type == _FLOAT:
         tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype("float64"), tensor.name))
-
-
-def _place(nodes: Sequence[_Message], node: _Message) -> int:
-    return next(at for at, one in enumerate(nodes) if one is node)
-
-
-def _insert(nodes: _Message, at: int, inserted: list[_Message]) -> None:
-    for step, node in enumerate(inserted):
-        nodes.insert(at + step, node)
 
 
 plugin: type[Program] = OnnxProgram

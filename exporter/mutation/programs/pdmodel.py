@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from exporter.engines._paddle import INSTALL
 from exporter.errors import EnvironmentLacks
-from exporter.mutation.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable
+from exporter.mutation.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable, insert, place_of
 
 #: Protobuf messages are made at run time and have no types of their own.
 _Message: TypeAlias = Any
@@ -84,14 +84,14 @@ class PdmodelProgram(Program):
         fresh = self._fresh(block, old)
         inserted = self._operation(block, operation, fresh, old)
         _rename_result(operator, old, fresh)
-        _insert(block.ops, _place(block.ops, operator) + 1, inserted)
+        insert(block.ops, place_of(block.ops, operator) + 1, inserted)
 
     def become(self, node: Node, operation: Operation, operand: int = 0) -> None:
         block, operator = self._at(node)
-        at = _place(block.ops, operator)
+        at = place_of(block.ops, operator)
         inserted = self._operation(block, operation, node.inputs[operand], node.outputs[0])
         del block.ops[at]
-        _insert(block.ops, at, inserted)
+        insert(block.ops, at, inserted)
 
     def outputs(self) -> dict[str, str]:
         return {one.inputs[0].arguments[0]: one.inputs[0].arguments[0] for one in self._fetches()}
@@ -127,9 +127,7 @@ class PdmodelProgram(Program):
             raise Unplantable("no input has a first size that varies")
 
     def cut_rows(self, output: str, rows: int) -> None:
-        node = self.made(output)
-        if node is None or node.outputs[0] != output:
-            raise Unplantable("no operator computes this output alone")
+        node = self.maker(output)
         block, operator = self._at(node)
         fresh = self._fresh(block, output)
         _rename_result(operator, output, fresh)
@@ -141,7 +139,7 @@ class PdmodelProgram(Program):
             attribute = cut.attrs.add()
             attribute.name, attribute.type = name, 3
             attribute.ints.append(value)
-        _insert(block.ops, _place(block.ops, operator) + 1, [cut])
+        insert(block.ops, place_of(block.ops, operator) + 1, [cut])
 
     def train(self, norm: Node) -> None:
         block, operator = self._at(norm)
@@ -168,7 +166,7 @@ class PdmodelProgram(Program):
         attributes: dict[str, Attribute] = {"scale": 1.5, "bias": 0.0, "bias_after_scale": True}
         block = self._desc.blocks[0]
         first_fetch = next(at for at, one in enumerate(block.ops) if one.type == "fetch")
-        _insert(block.ops, first_fetch, [self._operator("scale", tensor, tensor, attributes)])
+        insert(block.ops, first_fetch, [self._operator("scale", tensor, tensor, attributes)])
 
     def widen(self) -> None:
         for block in self._desc.blocks:
@@ -290,15 +288,6 @@ def _widen(operator: _Message) -> None:
     for attribute in operator.attrs:
         if attribute.name in _DTYPE_ATTRIBUTES and attribute.type == 0 and attribute.i == _F32:
             attribute.i = _F64
-
-
-def _place(operators: Sequence[_Message], operator: _Message) -> int:
-    return next(at for at, one in enumerate(operators) if one is operator)
-
-
-def _insert(operators: _Message, at: int, inserted: list[_Message]) -> None:
-    for step, operator in enumerate(inserted):
-        operators.insert(at + step, operator)
 
 
 plugin: type[Program] = PdmodelProgram

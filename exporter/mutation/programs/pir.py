@@ -122,10 +122,7 @@ class PirProgram(Program):
 
     def cut_rows(self, output: str, rows: int) -> None:
         fetch = next(one for one in self._fetches if _attribute(one, "name")["D"] == output)
-        node = self.made(str(fetch["I"][0]["%"]))
-        if node is None or node.outputs[0] != str(fetch["I"][0]["%"]):
-            raise Unplantable("no operator computes this output alone")
-        operators, operator = self._at(node)
+        operators, operator = self._at(self.maker(str(fetch["I"][0]["%"])))
         result = operator["O"][0]
         old, kind = result["%"], result["TT"]
         begin, end, fresh = self._fresh(_one_int()), self._fresh(_one_int()), self._fresh(kind)

@@ -15,7 +15,7 @@ from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact
 from exporter.lower.precision.base import Order
 from exporter.lower.precision.fp16 import plugin
-from exporter.proofs.quantisation.halved import prove_halved
+from exporter.proofs.weights import prove_halved
 from exporter.spec.model import Budget, PrecisionSettings, Spec
 from exporter.tensors import Array
 from exporter.verdict.claim import Outcome

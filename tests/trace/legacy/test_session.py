@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import inspect
 import threading
 from pathlib import Path
 
@@ -78,6 +79,24 @@ def test_references_that_user_code_took_earlier_follow_and_return():
     assert now == dict.fromkeys(held, inside)
     assert inside is not original
     assert {name: read() for name, read in held.items()} == dict.fromkeys(held, original)
+
+
+def test_a_sum_does_not_read_the_source_of_the_whole_stack(monkeypatch, tmp_path):
+    """Paddle does, to warn of Paddle 1.x: 7 ms for each `+`, more the deeper the call."""
+
+    class Sum(paddle.nn.Layer):
+        def forward(self, x):
+            return x + x
+
+    def stack(*arguments):
+        raise AssertionError("inspect.stack was called")
+
+    monkeypatch.setattr(inspect, "stack", stack)
+    with legacy_export(), pytest.warns(DeprecationWarning, match="axis=-1"):
+        spec = paddle.static.InputSpec([None, 2], "float32", "x")
+        layer = paddle.jit.to_static(Sum(), input_spec=[spec], backend=None, full_graph=True)
+        paddle.jit.save(layer, str(tmp_path / "model"))
+    assert (tmp_path / "model.pdmodel").is_file()
 
 
 def test_a_nested_entry_changes_nothing_and_ends_nothing():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.trace.legacy.mends import attention, inplace, outputs, rebound, sizes, tensor, variable
+from exporter.trace.legacy.mends import attention, inplace, outputs, rebound, sizes, tensor, variable, warned
 from exporter.trace.legacy.patches import Patches
 
 
@@ -13,6 +13,6 @@ def install(patches: Patches) -> list[tuple[Any, Any]]:
 
     Returns (function, replacement) of those that have to follow every reference.
     """
-    for part in (tensor, rebound, attention, sizes, inplace, variable):
+    for part in (tensor, rebound, attention, sizes, inplace, variable, warned):
         part.install(patches)
     return outputs.replacements()

@@ -1,0 +1,72 @@
+"""`release` and `verify` of the digits against an older commit's, in turn: processor time of the whole tree, and clock.
+
+    git worktree add /tmp/old ce34965
+    python benchmarks/release.py /tmp/old [ROUNDS] [train] [release] [verify]
+
+train: `release` in a folder without runs, so that it trains first. release: again, with the checkpoint at hand.
+verify: the bundle that this made. Both sides run in folders of their own, with their own recipes and specs.
+"""
+
+from __future__ import annotations
+
+import compileall
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from _compare import Command, Run, report_times, run
+
+ROOT = Path(__file__).parents[1]
+#: The most of the older commit's time that each may take; `train` is mostly the training, which is the same in both.
+LIMITS = {"train": 0.8, "release": 0.55, "verify": 0.45}
+SPEC, BUNDLE = "specs/digits.yaml", "artifacts/digits/1.0.0"
+
+
+def main() -> int:
+    """Measure; exit 1 if a limit is exceeded."""
+    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "exporter").is_dir():
+        sys.exit(__doc__)
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    with tempfile.TemporaryDirectory() as place:
+        new, old = (
+            _folder(Path(place) / name, checkout)
+            for name, checkout in (("new", ROOT), ("old", Path(sys.argv[1]).resolve()))
+        )
+        held = [_measure(step, new, old, rounds) for step in sys.argv[3:] or LIMITS]
+    return 0 if all(held) else 1
+
+
+def _folder(place: Path, checkout: Path) -> Command:
+    """A working folder with the recipes and specs of a checkout, and the start of its command line."""
+    for name in ("recipes", "specs"):
+        shutil.copytree(checkout / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(checkout / "exporter", quiet=1)  # as scripts/install does
+    start = (sys.executable, "-c", "from exporter.cli import main; main()")
+    return Command(start, place, {"PYTHONPATH": str(checkout)})
+
+
+def _measure(step: str, new: Command, old: Command, rounds: int) -> bool:
+    for side in (new, old):  # to warm up, and so that the later steps find what they need
+        _step("release", side)
+    pairs: list[tuple[Run, Run]] = []
+    for at in range(rounds):
+        order = (new, old) if at % 2 else (old, new)
+        runs = {id(side): _step(step, side) for side in order}
+        pairs.append((runs[id(new)], runs[id(old)]))
+    mine, theirs = zip(*pairs, strict=True)
+    return report_times(f"{step} digits", list(mine), list(theirs), LIMITS[step], "old")
+
+
+def _step(step: str, side: Command) -> Run:
+    assert side.folder
+    words = ("verify", BUNDLE) if step == "verify" else ("release", SPEC)
+    if step != "verify":
+        shutil.rmtree(side.folder / "artifacts", ignore_errors=True)
+    if step == "train":
+        shutil.rmtree(side.folder / "runs", ignore_errors=True)
+    return run(Command((*side.words, *words, "--quiet"), side.folder, side.environment))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

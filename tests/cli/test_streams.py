@@ -1,0 +1,50 @@
+"""Where the output goes: a stream that is closed, full or left, and text that could take a terminal over."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.command import COMMAND, ROOT, environment
+
+BUNDLE = ROOT / "tests/data/bundles/v3"
+
+
+def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    whole = f"{shlex.join(COMMAND)} {command}"
+    return subprocess.run(
+        ["bash", "-c", whole], cwd=cwd, capture_output=True, text=True, env=environment(), timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("streams", [">&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("options", ["", " --json"])
+def test_a_closed_stream_is_nobodys_wish_to_see_it(tmp_path: Path, streams: str, options: str) -> None:
+    done = shell(f"inspect {BUNDLE}{options} {streams}", tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("verb", [f"inspect {BUNDLE}", f"inspect {BUNDLE} --json", "explain EX101", "--version"])
+def test_an_output_that_is_lost_is_no_success(tmp_path: Path, verb: str) -> None:
+    done = shell(f"{verb} > /dev/full", tmp_path)
+    assert done.returncode == 3
+    assert "No space left" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_changes_nothing(tmp_path: Path) -> None:
+    done = shell(f"inspect {BUNDLE} | true; exit ${{PIPESTATUS[0]}}", tmp_path)
+    assert done.returncode in (0, 130) and done.stderr == ""
+
+
+@pytest.mark.parametrize("verb", ["inspect", "verify"])
+def test_no_name_of_a_file_forges_a_line(tmp_path: Path, verb: str) -> None:
+    shutil.copytree(BUNDLE, tmp_path / "bundle")
+    (tmp_path / "bundle/a\nverdict: PASSED \x1b[2J\u202e").write_text("")
+    done = shell(f"{verb} bundle", tmp_path)
+    assert done.returncode == 5
+    assert "\x1b" not in done.stderr and "\u202e" not in done.stderr
+    assert not any(line.startswith("verdict") for line in (done.stdout + done.stderr).splitlines())

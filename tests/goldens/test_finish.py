@@ -1,0 +1,360 @@
+"""What the parent makes of the arrays that a child recorded: facts, gates, what is left out, what is kept."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.goldens.cases import Case, plan_cases
+from exporter.goldens.finish import SAMPLE, Recorded, batch_note, bounded, describe, finish, note_scores, untelling
+from exporter.goldens.truth import SPREAD, UNTOLD, Truth, measured
+from exporter.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.spec.model import Spec
+from exporter.spec.read import validate
+from exporter.tensors import Array, load, save
+
+VALUES = np.random.default_rng(3).standard_normal((4, 5))
+
+
+def truth(value: Array, e_ref: float = 1e-6, **more: Any) -> Truth:
+    return Truth(value, e_ref, e_ref / 2, "float64", **more)
+
+
+def facts(value: Array = VALUES, told: Truth | None = None, unstable: str = "") -> dict[str, Any]:
+    return describe(value.astype("float32"), told or truth(value), unstable)
+
+
+def test_an_output_is_described_by_its_size_and_its_error() -> None:
+    assert facts(told=truth(VALUES, allowance=1.5)) == {
+        "dtype": "float32",
+        "shape": [4, 5],
+        "exact": False,
+        "scale_max": norms(VALUES)[0],
+        "scale_l2": norms(VALUES)[1],
+        "e_ref_max": 1e-6,
+        "e_ref_l2": 5e-7,
+        "allowance": 1.5,
+        "method": "float64",
+        "gate": "",
+        "scores": None,
+    }
+
+
+def test_integers_have_neither_size_nor_gate() -> None:
+    zeros = np.zeros(3, "int64")
+    found = describe(zeros, Truth(zeros, 0.0, 0.0, "exact"), "")
+    assert (found["exact"], found["scale_max"], found["scale_l2"], found["gate"]) == (True, 0.0, 0.0, "")
+    assert describe(zeros, Truth(zeros, 0.0, 0.0, "exact"), "eager differs")["gate"] == "eager differs"
+
+
+def test_what_is_not_finite_has_a_gate_and_is_still_json() -> None:
+    eager = VALUES.astype("float32")
+    eager[0, 0] = np.inf
+    found = describe(eager, Truth(VALUES, math.inf, 1e-6, "float64"), "")
+    assert found["gate"] == "eager is not finite"
+    assert [found[key] for key in ("scale_max", "scale_l2", "e_ref_max", "e_ref_l2")] == [0.0] * 4
+    json.dumps(found, allow_nan=False)
+    for worst in (Truth(VALUES, 1e-6, math.inf, "float64"), Truth(VALUES * np.inf, 1e-6, 1e-6, "float64")):
+        told = describe(VALUES.astype("float32"), worst, "")
+        assert told["gate"] and [told[key] for key in ("scale_max", "scale_l2", "e_ref_max", "e_ref_l2")] == [0.0] * 4
+    assert describe(VALUES.astype("float32"), truth(VALUES * np.nan), "")["gate"] == "float64 is not finite"
+
+
+def test_a_gate_names_what_is_unstable_first() -> None:
+    assert facts(unstable="eager gives other values when run twice: y")["gate"].startswith("eager gives other values")
+
+
+@pytest.mark.parametrize(("largest", "shut"), [(SMALLEST_SCALE, False), (SMALLEST_SCALE * 0.99, True), (0.0, True)])
+def test_near_the_denormals_nothing_is_proven(largest: float, shut: bool) -> None:
+    value = np.array([largest, largest / 2])
+    assert ("near the denormals" in facts(value)["gate"]) == shut
+
+
+def test_an_empty_output_is_not_near_the_denormals() -> None:
+    assert facts(np.zeros((0, 3)))["gate"] == ""
+
+
+@pytest.mark.parametrize("norm", ["max", "l2"])
+@pytest.mark.parametrize(("e_ref", "shut"), [(WORST_E_REF / 4, False), (WORST_E_REF / 4 * 1.001, True), (1e-6, False)])
+def test_what_amplifies_rounding_too_much_is_not_judged(norm: str, e_ref: float, shut: bool) -> None:
+    told = Truth(VALUES, e_ref, 0.0, "float64") if norm == "max" else Truth(VALUES, 0.0, e_ref, "float64")
+    assert facts(told=told)["gate"].startswith("rounding alone moves it") == shut
+
+
+def test_the_gate_lets_the_largest_error_through_that_a_budget_of_four_makes_a_hundredth() -> None:
+    assert WORST_E_REF == 1e-2, "docs/parity.md: 4 · e_ref above a hundredth proves nothing"
+    assert 4 * FLOOR < WORST_E_REF
+
+
+def recorded(kind: str, value: Array, key: str = "truth", method: str = "float64", name: str = "") -> Recorded:
+    name = name or (f"batch=4:{kind}" if kind else "batch=4")
+    about = {**facts(value), "method": method, "exact": key == "eager"}
+    tensors = {f"{name}/{key}/y": value, f"{name}/eager/y": value if key == "eager" else value.astype("float32")}
+    made = {"name": name, "dims": {"batch": len(value)}, "seed": 0, "outputs": {"y": about}}
+    return Recorded(Case(name, {"batch": len(value)}, 0, kind), made, tensors)
+
+
+class TestWhetherRowsDepend:
+    def test_a_row_alone_that_gives_the_same_says_nothing(self) -> None:
+        assert batch_note([recorded("", VALUES), recorded("one_row", VALUES[:1] * (1 + 1e-10))]) == []
+
+    @pytest.mark.parametrize("off", [1 + 1e-8, 1.5])
+    def test_a_row_alone_that_gives_another_result_is_a_note(self, off: float) -> None:
+        (note,) = batch_note([recorded("", VALUES), recorded("one_row", VALUES[:1] * off)])
+        assert note == "in y a row's result depends on the other rows of its batch"
+
+    def test_labels_are_compared_as_eager_gave_them(self) -> None:
+        labels = np.array([[3], [4]])
+        cases = [recorded("", labels, "eager", "exact"), recorded("one_row", labels[1:], "eager", "exact")]
+        assert len(batch_note(cases)) == 1
+        assert batch_note([cases[0], recorded("one_row", labels[:1], "eager", "exact")]) == []
+
+    def test_what_has_no_rows_is_not_compared(self) -> None:
+        assert batch_note([recorded("", VALUES), recorded("one_row", VALUES[:2] * 2)]) == []
+        assert batch_note([recorded("", VALUES), recorded("one_row", VALUES[:1, :3] * 2)]) == []
+
+    def test_it_takes_a_row_alone_and_a_float64_truth(self) -> None:
+        assert batch_note([recorded("", VALUES), recorded("reversed", VALUES[:1] * 2)]) == []
+        spread = recorded("", VALUES, method=f"{SPREAD} (float32 in matmul)")
+        assert batch_note([spread, recorded("one_row", VALUES[:1] * 2)]) == []
+        lifted = recorded("", VALUES, method="float64 with casts lifted")
+        assert len(batch_note([lifted, recorded("one_row", VALUES[:1] * 2)])) == 1
+
+
+def test_the_scores_of_a_label_are_named_in_every_case() -> None:
+    scores = VALUES.astype("float32")
+    cases = []
+    for name in ("batch=4", "batch=4#2"):
+        tensors = {f"{name}/eager/scores": scores, f"{name}/eager/label": scores.argmax(1)}
+        about = {"scores": facts(), "label": {**facts(), "exact": True}}
+        cases.append(Recorded(Case(name, {}, 0), {"name": name, "outputs": about}, tensors))
+    note_scores(cases)
+    assert [case.facts["outputs"]["label"]["scores"] for case in cases] == [{"output": "scores", "axis": 1}] * 2
+    assert cases[0].facts["outputs"]["scores"]["scores"] is None
+
+
+def test_only_probing_cases_that_tell_nothing_are_left_out() -> None:
+    other = np.random.default_rng(4).standard_normal((4, 5))
+    cases = [
+        recorded("", VALUES),
+        recorded("", np.full((4, 5), 2.0), name="batch=4#2"),
+        recorded("zeros", np.full((4, 5), 2.0)),
+        recorded("tiny", other),
+    ]
+    reasons = untelling(cases, 4.0)
+    assert list(reasons) == ["batch=4:zeros"] and "would have passed" in reasons["batch=4:zeros"]
+
+
+def test_a_probing_case_that_amplifies_rounding_is_left_out() -> None:
+    other = np.random.default_rng(4).standard_normal((4, 5))
+    probing = recorded("zeros", other)
+    probing.facts["outputs"]["y"].update(e_ref_max=1e-6 * 20, e_ref_l2=1e-6)
+    plain = [recorded("", VALUES), recorded("", VALUES[::-1] * 2, name="batch=4#2")]
+    assert "amplifies rounding 20 times" in untelling([*plain, probing], 4.0)["batch=4:zeros"]
+    probing.facts["outputs"]["y"].update(e_ref_max=1e-6 * 15)
+    assert untelling([*plain, probing], 4.0) == {}
+
+
+class TestWhatIsKept:
+    def large(self, size: int = SAMPLE * 2) -> dict[str, Array]:
+        generator = np.random.default_rng(1)
+        wide = generator.standard_normal(size)
+        return {
+            "a/input/x": generator.standard_normal(SAMPLE * 4),
+            "a/eager/y": wide.astype("float32"),
+            "a/truth/y": wide,
+            "a/eager/small": wide[:SAMPLE].astype("float32"),
+            "a/eager/label": np.arange(size),
+        }
+
+    def test_what_fits_is_kept_whole(self) -> None:
+        tensors = self.large()
+        assert bounded(tensors, sum(value.nbytes for value in tensors.values()) / 1e6, 0) == tensors
+
+    def test_of_what_is_too_large_a_sample_is_kept_by_which_both_can_be_compared(self) -> None:
+        tensors = self.large()
+        found = bounded(tensors, 0.001, 7)
+        assert found["a/input/x"] is tensors["a/input/x"] and found["a/eager/small"] is tensors["a/eager/small"]
+        for name in ("y", "label"):
+            index = found[f"a/index/{name}"]
+            assert index.dtype == "int64" and index.size == SAMPLE and (np.diff(index) > 0).all()
+            assert np.array_equal(found[f"a/eager/{name}"], tensors[f"a/eager/{name}"][index])
+        assert np.array_equal(found["a/truth/y"], tensors["a/truth/y"][found["a/index/y"]])
+        assert "a/truth/label" not in found and "a/index/small" not in found
+        again = bounded(tensors, 0.001, 7)
+        assert all(np.array_equal(again[key], value) for key, value in found.items()), "the sample is seeded"
+        assert not np.array_equal(bounded(tensors, 0.001, 8)["a/index/y"], found["a/index/y"])
+
+    def test_the_largest_go_first_and_no_more_than_must(self) -> None:
+        tensors = self.large()
+        size = sum(value.nbytes for value in tensors.values())
+        assert {key for key in bounded(tensors, (size - 1) / 1e6, 0) if "/index/" in key} == {"a/index/label"}
+        enough = (tensors["a/eager/label"].nbytes - SAMPLE * 8) / 1e6
+        assert "a/index/y" not in bounded(tensors, size / 1e6 - enough, 0)
+        assert "a/index/y" in bounded(tensors, size / 1e6 - enough - 1e-6, 0)
+
+    def test_a_sample_of_the_truth_counts_too(self) -> None:
+        tensors = {key: value for key, value in self.large().items() if not key.endswith("label")}
+        tensors["b/eager/y"], tensors["b/truth/y"] = tensors["a/eager/y"][:-1], tensors["a/truth/y"][:-1]
+        size = sum(value.nbytes for value in tensors.values())
+        saved = (tensors["a/eager/y"].nbytes + tensors["a/truth/y"].nbytes - SAMPLE * 12) / 1e6
+        assert "b/index/y" not in bounded(tensors, size / 1e6 - saved + 5e-7, 0)
+        assert "b/index/y" in bounded(tensors, size / 1e6 - saved - 5e-7, 0)
+
+
+# ---- all of it, from a child's folder ---------------------------------------------------------------------------
+
+
+def spec(**more: Any) -> Spec:
+    content = {
+        "name": "n",
+        "model": "a:b",
+        "weights": "factory",
+        "inputs": {"x": {"dtype": "float32", "shape": ["batch", 3]}},
+        "dims": {"batch": {"min": 1, "typical": 4, "max": 6}},
+    }
+    return validate({**content, **more}, "test")
+
+
+class Child:
+    """What a child leaves for the planned cases: a linear layer's outputs, its truth and two more float32 runs."""
+
+    def __init__(self, folder: Path, planned: Spec) -> None:
+        self.folder = folder
+        weights = np.random.default_rng(0).standard_normal((3, 5))
+        self.answer: dict[str, Any] = {"cases": [], "unstable": {}, "left_out": {}, "whole": True}
+        self.arrays: list[dict[str, Array]] = []
+        for case in plan_cases(planned):
+            rows = np.random.default_rng(case.seed).standard_normal((case.dims["batch"], 3)).astype("float32")
+            rows = rows * 0 if case.kind == "zeros" else rows
+            exact = rows.astype("float64") @ weights
+            eager = exact.astype("float32")
+            self.arrays.append(
+                {
+                    f"{case.name}/input/x": rows,
+                    f"{case.name}/eager/y": eager,
+                    f"{case.name}/truth/y": exact,
+                    f"{case.name}/run1/y": np.nextafter(eager, np.float32(9)),
+                    f"{case.name}/run2/y": eager,
+                    f"{case.name}/eager/label": eager.argmax(1),
+                }
+            )
+            outputs = {"y": {"method": "float64", "e_ref_max": 7.0}, "label": {"method": "exact"}}
+            about = {"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs}
+            self.answer["cases"].append(about)
+
+    def finish(self, planned: Spec) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
+        for number, arrays in enumerate(self.arrays):
+            save(self.folder / f"{number}.safetensors", arrays)
+        return finish(planned, self.answer, self.folder, self.folder / "golden.safetensors")
+
+
+@pytest.fixture
+def child(tmp_path: Path) -> Child:
+    return Child(tmp_path, spec())
+
+
+def test_what_is_said_is_measured_from_the_arrays(child: Child) -> None:
+    cases, left_out, notes = child.finish(spec())
+    assert list(left_out) == ["batch=4:zeros"] and notes == []
+    planned = [case.name for case in plan_cases(spec())]
+    assert [case["name"] for case in cases] == [name for name in planned if name != "batch=4:zeros"]
+    first, arrays = cases[0], child.arrays[0]
+    eager, run, exact = (arrays[f"batch=4/{key}/y"] for key in ("eager", "run1", "truth"))
+    assert first["outputs"]["y"]["e_ref_max"] == max(error(exact, eager)[0], error(exact, run)[0])
+    assert first["outputs"]["y"]["allowance"] == measured([eager, run, eager], exact, "").allowance
+    assert first["outputs"]["label"]["scores"] == {"output": "y", "axis": 1}
+    assert (first["seed"], first["dims"]) == (0, {"batch": 4})
+
+
+def test_the_goldens_hold_the_cases_that_are_said_and_no_runs(child: Child) -> None:
+    cases, _, _ = child.finish(spec())
+    stored = load(child.folder / "golden.safetensors")
+    expected = {f"{case['name']}/{key}" for case in cases for key in ("input/x", "eager/y", "truth/y", "eager/label")}
+    assert set(stored) == expected
+
+
+def add_found(child: Child, name: str, factor: float) -> None:
+    """One more case, as a search finds it: another seed's values, times so much."""
+    other = Child(child.folder, spec(seed=77))
+    child.answer["cases"].append({**other.answer["cases"][0], "name": name})
+    renamed = {key.replace("batch=4/", f"{name}/"): value for key, value in other.arrays[0].items()}
+    child.arrays.append({key: (value * factor).astype(value.dtype) for key, value in renamed.items()})
+
+
+def test_a_case_that_a_search_found_is_one_more(child: Child) -> None:
+    add_found(child, "batch=4:reaches net.py:7", 1.0)
+    cases, _, _ = child.finish(spec())
+    assert (cases[-1]["name"], cases[-1]["seed"]) == ("batch=4:reaches net.py:7", 77)
+
+
+def test_a_found_case_that_tells_nothing_is_left_out(child: Child) -> None:
+    add_found(child, "found", 0.0)
+    _, left_out, _ = child.finish(spec())
+    assert "near the denormals" in left_out["found"]
+
+
+def test_why_the_child_left_a_case_out_is_kept(child: Child) -> None:
+    child.answer["left_out"] = {"batch=4:tiny": "eager refused it"}
+    _, left_out, _ = child.finish(spec())
+    assert left_out["batch=4:tiny"] == "eager refused it" and "batch=4:zeros" in left_out
+
+
+def test_unstable_cases_have_a_gate(child: Child) -> None:
+    child.answer["unstable"] = {"batch=4": "eager gives other values when run twice: y"}
+    cases, _, _ = child.finish(spec())
+    assert all(about["gate"] for about in cases[0]["outputs"].values())
+    assert not any(about["gate"] for about in cases[1]["outputs"].values())
+
+
+def test_rows_that_depend_are_told_where_all_cases_were_recorded(child: Child) -> None:
+    at = [case.kind for case in plan_cases(spec())].index("one_row")
+    child.arrays[at]["batch=4:one_row/truth/y"] = child.arrays[0]["batch=4/truth/y"][:1] * 1.5
+    child.arrays[at]["batch=4:one_row/eager/y"] = child.arrays[at]["batch=4:one_row/truth/y"].astype("float32")
+    assert len(child.finish(spec())[2]) == 1
+    child.answer["whole"] = False
+    assert child.finish(spec())[2] == []
+
+
+def test_without_float64_the_spread_of_the_runs_is_measured(child: Child) -> None:
+    for about in child.answer["cases"]:
+        about["outputs"]["y"]["method"] = f"{SPREAD} (float64: float32 in matmul)"
+    cases, _, _ = child.finish(spec())
+    arrays = child.arrays[0]
+    runs = [arrays[f"batch=4/{key}/y"] for key in ("eager", "run1", "run2")]
+    expected = measured(runs, None, SPREAD)
+    assert cases[0]["outputs"]["y"]["e_ref_max"] == expected.e_ref_max > 0
+    assert cases[0]["outputs"]["y"]["method"].startswith(SPREAD)
+
+
+def test_where_rounding_changes_the_shape_there_is_no_truth(child: Child) -> None:
+    for about in child.answer["cases"]:
+        about["outputs"]["y"]["method"] = UNTOLD
+    child.answer["unstable"] = {case.name: "rounding alone changes the shape of y" for case in plan_cases(spec())}
+    cases, _, _ = child.finish(spec())
+    found = cases[0]["outputs"]["y"]
+    assert (found["gate"], found["method"]) == ("rounding alone changes the shape of y", UNTOLD)
+    assert (found["e_ref_max"], found["scale_max"]) == (0.0, 0.0)
+
+
+def test_large_goldens_are_bounded_by_the_spec(tmp_path: Path) -> None:
+    child = Child(tmp_path, spec())
+    for arrays in child.arrays:
+        arrays.update({key: np.resize(value, (SAMPLE + 1,)) for key, value in arrays.items() if "label" not in key})
+    few = spec(golden_mb=1)
+    child.finish(few)
+    stored = load(tmp_path / "golden.safetensors")
+    assert "batch=4/index/y" in stored and stored["batch=4/eager/y"].size == SAMPLE
+
+
+@given(st.floats(1e-12, 1e-3), st.floats(1e-12, 1e-3))
+def test_the_gate_is_shut_by_the_worse_of_both_norms(first: float, second: float) -> None:
+    shut = 4 * max(first, second, FLOOR) > WORST_E_REF
+    assert bool(facts(told=Truth(VALUES, first, second, "float64"))["gate"]) == shut

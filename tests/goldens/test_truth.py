@@ -1,0 +1,92 @@
+"""The truth by float32 runs: what they err in both norms, and what stands for float64 where it cannot run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from exporter.goldens.truth import SPREAD, measured, same_bits, unmoved
+from exporter.numbers.allowance import LARGEST, allowance, independent_numbers
+from exporter.numbers.norms import error
+from exporter.tensors import Array
+
+
+def runs(count: int, size: int = 400, spread: float = 1e-6) -> tuple[Array, list[Array]]:
+    generator = np.random.default_rng(0)
+    truth = generator.standard_normal(size)
+    return truth, [(truth + spread * generator.standard_normal(size)).astype("float32") for _ in range(count)]
+
+
+def test_e_ref_is_the_largest_error_of_any_run_in_each_norm() -> None:
+    truth = np.full(8, 2.0)
+    peak, broad = truth.astype("float32"), truth.astype("float32")
+    peak[0] += np.float32(2**-10)
+    broad += np.float32(2**-12)
+    found = measured([truth.astype("float32"), peak, broad], truth, "float64")
+    assert found.e_ref_max == error(truth, peak)[0] == 2**-11
+    assert found.e_ref_l2 == error(truth, peak)[1] > error(truth, broad)[1]
+    even = measured([truth.astype("float32"), broad, peak / peak * 2], truth, "float64")
+    assert (even.e_ref_max, even.e_ref_l2) == (2**-13, 2**-13)
+    assert found.value is truth and found.method == "float64"
+    assert len(found.runs) == 2 and found.runs[0] is peak and found.runs[1] is broad
+
+
+def test_each_norm_takes_its_own_worst_run() -> None:
+    truth = np.full(100, 1.0)
+    peak, broad = truth.astype("float32"), truth.astype("float32")
+    peak[0] += np.float32(2**-10)
+    broad += np.float32(2**-12)
+    found = measured([broad, peak], truth, "float64")
+    assert found.e_ref_max == 2**-10 == error(truth, peak)[0]
+    assert found.e_ref_l2 == 2**-12 == error(truth, broad)[1] > error(truth, peak)[1]
+
+
+def test_without_float64_the_mean_of_the_runs_is_the_truth() -> None:
+    _, values = runs(3)
+    found = measured(values, None, SPREAD)
+    assert found.value.dtype == "float64"
+    assert np.array_equal(found.value, np.mean([value.astype("float64") for value in values], axis=0))
+    assert found.e_ref_max == max(error(found.value, value)[0] for value in values) > 0
+
+
+def test_integers_have_no_rounding() -> None:
+    labels = np.array([1, 2])
+    found = measured([labels, labels + 1], np.array([9.0, 9.0]), "float64")
+    assert (found.e_ref_max, found.e_ref_l2, found.method, found.runs) == (0.0, 0.0, "exact", ())
+    assert found.value is labels
+
+
+def test_few_numbers_are_allowed_more_by_how_many_they_and_the_runs_are() -> None:
+    truth, values = runs(3, size=2)
+    found = measured(values, truth, "float64")
+    numbers = independent_numbers(values[0], [value.astype("float64") for value in values])
+    assert found.allowance == allowance(numbers, 3) > 1
+    assert measured(runs(3, 4000)[1], runs(3, 4000)[0], "float64").allowance == 1
+
+
+def test_runs_that_nothing_moved_count_as_one() -> None:
+    truth, values = runs(2, size=20)
+    assert measured([values[0]] * 3, truth, "float64").allowance == allowance(20, 1) > allowance(20, 3)
+    some = [values[0], values[0], values[1]]
+    numbers = independent_numbers(values[0], [value.astype("float64") for value in some])
+    assert measured(some, truth, "float64").allowance == allowance(numbers, 3)
+    assert allowance(1, 1) == LARGEST
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (np.array([1.0, 2.0], "float32"), True),
+        (np.array([1.0, 2.0], "float64"), False),
+        (np.array([[1.0, 2.0]], "float32"), False),
+        (np.array([1.0, 2.5], "float32"), False),
+        (np.array([1.0, 2.0], "float32").view("int32"), False),
+    ],
+)
+def test_the_same_bits_are_of_one_dtype_and_shape(other: Array, same: bool) -> None:
+    value = np.array([1.0, 2.0], "float32")
+    assert same_bits(value, other) is same and unmoved([value, value, other]) is same
+
+
+def test_signed_zeros_are_not_the_same_bits() -> None:
+    assert not same_bits(np.zeros(2), -np.zeros(2))

@@ -1,0 +1,83 @@
+"""Weights into which a batch norm was folded are computed again, and one that was changed is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import pytest
+from onnx import NodeProto, helper, numpy_helper
+
+from exporter.proofs._folds import Fold, judge_folds
+from exporter.tensors import Array, digest
+from tests.lower.canonical.models import constant, made, model
+
+RNG = np.random.default_rng(0)
+NORM = {name: RNG.uniform(0.5, 2, 4).astype("float32") for name in "abmv"}
+#: As a factory leaves them: equal vectors have one digest.
+FRESH = {name: np.full(4, value, "float32") for name, value in zip("abmv", (1, 0, 0, 1), strict=True)}
+WEIGHT = RNG.normal(size=(4, 3, 1, 1)).astype("float32")
+BIAS = RNG.normal(size=4).astype("float32")
+
+
+def folded(parts: Mapping[str, Array], nodes: list[NodeProto]) -> tuple[dict[str, Array], dict[str, list[str]]]:
+    """The stored tensors of a canonical model that are made of others, and the digests of their parts."""
+    shape = [None, 3, 4, 4] if nodes[0].op_type != "Gemm" else [None, 3]
+    found = made(model([*(constant(name, value) for name, value in parts.items()), *nodes], {"x": shape}))
+    graph = onnx.load_model_from_string(found.content).graph
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    names = {name: list(digests) for name, digests in found.folded.items() if stored[name].size > 1}
+    assert names, "nothing was folded"
+    return {name: stored[name] for name in names}, names
+
+
+def conv(*more: str, **attributes: object) -> NodeProto:
+    return helper.make_node("Conv", ["x", "w", *more], ["c"], **attributes)
+
+
+def norm(epsilon: float = 1e-5, after: str = "c") -> NodeProto:
+    return helper.make_node("BatchNormalization", [after, *"abmv"], ["y"], epsilon=epsilon)
+
+
+FOLDS = {
+    "a batch norm": ({"w": WEIGHT, **NORM}, [conv(), norm()]),
+    "another epsilon": ({"w": WEIGHT, **NORM}, [conv(), norm(7e-4)]),
+    "a fresh batch norm": ({"w": WEIGHT, **FRESH}, [conv(), norm()]),
+    "behind a bias": ({"w": WEIGHT, "z": BIAS, **NORM}, [conv("z"), norm()]),
+    "a transposed convolution": (
+        {"w": RNG.normal(size=(3, 4, 2, 2)).astype("float32"), **NORM},
+        [helper.make_node("ConvTranspose", ["x", "w"], ["c"]), norm()],
+    ),
+    "a linear layer": (
+        {"w": RNG.normal(size=(3, 4)).astype("float32"), "z": BIAS, **NORM},
+        [helper.make_node("Gemm", ["x", "w", "z"], ["c"]), norm()],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_it_is_computed_again_from_what_was_trained(name: str) -> None:
+    parts, nodes = FOLDS[name]
+    stored, digests = folded(parts, nodes)
+    trained = {digest(value): value for value in parts.values()}
+    assert set(judge_folds(stored, digests, trained).values()) == {Fold.PROVEN}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("factor", [0.0, 1.001, -1.0])
+def test_one_number_that_was_changed_is_found(name: str, factor: float) -> None:
+    parts, nodes = FOLDS[name]
+    stored, digests = folded(parts, nodes)
+    trained = {digest(value): value for value in parts.values()}
+    for changed, value in stored.items():
+        wrong = value.copy()
+        wrong.flat[1] = wrong.flat[1] * np.float32(factor) + np.float32(0.01)
+        judged = judge_folds({**stored, changed: wrong}, digests, trained)[changed]
+        assert judged is (Fold.WRONG if value.ndim > 1 else Fold.UNKNOWN)
+
+
+def test_a_part_that_is_not_at_hand_proves_nothing() -> None:
+    parts, nodes = FOLDS["a batch norm"]
+    stored, digests = folded(parts, nodes)
+    assert set(judge_folds(stored, digests, {}).values()) == {Fold.UNKNOWN}

@@ -1,0 +1,91 @@
+"""A promise of low precision that nothing could keep or break is refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from exporter.errors import UsageError
+from exporter.spec.model import Spec
+from exporter.spec.read import validate
+from exporter.verdict.plan import refuse_promises
+
+IMAGE = {"dtype": "float32", "shape": [2], "values": "dataset"}
+
+
+def spec(budget: dict[str, Any], precision: str = "int8", **more: Any) -> Spec:
+    content = {
+        "name": "n",
+        "model": "a:b",
+        "recipe": "a:r",
+        "inputs": {"x": IMAGE},
+        "formats": ["pir", "onnx"],
+        "engines": ["jit_load", "onnxruntime"],
+        "precisions": {"fp32": {}, precision: {"formats": ["onnx"], "budget": budget}},
+    }
+    return validate({**content, **more}, "test")
+
+
+def refusal(asked: Spec) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        refuse_promises(asked)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [
+        {},
+        {"min_snr_db": 30},
+        {"max_metric_loss": 0.0},
+        {"min_speedup": {"engine": "onnxruntime", "ratio": 2}},
+        {"min_speedup": {"engine": "onnxruntime", "ratio": 2, "over": "jit_load"}},
+    ],
+)
+def test_what_can_be_measured_may_be_promised(budget: dict[str, Any]) -> None:
+    refuse_promises(spec(budget))
+
+
+def test_a_metric_needs_a_recipe() -> None:
+    asked = spec({"max_metric_loss": 0.0}, recipe=None, weights="factory", inputs={"x": {**IMAGE, "values": "normal"}})
+    found = refusal(asked)
+    assert "nothing says what it is measured on" in found.what
+    assert found.where == "precisions.int8.budget.max_metric_loss"
+
+
+def test_a_metric_needs_the_recipe_s_data_in_every_input() -> None:
+    inputs = {"x": IMAGE, "y": {**IMAGE, "values": "normal"}}
+    assert "max_metric_loss" in refusal(spec({"max_metric_loss": 0.5}, inputs=inputs)).where
+    refuse_promises(spec({"min_top1": 0.5}, inputs=inputs))
+
+
+def test_a_speed_of_an_engine_that_is_not_planned_is_refused_with_the_likely_one() -> None:
+    found = refusal(spec({"min_speedup": {"engine": "onnxruntim", "ratio": 2}}))
+    assert "'onnxruntim', which is none of the spec's engines" in found.what
+    assert (found.where, found.hint) == ("precisions.int8.budget.min_speedup.engine", "did you mean 'onnxruntime'?")
+    assert refusal(spec({"min_speedup": {"engine": "tflite", "ratio": 2}})).hint == (
+        "the spec's engines: jit_load, onnxruntime"
+    )
+
+
+def test_a_speed_needs_an_engine_that_runs_the_variant() -> None:
+    found = refusal(spec({"min_speedup": {"engine": "jit_load", "ratio": 2}}))
+    assert "'jit_load', which runs no int8 variant of the spec" in found.what and "in fp32" in found.hint
+
+
+def test_a_speed_over_an_engine_needs_one_that_runs_fp32() -> None:
+    found = refusal(spec({"min_speedup": {"engine": "onnxruntime", "ratio": 2, "over": "static"}}))
+    assert "'static' runs no fp32 variant" in found.what and found.where.endswith("min_speedup.over")
+
+
+def test_one_variant_that_the_engine_runs_is_enough() -> None:
+    speed = {"min_speedup": {"engine": "onnxruntime", "ratio": 2}}
+    both = {"fp32": {}, "int8": {"formats": ["pdmodel", "onnx"], "budget": speed}}
+    refuse_promises(spec({}, formats=["pdmodel", "onnx"], precisions=both))
+
+
+def test_a_variant_that_the_spec_does_not_make_keeps_no_promise() -> None:
+    speed = {"min_speedup": {"engine": "paddle_inference_int8", "ratio": 2}}
+    engines = ["paddle_inference_int8", "onnxruntime"]
+    assert "runs no int8 variant" in refusal(spec(speed, formats=["pdmodel", "onnx"], engines=engines)).what
