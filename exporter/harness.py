@@ -9,14 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
-from exporter.compare.lossy import compare_lossy
-from exporter.compare.outputs import compare_case
-from exporter.compare.pooled import Draws, Together, draws
+from exporter.compare.outputs import compare_case, evidence_of
 from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase, GoldenOutput
+from exporter.numbers.pooled import Draws, Pooled, draws
 from exporter.tensors import TensorMap, load
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
@@ -105,7 +104,7 @@ def _judge_all(
 ) -> dict[Claim, Evidence]:
     """Judge each case, then all together; `fate` is what stands for results that did not come."""
     judged: dict[Claim, Evidence] = {}
-    together = Together(bench.draws if run.precision == "fp32" else {})
+    together = Pooled(bench.draws if run.precision == "fp32" else {})
     for index, case in enumerate(bench.cases):
         got = _loaded(into / f"{index}.safetensors")
         together.add(case.name, got if got and set(got) == set(case.outputs) else {})
@@ -113,7 +112,8 @@ def _judge_all(
             claim = Claim(run.format, run.precision, run.engine, case.name, output)
             judged[claim] = _under(bench, answer, evidence, case.threads)
     of_cases = dict(judged)
-    for output, evidence in together.judge(bench.budget):
+    for output, pooled in together.judge(bench.budget).items():
+        evidence = evidence_of(pooled)
         claim = Claim(run.format, run.precision, run.engine, output=output, kind="pooled_bias")
         if evidence.outcome is Outcome.MISSING:  # then what became of a case of it says more
             crashes = [found for case, found in of_cases.items() if case.output == output]
@@ -141,10 +141,9 @@ def _judge(
     bench: Bench, run: Run, case: GoldenCase, got: TensorMap | None, end: tuple[str, Evidence | None]
 ) -> dict[str, Evidence]:
     refused, fate = end
-    if got is not None and run.precision != "fp32":
-        return compare_lossy(case, got, _by_output(bench.controls or bench.cases))
     if got is not None:
-        return compare_case(case, got, bench.budget, _by_output(bench.controls or bench.cases))
+        budget = bench.budget if run.precision == "fp32" else None
+        return compare_case(case, got, budget, _by_output(bench.controls or bench.cases))
     if refused:
         fate = Evidence(Outcome.CRASHED, f"the engine refused it: {refused}", stage="run")
     return {name: fate or Evidence(Outcome.MISSING, "the engine left no result", stage="run") for name in case.outputs}

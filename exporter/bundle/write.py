@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 
 from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
+from exporter.bundle.script import verify_script
 from exporter.errors import ModelError, UsageError
 from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_bytes
 
@@ -94,7 +94,7 @@ def seal(draft: Path, final: Path, content: Content, proven: Proven | None = Non
     refuse_strangers(final)
     with translated(final):
         if runnable:
-            shutil.copyfile(Path(__file__).with_name("verify_template.py"), draft / VERIFY)
+            write_bytes(draft / VERIFY, verify_script().encode("utf-8"))
         files = written(draft)
         if proven is not None:
             _refuse_changed(proven, files, _changed(draft))

@@ -73,8 +73,8 @@ class Drilled:
 
     @property
     def passed(self) -> bool:
-        """No fault survived, and `verify` said the same wherever it was asked."""
-        return not any(one.fate == SURVIVED or one.disagrees for one in self.planted)
+        """Faults were planted, none survived, and `verify` said the same wherever it was asked."""
+        return bool(self.planted) and not any(one.fate == SURVIVED or one.disagrees for one in self.planted)
 
     def to_json(self) -> dict[str, Any]:
         """The object that `--json` prints."""

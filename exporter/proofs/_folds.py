@@ -60,11 +60,11 @@ def _epsilon(folded: Array, weight: Array, vectors: Sequence[Array]) -> float | 
     """The ε with which the weight, times scale / √(variance + ε), is the folded one; None: with none."""
     for source, axis in product(_arranged(weight, folded.shape), range(folded.ndim)):
         channels = folded.shape[axis]
-        was, now = (np.moveaxis(value, axis, 0).reshape(channels, -1).astype("float64") for value in (source, folded))
+        was, now = (np.moveaxis(value, axis, 0).reshape(channels, -1) for value in (source, folded))
         largest = np.abs(was).argmax(1)[:, None]
-        base = np.take_along_axis(was, largest, 1)[:, 0]
-        factor = np.divide(np.take_along_axis(now, largest, 1)[:, 0], base, out=np.zeros(channels), where=base != 0)
-        if not _near(was * factor[:, None], now, np.abs(now)):
+        base, top = (np.take_along_axis(value, largest, 1)[:, 0].astype("float64") for value in (was, now))
+        factor = np.divide(top, base, out=np.zeros(channels), where=base != 0)
+        if not _near(was * factor[:, None].astype(was.dtype), now, np.abs(now)):
             continue
         own = [vector for vector in vectors if vector.size == channels]
         for scale, variance in product(own, own):

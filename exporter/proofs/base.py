@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from exporter.compare.golden import GoldenCase, to_run
 from exporter.harness import Bench, run_engine
 from exporter.lower._convert import effective_budget, fixed_dims
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase, to_run
 from exporter.proofs.quantisation.noise import suffering
 from exporter.root_cause.witness import Witnesses
 from exporter.spec.model import Budget, Spec

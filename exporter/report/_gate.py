@@ -28,7 +28,9 @@ class Gated:
         """What became of it, in a word."""
         if not self.why:
             return "untouched"
-        return "passed" if self.exit is ExitCode.PASSED else "refused" if self.exit is ExitCode.REFUSED else "failed"
+        if self.exit is ExitCode.PASSED:
+            return self.report.verdict.word if self.report else "passed"  # with waivers, it is a word of its own
+        return "refused" if self.exit is ExitCode.REFUSED else "failed"
 
 
 def worst(results: Sequence[Gated]) -> ExitCode:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.compare.golden import GoldenCase
 from exporter.compare.informative import Doubt, doubts, still_open, told, undecided
 from exporter.goldens.record import preview
+from exporter.numbers.golden import GoldenCase
 from exporter.spec.model import Waiver
 from exporter.spec.read import validate
 from exporter.tensors import Array

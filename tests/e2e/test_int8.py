@@ -13,9 +13,10 @@ from safetensors.numpy import save_file
 
 from exporter import machine
 from exporter.bundle.manifest import sealed
-from tests.command import exporter
+from tests.command import environment, exporter
 
 SPEC = "specs/digits-int8.yaml"
+MISTREATING = Path(__file__).parents[1] / "vacuity/mistreating"
 KINDS = ("snr_db", "top1", "metric", "size", "overflow")
 
 
@@ -107,6 +108,19 @@ def test_a_speed_that_is_promised_of_no_engine_is_missing(promising: Path) -> No
     (mistyped / "manifest.json").write_bytes(sealed(content))
     verdict, found = speed(mistyped)
     assert (verdict, found["outcome"]) == ("failed", "missing") and "'onnxruntim'" in found["reason"]
+
+
+def test_a_waiver_of_all_that_int8_promises_does_not_pass_for_zeros(promising: Path) -> None:
+    """In a case that only probes, and of whole numbers, an output in low precision need but come."""
+    waived = shutil.copytree(promising, promising.with_name("waived"))
+    waiver = {"claim": "onnx-int8/*", "reason": "all is well, they say", "until": "2099-12-31"}
+    content = json.loads((waived / "manifest.json").read_text())
+    content["waivers"] = content["spec"]["waivers"] = [waiver]
+    (waived / "manifest.json").write_bytes(sealed(content))
+    env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="zeros in low precision")
+    done = exporter("verify", waived.name, "--json", "--without", "metric,speed", cwd=waived.parent, env=env)
+    assert (done.code, done.json()["verdict"]) == (1, "failed"), done.out
+    assert done.json()["against"] == ["no output of onnx-int8 was shown to be right"]
 
 
 @pytest.fixture(scope="module")

@@ -161,6 +161,7 @@ def test_the_model_of_the_probe_is_what_it_is_said_to_be() -> None:
         ("half", "ran"),
         ("tf32", "use_tf32 '0' was asked for and '1' is in effect"),
         ("idle", "provider 'CUDAExecutionProvider' was asked for and 'CPUExecutionProvider' is in effect"),
+        ("late", "provider 'CUDAExecutionProvider' was asked for and 'CPUExecutionProvider' is in effect"),
     ],
 )
 def test_asked_and_effective_on_a_gpu(how: str, outcome: str, pooled: Runnable, pretended: pytest.MonkeyPatch) -> None:
@@ -178,12 +179,10 @@ def test_asked_and_effective_on_a_gpu(how: str, outcome: str, pooled: Runnable, 
 def test_a_child_whose_session_ran_on_the_cpu_gives_no_evidence(
     pooled: Runnable, pretended: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The first case shows it; the others must not be taken as results of a GPU."""
-    pretended.setenv("PRETENDED_GPU", "idle")
+    """The probe may see nothing. The first case shows it; the others must not be taken as results of a GPU."""
+    pretended.setenv("PRETENDED_GPU", "late")
     request = run_request(pooled, tmp_path)
-    with pytest.raises(EnvironmentLacks, match="CUDAExecutionProvider cannot run here"):  # the probe sees it first
-        call("exporter.engines._child:run", request, LIMITS)
-    answer = call("tests.engines.engine_children:run_without_probe", request, LIMITS)
+    answer = call("exporter.engines._child:run", request, LIMITS)
     assert answer["sessions"]["1"]["effective"]["provider"] == CPU and "was asked for" in answer["load"]
     assert not list(tmp_path.glob("[0-9]*.safetensors"))
 

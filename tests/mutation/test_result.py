@@ -103,3 +103,7 @@ SURVIVED onnx interface: output renamed: y: every output that came was right, an
 note: onnx has room for 2
 """
     )
+
+
+def test_a_drill_that_planted_nothing_shows_nothing() -> None:
+    assert not Drilled("n", "1", 4.0, []).passed

@@ -13,12 +13,12 @@ from typing import Any
 from exporter.bundle.contents import contents, with_record
 from exporter.bundle.open import GOLDEN
 from exporter.bundle.subject import about, subject_in
-from exporter.compare.golden import GoldenCase
 from exporter.errors import ExporterError
 from exporter.goldens.record import record
 from exporter.harness import Bench, run_engine
 from exporter.judge.judge import harness_of, judge
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
 from exporter.proofs.base import Subject
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import ENGINES, Run, plan_some

@@ -157,6 +157,31 @@ def test_one_code_that_is_off_by_one_is_found(tmp_path: Path) -> None:
     assert "the weight of two" in found.reason
 
 
+def test_steps_so_coarse_that_zeros_are_any_weight_are_found(tmp_path: Path) -> None:
+    details, content = written(tmp_path)
+    changed = onnx.load_from_string(content)
+    layer = details["layers"]["two"]  # type: ignore[index]
+    for stored in changed.graph.initializer:
+        value = numpy_helper.to_array(stored)
+        if stored.name == layer["codes"]:
+            stored.CopyFrom(numpy_helper.from_array(np.zeros_like(value), stored.name))
+        elif stored.name == layer["scales"]:
+            stored.CopyFrom(numpy_helper.from_array(np.full_like(value, 1e9), stored.name))
+    (tmp_path / "onnx-int8/model.onnx").write_bytes(changed.SerializeToString())
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert found.outcome is Outcome.MISMATCH and "is less than 31 steps" in found.reason
+
+
+@pytest.mark.parametrize("key", ["codes", "scales", "axis"])
+def test_a_layer_that_the_manifest_describes_wrong_is_damage_and_no_bug(tmp_path: Path, key: str) -> None:
+    details, _ = written(tmp_path)
+    layers = {**details["layers"], "two": {**details["layers"]["two"], key: "nothing"}}  # type: ignore[index, dict-item]
+    low, plain = artifact(tmp_path, "onnx-int8", {**details, "layers": layers}), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert found.outcome is Outcome.CRASHED and "two is not described as the files have it" in found.reason
+
+
 def test_a_file_that_holds_no_layer_of_the_manifest_proves_nothing(tmp_path: Path) -> None:
     details, _ = written(tmp_path)
     low = replace(artifact(tmp_path, "onnx-int8", details), details={})
