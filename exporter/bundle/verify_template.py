@@ -201,7 +201,9 @@ def child(name: str, engine: str, device: str, answer: str) -> None:
         except NotThere as error:
             return write_answer(answer, {"unusable": str(error)})
     checks, planned = judged_answers(manifest, variant, cases, answers)
-    write_answer(answer, {"version": version, "checks": checks, "planned": planned, "said": sorted(set(said))})
+    write_answer(
+        answer, {"version": version, "checks": checks, "planned": planned, "device": device, "said": sorted(set(said))}
+    )
 
 
 def judged_answers(
@@ -282,7 +284,7 @@ def concluded(manifest: Any, variant: str, engine: str, found: Any) -> tuple[str
             check[2] = "waived"
     good = [check for check in found["checks"] if check[2] == "match"]
     bad = [check for check in found["checks"] if check[2] not in ("match", "waived")]
-    reason = f"{len(good)} of {found['planned']} checks match, {engine} {found['version']} on {device}"
+    reason = f"{len(good)} of {found['planned']} checks match, {engine} {found['version']} on {found['device']}"
     reason += "".join(f"; {said}" for said in found["said"])
     if bad:
         reason += "; case {}, output {}: {}: {}".format(*bad[0])

@@ -94,7 +94,7 @@ def seal(draft: Path, final: Path, content: Content, proven: Proven | None = Non
     refuse_strangers(final)
     with translated(final):
         if runnable:
-            write_bytes(draft / VERIFY, verify_script().encode("utf-8"))
+            write_draft(draft / VERIFY, verify_script().encode("utf-8"))
         files = written(draft)
         if proven is not None:
             _refuse_changed(proven, files, _changed(draft))

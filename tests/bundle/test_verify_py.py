@@ -331,7 +331,13 @@ def test_where_all_that_shows_right_numbers_is_waived_nothing_passes(precision: 
     waiver = {"claim": "onnx/*/y", "reason": "known and accepted by all", "until": "2999-12-31"}
     manifest = {"variants": {"onnx": {"precision": precision}}, "waivers": [waiver]}
     checks = [[name, "y", "mismatch", "-"] for name in ("batch=1", "top1", "pooled_bias") if name != shown]
-    found = {"checks": [*checks, [shown, "y", "match", ""]], "planned": len(checks) + 1, "version": "1"}
+    found = {
+        "checks": [*checks, [shown, "y", "match", ""]],
+        "planned": len(checks) + 1,
+        "version": "1",
+        "device": "cpu",
+        "said": [],
+    }
     assert script_of(Path()).concluded(manifest, "onnx", "onnxruntime", found)[0] == word
 
 
