@@ -16,6 +16,7 @@ from exporter.compare.pooled import Draws, Together, draws
 from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
+from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
 from exporter.tensors import TensorMap, load
 from exporter.verdict.claim import Claim, Evidence, Outcome
@@ -56,8 +57,12 @@ class Bench:
         return EngineJob(run.engine, artifact, self.golden, cases, self.device)
 
     def folds(self, variant: str) -> bool:
-        """Whether layers of this variant were folded into each other, so that not all they put out is in it."""
-        return variant in self.artifacts and bool(self.artifacts[variant].details.get("folded"))
+        """Whether layers of this variant were folded into each other, so that not all they put out is in it.
+
+        Only where the writer of its format folds, whatever the manifest says.
+        """
+        artifact = self.artifacts.get(variant)
+        return artifact is not None and FORMATS[artifact.format].folds and bool(artifact.details.get("folded"))
 
 
 def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
