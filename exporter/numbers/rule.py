@@ -144,7 +144,7 @@ def _controlled(expected: GoldenOutput, budget: float, all_cases: Sequence[Golde
 
 
 def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
-    unrelated = [one for one in all_cases if one.draw != expected.draw]
+    unrelated = [one for one in all_cases if one.draw != expected.draw and one.truth.size]
     stranger = _stranger(expected, unrelated)
     if unrelated and stranger is None:
         return "vacuous", "every case has the same output: another case's would have passed"
@@ -161,8 +161,7 @@ def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenO
 def _stranger(expected: GoldenOutput, unrelated: Sequence[GoldenOutput]) -> Array | None:
     """The truth of the first unrelated case that does not hold the very same values, cut to fit."""
     for one in unrelated:
-        fitted = np.resize(one.truth, expected.truth.shape) if one.truth.size else one.truth
-        if not np.array_equal(fitted, expected.truth):
+        if not np.array_equal(np.resize(one.truth, expected.truth.shape), expected.truth):
             return one.truth
     return None
 
@@ -176,7 +175,7 @@ def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[t
     yield "zeros", np.zeros_like(truth)
     if truth.size > 1 and truth.dtype.kind == "f":
         yield "the mean", np.full_like(truth, truth.mean())
-    if batched and truth.ndim and truth.shape[0] > 1 and not np.array_equal(truth, truth[::-1]):
+    if batched and truth.ndim and not np.array_equal(truth, truth[::-1]):
         yield _REVERSED, truth[::-1]
     if stranger is not None and stranger.size:
         yield "another case's output", np.resize(stranger, truth.shape)
@@ -302,7 +301,7 @@ def constants(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
     """What outputs that do not depend on the input would reach: the mean, and the mean row for every row."""
     truths = [one.truth for one in goldens]
     yield "the mean", _of_constant(truths, np.concatenate([one.ravel() for one in truths]).mean())
-    rowed = all(one.index is None and one.truth.ndim > 1 for one in goldens)
+    rowed = all(one.truth.ndim > 1 for one in goldens)  # a sample is flat
     if rowed and len({one.truth.shape[1:] for one in goldens}) == 1 and sum(len(one) for one in truths) > 1:
         yield "one row for all", _of_constant(truths, np.concatenate(truths).mean(0))
 

@@ -66,12 +66,13 @@ def pair_of(value: Any) -> Pair | None:
     return None
 
 
-def drop_pairs(program: Any) -> None:
-    """Remove the operators with complex results that nothing reads."""
-    block = program.global_block()
+def drop_pairs(program: Any, outputs: Iterable[Any]) -> None:
+    """Remove the operators with complex results that nothing reads and that are not put out."""
+    block, put_out = program.global_block(), {value.id for value in outputs}
     for operator in reversed(block.ops):
         results = operator.results()
-        if results and all(value.use_empty() and _is_complex(value) for value in results):
+        idle = all(value.use_empty() and _is_complex(value) and value.id not in put_out for value in results)
+        if results and idle:
             block.remove_op(operator)
 
 
