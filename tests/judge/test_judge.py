@@ -137,7 +137,7 @@ class TestIdle:
 
 
 def test_what_a_report_says_of_its_subject() -> None:
-    about = About("digits", "2.0", "abc", ("a note",), methods=("float64",), objections=("it failed before",))
+    about = About("digits", "2.0", "abc", notes=("a note",), methods=("float64",), objections=("it failed before",))
     late = {"claim": "*", "reason": "known and accepted", "until": date.today() - timedelta(days=9)}
     found = report(subject(SOUND, spec={"waivers": [late], "budget": 3}), about)
     assert (found.name, found.version, found.digest, tuple(found.methods)) == ("digits", "2.0", "abc", ("float64",))
