@@ -123,5 +123,5 @@ class Format(ABC):
             raise ModelError(
                 f"{len(foreign)} tensors in the written file are not the layer's",
                 where=where,
-                hint="the writer changed parameters; report it with the model",
+                hint="code of the model changed them while it was exported; if not, report it with the model",
             )

@@ -90,7 +90,7 @@ def test_what_needs_no_child_to_be_refused(workplace: Path, arguments: tuple[str
     ("text", "say"),
     [
         ("name: net\nmodel: [a\n", (":3:1", "not valid YAML", "mend")),
-        ("name: net\nwaivers: [{claim: x, reason: long enough, until: 2027-02-30}]\n", ("not valid YAML", "mend")),
+        ("name: net\nseed: !!int x\n", (":2:7", "not valid YAML", "leave the tag out")),
         ("nmae: net\n", (":1:1", "unknown key 'nmae'", "did you mean 'name'?")),
         ("name: net\nname: net\n", (":2:1", "given twice", "line 1")),
         ("- 1\n", ("a spec is a mapping", "specs/digits.yaml")),
