@@ -143,15 +143,15 @@ def _machine() -> str:
     return "; ".join(told)
 
 
-_HEAD = f"{'network':24}{'TF32':5}{'max':>9}{'L2':>9}{'match':>8}{'open':>6}  nodes by provider; elsewhere"
+_HEAD = f"{'network':27}{'TF32':5}{'max':>9}{'L2':>9}{'match':>8}{'open':>6}  nodes by provider; elsewhere"
 
 
 def _line(row: dict[str, Any]) -> str:
     if "matches" not in row:
-        return f"{row['network']:24}{_switch(row):5}{row['why']}"
+        return f"{row['network']:27}{_switch(row):5}{row['why']}"
     ratios = f"{row['max']:9.3f}{row['l2']:9.3f}{row['matches']:>5}/{row['checks']}".ljust(31)
     elsewhere = "; ".join(f"{what}: {row[what]}" for what in ("sizes_elsewhere", "values_elsewhere") if row[what])
-    return f"{row['network']:24}{_switch(row):5}{ratios}{row['open']:>3}  {row['placement']}; {elsewhere or 'none'}"
+    return f"{row['network']:27}{_switch(row):5}{ratios}{row['open']:>3}  {row['placement']}; {elsewhere or 'none'}"
 
 
 def _switch(row: dict[str, Any]) -> str:
