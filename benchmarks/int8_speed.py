@@ -26,9 +26,9 @@ import numpy as np
 from exporter import machine, pipeline
 from exporter.bundle.open import GOLDEN, Bundle
 from exporter.compare.golden import read_goldens
-from exporter.compare.lossy import promised
 from exporter.engines._job import TimingJob, runnable
-from exporter.proofs.snr_db import constants
+from exporter.numbers.golden import promised
+from exporter.numbers.rule import constants
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
 from exporter.tensors import save

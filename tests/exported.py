@@ -127,14 +127,14 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def write_bundle(artifacts: Path, bundle: Path) -> Path:
     """Seal the artifacts as a bundle with its own verify.py."""
     from exporter.bundle.manifest import sealed
+    from exporter.bundle.script import verify_script
     from exporter.files import sha256_file
     from exporter.readers import read
 
     for kind in ("pir", "pdmodel", "onnx"):
         shutil.copytree(artifacts / kind, bundle / kind)
     shutil.copy(artifacts / "golden.safetensors", bundle)
-    template = Path(__file__).parents[1] / "exporter/bundle/verify_template.py"
-    shutil.copy(template, bundle / "verify.py")
+    (bundle / "verify.py").write_text(verify_script())
     variants = {}
     for kind, model in {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}.items():
         facts = read(bundle / kind / model)

@@ -10,8 +10,8 @@ from typing import Any
 
 from exporter.bundle.compatible import Change, changes
 from exporter.bundle.open import GOLDEN, Bundle, open_bundle
-from exporter.compare.golden import GoldenOutput
 from exporter.errors import printable
+from exporter.numbers.golden import GoldenOutput
 from exporter.numbers.norms import error, ratio
 from exporter.readers import read
 from exporter.tensors import TensorMap, load

@@ -6,11 +6,12 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
-from exporter.compare.golden import GoldenCase, read_goldens
+from exporter.compare.golden import read_goldens
 from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
 from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
 from exporter.readers import read_program
 from exporter.spec.model import Spec
 from exporter.spec.read import validate

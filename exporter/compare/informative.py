@@ -12,8 +12,8 @@ from datetime import datetime, timezone
 
 import numpy as np
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
 from exporter.compare.outputs import compare_case
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.spec.model import Spec, Waiver
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import ENGINES, SOURCE_ENGINES, Run

@@ -61,6 +61,17 @@ def open_session(model: str | bytes, options: Any, provider: str, device: str, *
     return onnxruntime.InferenceSession(model, sess_options=options, providers=[wanted], enable_fallback=0)
 
 
+def unmet_options(session: Any, **of_cuda: str) -> list[str]:
+    """A phrase for each option of CUDA that is not in effect as it was asked for, by :func:`open_session`."""
+    told = session.get_provider_options().get(CUDA, {})
+    asked = {**CUDA_OPTIONS, **of_cuda}
+    return [
+        f"{name} {asked[name]} was asked for, and {told.get(name)} is in effect"
+        for name in asked
+        if told.get(name) != asked[name]
+    ]
+
+
 def why_not(provider: str, device: str) -> str:
     """Why a session of one node does not compute on a provider; empty where it does."""
     import numpy as np

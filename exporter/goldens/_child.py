@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.golden import read_case
 from exporter.compare.informative import doubts, runs_of, still_open
 from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
@@ -16,7 +15,7 @@ from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.coverage import Coverage, TooLong
 from exporter.goldens.domain import OutOfRange
 from exporter.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
-from exporter.goldens.finish import Recorded, describe
+from exporter.goldens.finish import Recorded, describe, goldens_of
 from exporter.goldens.oracle import Oracle, make_oracle
 from exporter.goldens.values import Rows, content, draw, real_rows
 from exporter.references import short
@@ -112,8 +111,7 @@ class _Planned:
 
 
 def _hopeless(recorded: list[Recorded], spec: Spec) -> bool:
-    goldens = [read_case(one.tensors, one.facts) for one in recorded]
-    return bool(still_open(doubts(goldens, spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
+    return bool(still_open(doubts(goldens_of(recorded), spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
 
 
 def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Path) -> Recorded:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from exporter.bundle.open import GOLDEN
-from exporter.compare.golden import GoldenCase
-from exporter.compare.lossy import compare_lossy
 from exporter.compare.outputs import compare_case
 from exporter.errors import EnvironmentLacks, ModelError
 from exporter.handoff._plain_run import write
 from exporter.handoff.base import Chosen, Proof, Target
+from exporter.numbers.golden import GoldenCase
 from exporter.spec.model import Waiver
 from exporter.tensors import Array, load
 from exporter.verdict.claim import Claim, Evidence, Verdict
@@ -55,10 +54,8 @@ else Paddle. Its code shows how the model is loaded and run.
         evidence: dict[Claim, Evidence] = {}
         for case in cases:
             outputs = _run(folder, _inputs(chosen, case), limits, case.name)
-            if chosen.variant.precision == "fp32":
-                judged = compare_case(case, outputs, chosen.manifest.budget, others)
-            else:
-                judged = compare_lossy(case, outputs, others)
+            budget = chosen.manifest.budget if chosen.variant.precision == "fp32" else None
+            judged = compare_case(case, outputs, budget, others)
             for name, found in judged.items():
                 evidence[Claim(chosen.variant.format, chosen.variant.precision, engine, case.name, name)] = found
         waivers = [Waiver.model_validate(one) for one in chosen.manifest.waivers]

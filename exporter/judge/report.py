@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from exporter.compare.golden import one_thread
+from exporter.numbers.golden import one_thread
 from exporter.verdict.blame import Blame
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
 

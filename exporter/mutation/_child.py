@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from exporter.compare.golden import GoldenCase, GoldenOutput, read_goldens
-from exporter.compare.outputs import compare_case
-from exporter.compare.pooled import Together, draws
+from exporter.compare.golden import read_goldens
+from exporter.compare.outputs import compare_case, evidence_of
 from exporter.engines._job import runnable
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused
@@ -30,7 +29,9 @@ from exporter.mutation.inside import Inside
 from exporter.mutation.material import Material
 from exporter.mutation.programs.base import Unplantable
 from exporter.mutation.result import INSIDE
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.norms import error
+from exporter.numbers.pooled import Pooled, draws
 from exporter.proofs.interface import prove_declared
 from exporter.proofs.weights import prove_unchanged
 from exporter.registry import Registry
@@ -148,7 +149,7 @@ class _Bench:
 
     def judge(self, engine: Engine, device: str, place: Path) -> dict[tuple[str, str], Evidence]:
         """Judge every output of every case as `verify` does."""
-        judged, together = {}, Together(self._draws)
+        judged, together = {}, Pooled(self._draws)
         try:
             with started(engine, runnable(self._artifact, place), device) as session:
                 for case in self.cases:
@@ -161,7 +162,7 @@ class _Bench:
                     together.add(case.name, got)
                     for name, one in compare_case(case, got, self._budget, self._others).items():
                         judged[case.name, name] = one
-            judged.update({(TOGETHER, name): one for name, one in together.judge(self._budget)})
+            judged.update({(TOGETHER, name): evidence_of(one) for name, one in together.judge(self._budget).items()})
         except EngineRefused as refusal:
             fate = Evidence(Outcome.CRASHED, f"does not load: {refusal}", stage="load")
             judged = {(case.name, name): fate for case in self.cases for name in case.outputs}

@@ -20,6 +20,7 @@ from functools import cache
 
 import numpy as np
 
+from exporter.numbers.golden import LARGEST_ALLOWANCE
 from exporter.tensors import Array
 
 #: How often a sound engine may exceed the factor by chance, for one claim.
@@ -28,8 +29,6 @@ PROBABILITY = 1e-6
 SHARE = 2.0
 #: Runs are added until the allowance is at most so much, or there are so many.
 ENOUGH, MOST_RUNS = 1.3, 17
-#: Without any second run the factor would excuse everything (it is a million for one number).
-LARGEST = 4.0
 #: Distinct values are counted in outputs up to this size; larger ones are judged by the cosines alone.
 _COUNTED = 4096
 #: The numbers for which the factor is worked out; what lies between takes the next lower one.
@@ -41,7 +40,7 @@ def allowance(numbers: float, runs: int) -> float:
     if numbers >= _GRID[-1] and runs > 1:
         return 1.0
     lower = max(number for number in _GRID if number <= max(numbers, 1))
-    return min(max(1.0, chance(lower, runs) / SHARE), LARGEST)
+    return min(max(1.0, chance(lower, runs) / SHARE), LARGEST_ALLOWANCE)
 
 
 @cache

@@ -1,25 +1,14 @@
-"""Confidence intervals for small samples: a share (Wilson), and the loss of a metric on paired rows (bootstrap)."""
+"""Confidence intervals for the loss of a metric: on rows drawn anew (bootstrap), and of a share of paired rows."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-#: The 97.5 % quantile of the normal distribution: two-sided intervals of 95 %.
-Z = 1.959964
+from exporter.numbers.rule import wilson
+
 #: How often rows are drawn anew, with a fixed seed, so that the interval repeats.
 DRAWS = 2000
-
-
-def wilson(hits: int, trials: int) -> tuple[float, float]:
-    """The 95 % interval of a share, by Wilson's score: it stays within 0 and 1, also for few trials and no miss."""
-    share, square = hits / trials, Z * Z
-    centre = share + square / (2 * trials)
-    half = Z * math.sqrt(share * (1 - share) / trials + square / (4 * trials * trials))
-    whole = 1 + square / trials
-    low, high = (centre - half) / whole, (centre + half) / whole
-    return (low if hits else 0.0), (high if hits < trials else 1.0)  # the ends are exact, and rounding misses them
 
 
 def bootstrap(loss: Callable[[Any], float], rows: int) -> tuple[float, float]:

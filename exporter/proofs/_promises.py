@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
-from exporter.compare.lossy import promised
+from exporter.compare.outputs import evidence_of
+from exporter.numbers.golden import GoldenCase, promised
+from exporter.numbers.rule import Judged, judge_promise
 from exporter.proofs.base import Harness
 from exporter.spec.model import Budget
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
@@ -27,18 +28,6 @@ class Promise:
     def run(self) -> Run:
         """What is measured."""
         return Run(self.claim.format, self.claim.precision, self.claim.engine)
-
-
-@dataclass(frozen=True)
-class Cases:
-    """One output of a run in all promised cases: what was measured of each, and what was recorded."""
-
-    evidence: Sequence[Evidence]
-    goldens: Sequence[GoldenOutput]
-
-    def sum(self, metric: str) -> float:
-        """A metric of all cases together."""
-        return sum(evidence.metrics[metric] for evidence in self.evidence)
 
 
 def lower(variants: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -77,17 +66,17 @@ def promises(
     return [Promise(claim, number) for claim, number in numbers if number is not None]
 
 
-def measured(promise: Promise, recorded: Sequence[GoldenCase], evidence: Mapping[Claim, Evidence]) -> Cases | Evidence:
-    """What is known of the promised cases; or the fate of the first of which nothing is."""
-    cases = [case for case in recorded if promised(case.name)]
-    answers = []
-    for case in cases:
-        claim = replace(promise.claim, case=case.name, kind=OUTPUTS)
-        answer = evidence.get(claim) or Evidence(Outcome.MISSING, "no evidence came")
-        if "signal" not in answer.metrics and "rows" not in answer.metrics:
-            return Evidence(answer.outcome, f"case {case.name}: {answer.reason}", stage=answer.stage)
-        answers.append(answer)
-    return Cases(answers, [case.outputs[promise.claim.output] for case in cases])
+def over_cases(promise: Promise, recorded: Sequence[GoldenCase], evidence: Mapping[Claim, Evidence]) -> Evidence:
+    """Whether a promise is kept over all promised cases; or the fate of the first of which nothing is known."""
+    cases = {case.name: case.outputs[promise.claim.output] for case in recorded if promised(case.name)}
+    claims = {name: replace(promise.claim, case=name, kind=OUTPUTS) for name in cases}
+    known = {name: evidence[claim] for name, claim in claims.items() if claim in evidence}
+    seen = {name: Judged(one.outcome.value, one.reason, one.elements, one.metrics) for name, one in known.items()}
+    answer = evidence_of(judge_promise(promise.claim.kind, promise.wanted, cases, seen))
+    if answer.outcome in (Outcome.CRASHED, Outcome.TIMED_OUT, Outcome.MISSING):
+        stages = [one.stage for one in known.values() if one.outcome is answer.outcome]
+        return replace(answer, stage=(stages or [answer.stage])[0])
+    return answer
 
 
 def weighed(kept: bool, broken: Evidence, impostors: Iterable[tuple[str, bool]]) -> Evidence:

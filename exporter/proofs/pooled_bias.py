@@ -1,4 +1,4 @@
-"""The proof over all cases at once: errors in one direction add up, rounding does not (exporter/compare/pooled.py)."""
+"""The proof over all cases at once: errors in one direction add up, rounding does not (exporter/numbers/pooled.py)."""
 
 from __future__ import annotations
 

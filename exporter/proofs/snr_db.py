@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-import numpy as np
-
-from exporter.compare.golden import GoldenOutput
-from exporter.lower.precision._noise import decibel, energies
-from exporter.proofs._promises import Cases, is_exact, lower, lower_runs, measured, per_output, promises, weighed
+from exporter.numbers.rule import promised_of
+from exporter.proofs._promises import is_exact, lower, lower_runs, over_cases, per_output, promises
 from exporter.proofs.base import Harness, Proof, per_run
 from exporter.proofs.quantisation.noise import searched
-from exporter.spec.model import Spec
+from exporter.spec.model import Budget, Spec
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 
@@ -33,15 +29,14 @@ class SignalToNoise(Proof):
     def plan(self, harness: Harness) -> frozenset[Claim]:
         if all(is_exact(output.dtype) for output in harness.subject.outputs):
             return per_run(self.kind, [run for run in lower_runs(harness) if _said(run, harness.spec)])
-        return per_output(self.kind, harness, lambda budget, exact: None if exact else budget.min_snr_db)
+        return per_output(self.kind, harness, _ratio)
 
     def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         proven = {claim: _NO_FLOATS for claim in claims if not claim.output}
         for promise in promises(
             (claim for claim in claims if claim.output), harness, lambda budget, _: budget.min_snr_db
         ):
-            cases = measured(promise, harness.bench.cases, harness.evidence)
-            evidence = cases if isinstance(cases, Evidence) else prove_snr(cases, promise.wanted)
+            evidence = over_cases(promise, harness.bench.cases, harness.evidence)
             artifact = harness.artifact(promise.claim)
             if evidence.outcome is Outcome.MISMATCH and (worst := harness.suffering(artifact)[1]):
                 evidence = replace(evidence, reason=f"{evidence.reason}; {worst}")
@@ -60,32 +55,8 @@ def _said(run: Run, spec: Spec) -> bool:
     return spec.precisions[run.precision].budget.min_snr_db is not None
 
 
-def prove_snr(cases: Cases, wanted: float) -> Evidence:
-    """Compare the ratio with the promised one, in dB."""
-    value = decibel(cases.sum("signal"), cases.sum("noise"))
-    broken = Evidence(
-        Outcome.MISMATCH,
-        f"{value:.1f} dB, at least {wanted:g} promised",
-        elements=sum(case.elements for case in cases.evidence),
-        metrics={"snr_db": value},
-    )
-    impostors = ((f"{name} would have {ratio:.1f} dB", ratio >= wanted) for name, ratio in constants(cases.goldens))
-    return weighed(value >= wanted, broken, impostors)
-
-
-def constants(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
-    """What outputs that do not depend on the input would reach: the mean, and the mean row for every row."""
-    truths = [golden.truth for golden in goldens]
-    mean = np.concatenate([truth.ravel() for truth in truths]).mean()
-    yield "the mean", _together(truths, mean)
-    rowed = all(golden.index is None and golden.truth.ndim > 1 for golden in goldens)
-    if rowed and len({truth.shape[1:] for truth in truths}) == 1 and sum(len(truth) for truth in truths) > 1:
-        yield "one row for all", _together(truths, np.concatenate(truths).mean(0))
-
-
-def _together(truths: Sequence[Any], constant: Any) -> float:
-    pairs = [energies(truth, np.broadcast_to(constant, truth.shape)) for truth in truths]
-    return decibel(sum(signal for signal, _ in pairs), sum(noise for _, noise in pairs))
+def _ratio(budget: Budget, exact: bool) -> float | None:
+    return promised_of(exact, budget.min_snr_db, None).get("snr_db")
 
 
 plugin: Proof = SignalToNoise()

@@ -7,7 +7,7 @@ engine computes no further off than eager itself is not looked into for another.
 It needs the source. Where that is at hand it is planned for every run of a file in full precision, whatever becomes of
 single claims. An engine that does not show what lies inside is stood in for by another one, since it is the file that
 is looked into. A look that fails altogether is told on the report, and then the errors of all cases together have to
-speak for the file: rounding does not add up, a fault does (exporter/compare/pooled.py). Where those say nothing either,
+speak for the file: rounding does not add up, a fault does (exporter/numbers/pooled.py). Where those say nothing either,
 the claim is INCONCLUSIVE.
 """
 

@@ -9,8 +9,8 @@ from decimal import ROUND_CEILING, Context
 from itertools import groupby
 from typing import TypeAlias
 
-from exporter.compare.golden import one_thread
 from exporter.judge.report import GRAVITY, Report
+from exporter.numbers.golden import one_thread
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 Row: TypeAlias = tuple[Claim, Evidence]

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.golden import GoldenCase, read_case, to_run
-from exporter.compare.outputs import compare_case
-from exporter.compare.pooled import Together, draws
+from exporter.compare.outputs import compare_case, evidence_of
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
 from exporter.errors import ModelError
@@ -27,6 +25,8 @@ from exporter.goldens.oracle import make_oracle
 from exporter.goldens.values import content, draw
 from exporter.lower._child import export
 from exporter.lower._convert import _request as export_request
+from exporter.numbers.golden import GoldenCase, read_cases, to_run
+from exporter.numbers.pooled import Pooled, draws
 from exporter.spec.model import Spec
 from exporter.tensors import Array
 from exporter.trace.layer import load_layer
@@ -131,7 +131,8 @@ def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
     note_scores(rows)
     left_out.update(untelling(rows, spec.budget))
     telling = [one for one in rows if one.case.name not in left_out]
-    cases = tuple(read_case(one.tensors, json.loads(json.dumps(one.facts))) for one in telling)
+    tensors = {key: value for one in telling for key, value in one.tensors.items()}
+    cases = read_cases(tensors, [json.loads(json.dumps(one.facts)) for one in telling])
     inputs_of = {
         one.case.name: {name: one.tensors[f"{one.case.name}/input/{name}"] for name in spec.inputs} for one in telling
     }
@@ -198,7 +199,7 @@ def _answers(
 
 def _judge_draw(row: _Row, name: str, goldens: Goldens, answers: dict[str, Any]) -> None:
     by_output = {output: [case.outputs[output] for case in goldens.cases] for output in goldens.cases[0].outputs}
-    together = Together(draws(goldens.cases))
+    together = Pooled(draws(goldens.cases))
     for case in goldens.cases:
         got = answers[case.name]
         if isinstance(got, str):
@@ -206,7 +207,7 @@ def _judge_draw(row: _Row, name: str, goldens: Goldens, answers: dict[str, Any])
                 row.add(name, f"{case.name}/{output}", Evidence(Outcome.CRASHED, got))
             continue
         together.add(case.name, got)
-        for output, evidence in compare_case(case, got, 4.0, by_output).items():
-            row.add(name, f"{case.name}/{output}", evidence, case.outputs[output].allowance)
-    for output, evidence in together.judge(4.0):
-        row.add(name, f"pooled_bias/{output}", evidence)
+        for output, found in compare_case(case, got, 4.0, by_output).items():
+            row.add(name, f"{case.name}/{output}", found, case.outputs[output].allowance)
+    for output, judged in together.judge(4.0).items():
+        row.add(name, f"pooled_bias/{output}", evidence_of(judged))

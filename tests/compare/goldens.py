@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from exporter.compare.golden import GoldenOutput
+from exporter.compare.outputs import with_metrics
+from exporter.numbers.golden import GoldenOutput
 from exporter.numbers.norms import error, norms
+from exporter.numbers.rule import judge_output
 from exporter.tensors import Array
+from exporter.verdict.claim import Evidence
 
 
 def golden(
@@ -35,9 +38,8 @@ def golden(
         index=index,
         scale=norms(truth) if real else (0.0, 0.0),
         e_ref=e_ref,
-        method="float64" if real else "exact",
         gate=gate,
-        seed=seed,
+        draw=str(seed),
         scores=scores,
     )
 
@@ -46,3 +48,14 @@ def cases_of(shapes: Sequence[tuple[int, ...]], seed: int = 0, scale: float = 1.
     """One output in several cases, normally distributed."""
     generator = np.random.default_rng(seed)
     return [golden(generator.standard_normal(shape) * scale, seed=at) for at, shape in enumerate(shapes)]
+
+
+def compare(
+    expected: GoldenOutput,
+    got: Array,
+    budget: float,
+    all_cases: Sequence[GoldenOutput],
+    beside: Mapping[str, GoldenOutput],
+) -> Evidence:
+    """The evidence on one output of one case."""
+    return with_metrics(judge_output(expected, got, budget, all_cases, beside), expected, got)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exporter.compare.controls import AMPLIFIED, amplified
-from exporter.compare.golden import GoldenCase
+from exporter.goldens.finish import AMPLIFIED, amplified
+from exporter.numbers.golden import GoldenCase
 from exporter.spec.model import Spec
 from exporter.trace.layer import load_layer
 from tests.clean._child import recorded

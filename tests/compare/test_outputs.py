@@ -11,12 +11,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
-from exporter.compare.outputs import compare, compare_case
+from exporter.compare.outputs import compare_case
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.norms import FLOOR
 from exporter.tensors import Array
 from exporter.verdict.claim import Evidence, Outcome
-from tests.compare.goldens import cases_of, golden
+from tests.compare.goldens import cases_of, compare, golden
 
 BUDGET = 4.0
 SHAPES = [(4, 6), (1, 6), (5, 6)]

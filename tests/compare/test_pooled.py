@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
-from exporter.compare.pooled import SHARE, Together, draws
+from exporter.compare.outputs import evidence_of
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.norms import norms
+from exporter.numbers.pooled import SHARE, Pooled, draws
 from exporter.tensors import Array
 from exporter.verdict.claim import Evidence, Outcome
 from exporter.verdict.plan import Run
@@ -34,12 +35,12 @@ CASES = recorded(cases_of(SHAPES))
 
 
 def judged(cases: Sequence[GoldenCase], answer: Callable[[GoldenOutput], Array]) -> Evidence:
-    together = Together(draws(cases))
+    together = Pooled(draws(cases))
     for case in cases:
         together.add(case.name, {name: answer(one) for name, one in case.outputs.items()})
-    ((name, evidence),) = together.judge(BUDGET)
+    ((name, pooled),) = together.judge(BUDGET).items()
     assert name == "y"
-    return evidence
+    return evidence_of(pooled)
 
 
 def off_by(times: float, way: Callable[[GoldenOutput], Array]) -> Callable[[GoldenOutput], Array]:
@@ -150,18 +151,18 @@ def test_what_is_not_finite_fails(value: float) -> None:
 
 
 def test_a_result_that_did_not_come_is_missing() -> None:
-    together = Together(draws(CASES))
+    together = Pooled(draws(CASES))
     for case in CASES[1:]:
         together.add(case.name, {"y": case.outputs["y"].eager})
     together.add(CASES[0].name, {"y": CASES[0].outputs["y"].eager[:1]})
-    ((_, found),) = together.judge(BUDGET)
-    assert found.outcome is Outcome.MISSING and "3 of the 4" in found.reason
+    found = together.judge(BUDGET)["y"]
+    assert found.outcome == "missing" and "3 of the 4" in found.reason
 
 
 def test_related_cases_and_equal_rows_count_once() -> None:
     """Their errors are related too: a clean engine would seem to err always the same way."""
     first = CASES[0].outputs["y"]
-    again = replace(first, seed=99)  # the same rows under another seed, as from a short file of samples
+    again = replace(first, draw="99")  # the same rows under another seed, as from a short file of samples
     related = replace(first, truth=first.truth * 2)
     cases = recorded([first, again, related, *(case.outputs["y"] for case in CASES[1:])])
     assert draws(cases)["y"].count == draws(CASES)["y"].count == 30

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
 from exporter.compare.outputs import compare_case
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.tensors import Array
 from exporter.verdict.claim import Outcome
 from tests.compare.goldens import cases_of, golden

@@ -28,7 +28,7 @@ from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
 from exporter.engines.onnxruntime import OnnxRuntime
 from exporter.engines.paddle_inference_tensorrt import placement
 from exporter.errors import EnvironmentLacks
-from exporter.workers import Limits, call
+from exporter.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, Done, environment, exporter, refused
 
 LIMITS = Limits(seconds=300)
@@ -161,6 +161,7 @@ def test_the_model_of_the_probe_is_what_it_is_said_to_be() -> None:
         ("half", "ran"),
         ("tf32", "use_tf32 '0' was asked for and '1' is in effect"),
         ("idle", "provider 'CUDAExecutionProvider' was asked for and 'CPUExecutionProvider' is in effect"),
+        ("late", "provider 'CUDAExecutionProvider' was asked for and 'CPUExecutionProvider' is in effect"),
     ],
 )
 def test_asked_and_effective_on_a_gpu(how: str, outcome: str, pooled: Runnable, pretended: pytest.MonkeyPatch) -> None:
@@ -178,12 +179,10 @@ def test_asked_and_effective_on_a_gpu(how: str, outcome: str, pooled: Runnable, 
 def test_a_child_whose_session_ran_on_the_cpu_gives_no_evidence(
     pooled: Runnable, pretended: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The first case shows it; the others must not be taken as results of a GPU."""
-    pretended.setenv("PRETENDED_GPU", "idle")
+    """The probe may see nothing. The first case shows it; the others must not be taken as results of a GPU."""
+    pretended.setenv("PRETENDED_GPU", "late")
     request = run_request(pooled, tmp_path)
-    with pytest.raises(EnvironmentLacks, match="CUDAExecutionProvider cannot run here"):  # the probe sees it first
-        call("exporter.engines._child:run", request, LIMITS)
-    answer = call("tests.engines.engine_children:run_without_probe", request, LIMITS)
+    answer = call("exporter.engines._child:run", request, LIMITS)
     assert answer["sessions"]["1"]["effective"]["provider"] == CPU and "was asked for" in answer["load"]
     assert not list(tmp_path.glob("[0-9]*.safetensors"))
 
@@ -297,6 +296,16 @@ def test_every_child_computes_on_the_cpu_as_soon_as_it_imports_paddle(
     )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     assert call("tests.engines.engine_children:device_of_paddle", {}, LIMITS) == {"device": "cpu"}
+
+
+def test_paddle_is_asked_for_float32_on_a_gpu_and_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switches of TF32 are in every build; flags of cuDNN are in GPU builds alone, and told where they are."""
+    monkeypatch.chdir(ROOT)
+    found = call("tests.engines.engine_children:paddle_on_a_gpu", {}, LIMITS, environment=SINGLE_THREAD)
+    assert found["before"]["tf32_cudnn"] and not found["after"]["tf32_cudnn"] and not found["after"]["tf32_cublas"]
+    assert found["after"]["tf32_override"] == "0" and not found["after"]["cuda_graph"]
+    known = {name: value for name, value in found["asked"].items() if name in found["after"]}
+    assert known == {name: found["after"][name] for name in known} and len(known) >= 3
 
 
 # ---- what is said --------------------------------------------------------------------------------------------------

@@ -252,3 +252,60 @@ class TestFiles:
         np.save(tmp_path / "x.npy", np.zeros((20, 2), "float64"))
         with pytest.raises(UsageError, match="the values are float64"):
             self.drawn(tmp_path / "x.npy")
+
+
+def names(**bounds: int) -> list[tuple[str, int]]:
+    dim = Dim(min=bounds["min"], typical=bounds["typical"], max=bounds["max"])
+    return [(case.name, case.seed) for case in plan_cases(spec({"batch": dim}))]
+
+
+def test_the_typical_point_comes_first_and_again_with_a_seed_of_its_own() -> None:
+    """Then min, max and an odd size; then the probing cases, with the seed of the typical one."""
+    plain = [("batch=4", 0), ("batch=4#2", 4), ("batch=1", 1), ("batch=10", 2), ("batch=5", 3)]
+    probing = ("zeros", "large", "tiny", "one_hot", "equal_rows", "reversed", "one_row")
+    assert names(min=1, typical=4, max=10) == [*plain, *((f"batch=4:{kind}", 0) for kind in probing)]
+
+
+def test_one_row_is_a_case_where_one_is_promised_and_the_typical_case_has_more() -> None:
+    assert "batch=4:one_row" not in dict(names(min=2, typical=4, max=6))
+    assert "batch=4:reversed" in dict(names(min=2, typical=4, max=6))
+    assert not {name for name, _ in names(min=1, typical=1, max=6)} & {"batch=1:reversed", "batch=1:one_row"}
+    alone = plan_cases(spec({"batch": Dim(min=1, typical=4, max=6)}))[-1]
+    assert (alone.kind, dict(alone.dims)) == ("one_row", {"batch": 1})
+
+
+def test_padding_is_a_case_where_another_dim_than_the_rows_is_named() -> None:
+    seq = Dim(min=2, typical=3, max=4)
+    assert "padded" in {case.kind for case in plan_cases(spec({"batch": seq, "seq": seq}))}
+    assert "padded" not in {case.kind for case in plan_cases(spec({"batch": seq}))}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "odd"),
+    [
+        ((1, 4, 10, 1), 5),
+        ((2, 4, 4, 1), 3),
+        ((4, 4, 4, 1), 4),
+        ((32, 64, 128, 32), 96),
+        ((2, 2, 3, 1), 3),
+        ((6, 6, 8, 1), 7),
+    ],
+)
+def test_the_odd_size_lies_in_the_middle(bounds: tuple[int, int, int, int], odd: int) -> None:
+    low, typical, high, step = bounds
+    assert odd_size(Dim(min=low, typical=typical, max=high, multiple_of=step)) == odd
+
+
+def test_what_is_declared_of_whole_numbers_decides_the_strange_ones() -> None:
+    def kinds(values: str, size: int = 4, dtype: str = "int64") -> set[str]:
+        described = {"ids": {"dtype": dtype, "shape": ["batch", size], "values": values}}
+        return {case.kind for case in plan_cases(spec({"batch": Dim(min=2, typical=4, max=6)}, **described))} - {""}
+
+    rows = {"equal_rows", "reversed"}
+    assert kinds("integers(0,2)") == {"all_ones", "all_but_one", "sorted"} | rows
+    assert kinds("integers(0,3)") == set(WHOLE) | rows
+    assert kinds("integers(1,3)") == set(WHOLE) | rows
+    assert kinds("integers(0,1)") == rows, "one value alone is no range"
+    assert kinds("integers(0,9)", size=1) == {"smallest", "largest"} | rows
+    assert kinds("integers(0,2)", size=1) == {"all_ones"} | rows
+    assert kinds("integers(0,9)", dtype="float32") == set(WHOLE) | rows

@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from exporter.compare.outputs import compare_case
-from exporter.compare.pooled import Together, draws
 from exporter.engines._paddle import call_layer, named_arrays
 from exporter.goldens.float64 import lifted
 from exporter.goldens.oracle import _wide
 from exporter.numbers.norms import FLOOR, error
+from exporter.numbers.pooled import Pooled, draws
 from exporter.spec.model import Spec
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import bind_inputs
-from exporter.verdict.claim import Outcome
 from tests.clean._child import Goldens, recorded
 from tests.clean.networks import NETWORKS
 
@@ -52,15 +51,15 @@ def caught(network: str, faulty: Any) -> bool:
     """Whether a claim on the faulty layer is a mismatch, by the outputs alone."""
     _, goldens, order = subject(network)
     by_output = {name: [case.outputs[name] for case in goldens.cases] for name in goldens.cases[0].outputs}
-    together = Together(draws(goldens.cases))
+    together = Pooled(draws(goldens.cases))
     found = []
     for case in goldens.cases:
         inputs = goldens.inputs[case.recorded]
         got = named_arrays(call_layer(faulty, order, inputs), tuple(case.outputs))
         together.add(case.name, got)
-        found.extend(compare_case(case, got, BUDGET, by_output).values())
-    found.extend(evidence for _, evidence in together.judge(BUDGET))
-    return any(evidence.outcome is Outcome.MISMATCH for evidence in found)
+        found += [evidence.outcome.value for evidence in compare_case(case, got, BUDGET, by_output).values()]
+    found += [judged.outcome for judged in together.judge(BUDGET).values()]
+    return "mismatch" in found
 
 
 def effect(network: str, faulty: Any) -> float:

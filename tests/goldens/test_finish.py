@@ -152,14 +152,15 @@ def test_only_probing_cases_that_tell_nothing_are_left_out() -> None:
     assert list(reasons) == ["batch=4:zeros"] and "would have passed" in reasons["batch=4:zeros"]
 
 
-def test_a_probing_case_that_amplifies_rounding_is_left_out() -> None:
-    other = np.random.default_rng(4).standard_normal((4, 5))
-    probing = recorded("zeros", other)
-    probing.facts["outputs"]["y"].update(e_ref_max=1e-6 * 20, e_ref_l2=1e-6)
+@pytest.mark.parametrize(("times", "told"), [(20, True), (15, False)])
+def test_a_probing_case_that_amplifies_rounding_is_left_out(times: float, told: bool) -> None:
+    probing = recorded("zeros", np.random.default_rng(4).standard_normal((4, 5)))
     plain = [recorded("", VALUES), recorded("", VALUES[::-1] * 2, name="batch=4#2")]
-    assert "amplifies rounding 20 times" in untelling([*plain, probing], 4.0)["batch=4:zeros"]
-    probing.facts["outputs"]["y"].update(e_ref_max=1e-6 * 15)
-    assert untelling([*plain, probing], 4.0) == {}
+    for case in (*plain, probing):
+        case.facts["outputs"]["y"].update(e_ref_max=FLOOR, e_ref_l2=FLOOR)
+    probing.facts["outputs"]["y"].update(e_ref_max=FLOOR * times)
+    reasons = untelling([*plain, probing], 4.0)
+    assert ["amplifies rounding 20 times" in reason for reason in reasons.values()] == [True] * told
 
 
 class TestWhatIsKept:

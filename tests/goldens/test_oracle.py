@@ -9,7 +9,9 @@ import paddle
 import pytest
 
 from exporter.goldens.oracle import Truth, _moved_inputs, make_oracle
-from exporter.numbers.allowance import LARGEST, MOST_RUNS
+from exporter.goldens.truth import SPREAD
+from exporter.numbers.allowance import MOST_RUNS
+from exporter.numbers.golden import LARGEST_ALLOWANCE
 from exporter.tensors import TensorMap
 
 
@@ -69,7 +71,7 @@ def test_without_weights_inputs_are_moved_that_are_no_whole_numbers() -> None:
     truth = asked(Weightless(), normal(3, 40))
     assert truth.e_ref_max > 0 and truth.allowance < 2, "the runs differ, so they count"
     whole = {"x": np.arange(12, dtype="float32").reshape(3, 4) * np.float32(3)}
-    assert asked(Weightless(), whole).allowance == LARGEST, "nothing moved: all runs are one"
+    assert asked(Weightless(), whole).allowance == LARGEST_ALLOWANCE, "nothing moved: all runs are one"
 
 
 def test_masks_and_flags_are_never_moved() -> None:
@@ -107,3 +109,57 @@ def test_infinity_stays_and_the_largest_number_stays_finite_when_weights_are_mov
         assert np.array_equal(np.isposinf(before), np.isposinf(after))
         assert np.array_equal(np.isneginf(before), np.isneginf(after))
         assert (after[before == 1] != 1).all() and (after[before == 0] != 0).all(), "the others are moved"
+
+
+class Hidden(paddle.nn.Layer):
+    """It rounds to float32 where Paddle's list of kernels does not see it: in numpy."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = paddle.nn.Linear(64, 200)
+
+    def forward(self, x: Any) -> Any:
+        inside = np.tanh(x.numpy().astype("float32")).astype(x.numpy().dtype)
+        return self.body(paddle.to_tensor(inside))
+
+
+def test_float32_that_no_kernel_shows_is_seen_by_the_second_difference_and_the_spread_takes_its_place() -> None:
+    truth = asked(Hidden(), normal(4, 64))
+    assert truth.method.startswith(f"{SPREAD} (float64: a second difference of ")
+    assert "float64 with casts lifted: a second difference of " in truth.method
+    assert asked(Counted(200), normal(4, 64)).method == "float64"
+
+
+class Casting(paddle.nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = paddle.nn.Linear(64, 200)
+
+    def forward(self, x: Any) -> Any:
+        return self.body(paddle.tanh(x.astype("float32")).astype(self.body.weight.dtype))
+
+
+def test_casts_are_lifted_where_they_are_all_that_stands_against_float64() -> None:
+    layer = Casting()
+    oracle = make_oracle(layer, ("x",), ("y",), 0)
+    layer.eval()
+    for _ in range(2):
+        _, truths, _ = oracle.ask(normal(4, 64))
+        assert truths["y"].method == "float64 with casts lifted"
+    (doubt,) = oracle.why_not
+    assert doubt.startswith("float64: float32 in ") and "tanh" in doubt
+
+
+class Noisy(paddle.nn.Layer):
+    """Each run gives something else."""
+
+    runs = 0
+
+    def forward(self, x: Any) -> Any:
+        Noisy.runs += 1
+        return x + Noisy.runs
+
+
+def test_eager_that_differs_from_run_to_run_has_a_gate() -> None:
+    _, _, gate = make_oracle(Noisy(), ("x",), ("y",), 0).ask(normal(1, 8))
+    assert gate == "eager gives other values when run twice: y"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from exporter.goldens.truth import SPREAD, measured, same_bits, unmoved
-from exporter.numbers.allowance import LARGEST, allowance, independent_numbers
+from exporter.numbers.allowance import allowance, independent_numbers
+from exporter.numbers.golden import LARGEST_ALLOWANCE
 from exporter.numbers.norms import error
 from exporter.tensors import Array
 
@@ -70,7 +71,7 @@ def test_runs_that_nothing_moved_count_as_one() -> None:
     some = [values[0], values[0], values[1]]
     numbers = independent_numbers(values[0], [value.astype("float64") for value in some])
     assert measured(some, truth, "float64").allowance == allowance(numbers, 3)
-    assert allowance(1, 1) == LARGEST
+    assert allowance(1, 1) == LARGEST_ALLOWANCE
 
 
 @pytest.mark.parametrize(

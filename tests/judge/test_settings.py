@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exporter.compare.golden import GoldenCase, one_thread, to_run
 from exporter.engines.base import Settings
 from exporter.judge.settings import conditions, differences
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase, one_thread, to_run
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from tests.compare.goldens import cases_of
 

@@ -15,9 +15,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from tests.mutants.equivalent import explained
 from tests.mutants.report import table, write
 from tests.mutants.rooms import ROOMS
-from tests.mutants.runner import Plan, run
+from tests.mutants.runner import Options, Plan, run
 
 
 def main() -> int:
@@ -45,11 +46,16 @@ def main() -> int:
         for mutant in plan.mutants:
             print(mutant.id)
         return 0
-    results = run(plan, jobs=chosen.jobs, quick=chosen.quick, record=chosen.json, resume=chosen.resume)
+    options = Options(chosen.jobs, chosen.quick, chosen.json, chosen.resume)
+    equivalents = explained()
+    results = run(plan, options, equivalents)
     if chosen.json:
         write(chosen.json, results)
     print(table(plan, results))
-    return int(any(result.against for result in results))
+    stale = equivalents.stale({mutant.key for mutant in plan.mutants}, plan.files)
+    for name in stale:
+        print(f"explained, and there is no such mutant: {name}")
+    return int(bool(stale) or any(result.against or result.killed_yet_explained for result in results))
 
 
 if __name__ == "__main__":

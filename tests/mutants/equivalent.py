@@ -5,6 +5,7 @@ They stand in `equivalent.yaml`, by file, function, text of the line and change,
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +17,18 @@ LIST = Path(__file__).with_name("equivalent.yaml")
 
 
 class Explained:
-    """The list, and which of it was met."""
+    """The list: each mutant's key with the reason."""
 
     def __init__(self, entries: list[dict[str, Any]]) -> None:
         self._reasons = {_name(entry, change): str(entry["why"]) for entry in entries for change in entry["changes"]}
-        self.met: set[str] = set()
 
     def reason(self, mutant: Mutant) -> str:
         """Why this one makes no difference; empty where nobody says so."""
-        if mutant.key in self._reasons:
-            self.met.add(mutant.key)
         return self._reasons.get(mutant.key, "")
 
-    @property
-    def names(self) -> set[str]:
-        """All that the list explains."""
-        return set(self._reasons)
+    def stale(self, keys: set[str], files: Collection[str]) -> list[str]:
+        """What the list explains in these files and no mutant is."""
+        return sorted(name for name in self._reasons if name not in keys and name.partition(" | ")[0] in files)
 
 
 def _name(entry: dict[str, Any], change: str) -> str:

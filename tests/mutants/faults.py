@@ -129,6 +129,8 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 def _is_words(node: ast.AST) -> bool:
     if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom)):
         return True
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return True
     if isinstance(node, ast.Expr):
         return isinstance(node.value, ast.Constant) or _called(node.value) in SILENT_CALLS
     return isinstance(node, ast.keyword) and node.arg in SILENT_KEYWORDS

@@ -22,12 +22,8 @@ def table(plan: Plan, results: Sequence[Result]) -> str:
     for room in [*rooms, "all"]:
         lines.append(_row(room, [result for result in results if room in (result.room, "all")]))
     lines += [f"{result.outcome}: {result.mutant}" for result in results if result.against]
-    lines += [f"called equivalent, yet killed: {result.mutant}" for result in results if _wrong(result)]
+    lines += [f"called equivalent, yet killed: {result.mutant}" for result in results if result.killed_yet_explained]
     return "\n".join(lines)
-
-
-def _wrong(result: Result) -> bool:
-    return bool(result.equivalent) and result.killed
 
 
 def _row(room: str, results: Sequence[Result]) -> str:

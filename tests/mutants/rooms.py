@@ -13,17 +13,15 @@ class Room:
     tests: tuple[str, ...]
 
 
-_IN_PROCESS = ("tests/verdict", "tests/judge", "tests/numbers", "tests/compare")
-
 ROOMS = {
     "verdict": Room(("exporter/verdict",), ("tests/verdict", "tests/judge")),
-    "numbers": Room(("exporter/numbers",), ("tests/numbers", "tests/compare", "tests/proofs")),
+    "numbers": Room(("exporter/numbers",), ("tests/numbers", "tests/compare")),
     "compare": Room(("exporter/compare",), ("tests/compare", "tests/numbers", "tests/judge")),
-    "judge": Room(("exporter/judge",), ("tests/judge", "tests/verdict", "tests/proofs")),
-    "harness": Room(("exporter/harness.py", "exporter/bundle/subject.py"), ("tests/judge", "tests/test_harness.py")),
+    "judge": Room(("exporter/judge",), ("tests/judge", "tests/verdict")),
+    "harness": Room(("exporter/harness.py", "exporter/bundle/subject.py"), ("tests/judge",)),
     "proofs": Room(("exporter/proofs",), ("tests/proofs", "tests/judge")),
     "goldens": Room(
-        tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "oracle", "record", "truth")),
-        ("tests/goldens",),
+        tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),
+        tuple(f"tests/goldens/test_{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),
     ),
 }

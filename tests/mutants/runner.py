@@ -18,13 +18,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.mutants.equivalent import Explained, explained
+from tests.mutants.equivalent import Explained
 from tests.mutants.faults import Mutant, mutants
 from tests.mutants.rooms import Room
 from tests.mutants.tree import ROOT, Tree
 
-#: Seconds of processor time beyond thrice what the tests need unmutated.
-PATIENCE = 5.0
 #: Seconds of tests that are run in one go, the quickest first; what takes longer is run only if these pass.
 BATCH = 20.0
 
@@ -37,6 +35,7 @@ class Plan:
     rooms: Mapping[str, str]
     files: tuple[str, ...]
     tests: tuple[str, ...]
+    root: Path
 
     @staticmethod
     def of(rooms: Mapping[str, Room], only: str, sample: int, root: Path = ROOT) -> Plan:
@@ -56,7 +55,7 @@ class Plan:
             if not line or mutant.line == int(line)
         ]
         tests = dict.fromkeys(test for room in rooms.values() for test in room.tests if (root / test).exists())
-        return Plan(tuple(planned[::sample]), of_file, tuple(of_file), tuple(tests))
+        return Plan(tuple(planned[::sample]), of_file, tuple(of_file), tuple(tests), root)
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,17 @@ class Result:
         """Whether it speaks against the tests: it lives and nobody says why that is right."""
         return not self.killed and self.outcome != "invalid" and not self.equivalent
 
+    @property
+    def killed_yet_explained(self) -> bool:
+        """Whether it was called equivalent, and a test noticed."""
+        return self.killed and bool(self.equivalent)
+
 
 @dataclass
 class Coverage:
     """Which tests run which lines, and what each costs."""
 
+    root: Path
     tests: dict[str, dict[str, Any]]
     by_line: dict[tuple[str, int], set[str]] = field(default_factory=dict)
 
@@ -105,10 +110,7 @@ class Coverage:
             names = names or self._of_function(mutant)
         else:
             lines = [place for name in mutant.names for place in users.get(name, ())]
-            names = {test for place in lines for test in self.by_line.get(place, ())}
-            names = names or {
-                test for (file, _), tests in self.by_line.items() if file == mutant.file for test in tests
-            }
+            names = {test for place in lines for test in self.by_line.get(place, ())} | self._of_file(mutant.file)
         return sorted(names, key=lambda name: (self.tests[name]["cpu"] + self.tests[name]["seconds"], name))
 
     def _of_file(self, name: str) -> set[str]:
@@ -116,7 +118,7 @@ class Coverage:
 
     def _of_function(self, mutant: Mutant) -> set[str]:
         """A line within a long expression has no event of its own: the nearest one above that has."""
-        tree = ast.parse((ROOT / mutant.file).read_text())
+        tree = ast.parse((self.root / mutant.file).read_text())
         inside = [
             node
             for node in ast.walk(tree)
@@ -127,11 +129,26 @@ class Coverage:
         return {test for line in lines for test in self.by_line.get((mutant.file, line), ())}
 
 
-def run(plan: Plan, *, jobs: int, quick: float, record: Path | None, resume: bool) -> list[Result]:
+@dataclass(frozen=True)
+class Options:
+    """How a plan is run: mutants at once; tests that cost more seconds than `quick` are left out, where it is not 0.
+
+    `record` is the file in which results are kept, believed at the start with `resume`. A test may take `patience`
+    seconds of processor time beyond thrice what it needs unmutated.
+    """
+
+    jobs: int = 2
+    quick: float = 0.0
+    record: Path | None = None
+    resume: bool = False
+    patience: float = 5.0
+
+
+def run(plan: Plan, options: Options, equivalents: Explained) -> list[Result]:
     """Run the plan; results come in its order."""
-    before = _before(record) if resume and record and record.exists() else {}
-    equivalents = explained()
-    hashes = {file: _hash(ROOT / file) for file in plan.files}
+    record = options.record
+    before = _before(record) if options.resume and record and record.exists() else {}
+    hashes = {file: _hash(plan.root / file) for file in plan.files}
     known = {
         mutant.id: Result(**before[mutant.id])
         for mutant in plan.mutants
@@ -146,11 +163,11 @@ def run(plan: Plan, *, jobs: int, quick: float, record: Path | None, resume: boo
     results = dict(known)
     if not waiting.empty():
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-            trees = [Tree(Path(folder) / str(number), list(plan.tests)) for number in range(jobs)]
+            trees = [Tree(plan.root, Path(folder) / str(number), list(plan.tests)) for number in range(options.jobs)]
             try:
                 for tree in trees:
                     tree.greet()
-                work = _Work(plan, _coverage(plan, trees[0]), quick, hashes, equivalents)
+                work = _Work(plan, _coverage(plan, trees[0]), options, hashes, equivalents)
                 _spread(work, trees, waiting, results, record)
             finally:
                 for tree in trees:
@@ -162,27 +179,27 @@ def run(plan: Plan, *, jobs: int, quick: float, record: Path | None, resume: boo
 class _Work:
     plan: Plan
     coverage: Coverage
-    quick: float
+    options: Options
     hashes: Mapping[str, str]
     equivalents: Explained
 
     def __post_init__(self) -> None:
-        self.users = _users()
+        self.users = _users(self.plan.root)
 
     def one(self, tree: Tree, mutant: Mutant) -> Result:
         """Run the tests that can notice, in batches; a survivor is run once more from its import on."""
         tests = [name for name in self.coverage.of(mutant, self.users) if not self.coverage.tests[name]["failed"]]
-        tests = [name for name in tests if not self.quick or self._cost(name) <= self.quick]
+        tests = [name for name in tests if not self.options.quick or self._cost(name) <= self.options.quick]
         answer = {"outcome": "uncovered", "by": "no test runs this line", "cpu": 0.0, "children": 0}
         cpu = 0.0
         for batch in self._batches(tests):
-            answer = tree.run(mutant, batch, 3 * sum(map(self._cost, batch)) + PATIENCE, cold=False)
+            answer = tree.run(mutant, batch, 3 * sum(map(self._cost, batch)) + self.options.patience, cold=False)
             cpu += answer.get("cpu", 0.0)
             if answer["outcome"] != "survived":
                 break
         if answer["outcome"] == "survived" and "here" in answer and not answer["here"]:
             cheap = [name for name in tests if self._cost(name) <= BATCH / 4] or tests[:1]
-            answer = tree.run(mutant, cheap, 3 * sum(map(self._cost, cheap)) + PATIENCE, cold=True)
+            answer = tree.run(mutant, cheap, 3 * sum(map(self._cost, cheap)) + self.options.patience, cold=True)
             cpu += answer.get("cpu", 0.0)
         if answer["outcome"] == "broken":
             raise RuntimeError(f"{mutant.id}: {answer['by']}")
@@ -256,13 +273,13 @@ def _coverage(plan: Plan, tree: Tree) -> Coverage:
     """What each test costs and runs; recorded anew for a file of tests when it, its helpers or the package changed."""
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "exporter-mutants"
     cache.mkdir(parents=True, exist_ok=True)
-    helpers = [path for path in (ROOT / "tests").rglob("*.py") if not path.name.startswith("test_")]
-    package = [path for path in (ROOT / "exporter").rglob("*.py") if path.suffix == ".py"]
+    helpers = [path for path in (plan.root / "tests").rglob("*.py") if not path.name.startswith("test_")]
+    package = [path for path in (plan.root / "exporter").rglob("*.py") if path.suffix == ".py"]
     shared = [path for path in (*package, *helpers) if path.parent.name != "mutants"]
-    common = "".join(_hash(path) for path in sorted(shared)) + json.dumps(plan.files)
+    common = "".join(_hash(path) for path in sorted(shared)) + json.dumps([str(plan.root), plan.files])
     tests: dict[str, dict[str, Any]] = {}
     for file in dict.fromkeys(name.partition("::")[0] for name in tree.hello["tests"]):
-        stored = cache / f"{hashlib.sha256((common + file + _hash(ROOT / file)).encode()).hexdigest()[:32]}.json"
+        stored = cache / f"{hashlib.sha256((common + file + _hash(plan.root / file)).encode()).hexdigest()[:32]}.json"
         if not stored.exists():
             names = [name for name in tree.hello["tests"] if name.partition("::")[0] == file]
             print(f"· running the {len(names)} tests of {file} once", file=sys.stderr, flush=True)
@@ -270,14 +287,14 @@ def _coverage(plan: Plan, tree: Tree) -> Coverage:
         tests |= json.loads(stored.read_text())
     for name in sorted(name for name, told in tests.items() if told["failed"]):
         print(f"! {name} fails without any mutant, so it is left out", flush=True)
-    return Coverage(tests)
+    return Coverage(plan.root, tests)
 
 
-def _users() -> dict[str, set[tuple[str, int]]]:
+def _users(root: Path) -> dict[str, set[tuple[str, int]]]:
     """Where each name is used in the package: the lines of its functions."""
     users: dict[str, set[tuple[str, int]]] = {}
-    for path in (ROOT / "exporter").rglob("*.py"):
-        file = str(path.relative_to(ROOT))
+    for path in (root / "exporter").rglob("*.py"):
+        file = str(path.relative_to(root))
         for node in ast.walk(ast.parse(path.read_text())):
             name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
             if name:

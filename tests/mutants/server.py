@@ -1,4 +1,4 @@
-"""The process that runs tests on mutants, in a copy of the tree: started by :mod:`tests.mutants.runner`.
+"""The process that runs tests on mutants, in a copy of the tree: a script that :mod:`tests.mutants.tree` starts.
 
 `warm`: pytest has collected all tests, which took seconds, once; for each mutant the process forks, and the fork puts
 the mutant's code into the functions that it changes. `cold`: the fork imports the package and the tests anew, so it
@@ -41,7 +41,7 @@ TRACE = "EXPORTER_MUTANTS_TRACE"
 def main() -> None:
     """`server.py warm|cold REQUESTS ANSWERS TEST…`, the two being file descriptors."""
     kind, requests, answers, *tests = sys.argv[1:]
-    sys.path.insert(0, str(Path.cwd()))
+    sys.path[0] = str(Path.cwd())  # in the place of this script's own folder
     channel = Channel(int(requests), int(answers))
     if kind == "cold":
         for name in HEAVY:

@@ -14,6 +14,7 @@ from typing import Any
 from tests.mutants.faults import Mutant
 
 ROOT = Path(__file__).parents[2]
+_SERVER = Path(__file__).with_name("server.py")
 #: Python runs it first in every process with the tree on its path: it records the lines that children run.
 SITE = """
 import json, os, sys, threading
@@ -56,7 +57,7 @@ class Server:
         environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"}
         with (tree / f"{kind}.log").open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.mutants.server", kind, str(theirs_in), str(theirs_out), *tests],
+                [sys.executable, str(_SERVER), kind, str(theirs_in), str(theirs_out), *tests],
                 cwd=tree,
                 env=environment,
                 pass_fds=(theirs_in, theirs_out),
@@ -93,20 +94,20 @@ class Server:
 class Tree:
     """The copy, with its servers; the warm one starts at once, the cold one when it is needed."""
 
-    def __init__(self, folder: Path, tests: list[str]) -> None:
+    def __init__(self, root: Path, folder: Path, tests: list[str]) -> None:
         self.folder = folder
         self._cold: Server | None = None
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            cwd=ROOT,
+            cwd=root,
             check=True,
             capture_output=True,
             text=True,
         )
         for name in filter(None, listed.stdout.split("\0")):
-            if (ROOT / name).is_file():
+            if (root / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, folder / name)
+                shutil.copy2(root / name, folder / name)
         (folder / "sitecustomize.py").write_text(SITE)
         compileall.compile_dir(folder / "exporter", quiet=2)
         self._warm = Server(folder, "warm", tests)

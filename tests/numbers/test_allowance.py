@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.numbers.allowance import ENOUGH, LARGEST, MOST_RUNS, allowance, chance, independent_numbers
+from exporter.numbers.allowance import ENOUGH, MOST_RUNS, allowance, chance, independent_numbers
+from exporter.numbers.golden import LARGEST_ALLOWANCE
 
 DRAWS = 200_000
 
@@ -31,7 +32,7 @@ def test_more_numbers_and_more_runs_need_less(runs: int) -> None:
 
 
 def test_one_number_of_all_runs_is_allowed_less_than_twice() -> None:
-    assert 1.5 < allowance(1, MOST_RUNS) < 2 < allowance(1, 3) == LARGEST
+    assert 1.5 < allowance(1, MOST_RUNS) < 2 < allowance(1, 3) == LARGEST_ALLOWANCE
     assert allowance(4, MOST_RUNS) <= ENOUGH
 
 

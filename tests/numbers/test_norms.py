@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.compare.controls import impostors, nearest
 from exporter.numbers.metrics.base import Metric
 from exporter.numbers.norms import FLOOR, error, norms, ratio
+from exporter.numbers.rule import impostors, nearest
 from exporter.registry import Registry
 from exporter.tensors import Array
 

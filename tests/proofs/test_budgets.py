@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.compare.golden import GoldenCase, GoldenOutput
-from exporter.compare.lossy import compare_lossy
+from exporter.compare.outputs import compare_case
 from exporter.harness import Bench
 from exporter.lower.base import Artifact
-from exporter.lower.precision._noise import decibel, snr_db
-from exporter.numbers.intervals import bootstrap, paired, wilson
-from exporter.proofs._promises import Promise, measured
+from exporter.lower.precision._noise import snr_db
+from exporter.numbers.golden import GoldenCase, GoldenOutput
+from exporter.numbers.intervals import bootstrap, paired
+from exporter.numbers.norms import decibel
+from exporter.numbers.rule import AGREEMENT, wilson
+from exporter.proofs._promises import Promise, over_cases
 from exporter.proofs.size import prove_size
-from exporter.proofs.snr_db import prove_snr
-from exporter.proofs.top1 import AGREEMENT, prove_agreement
 from exporter.tensors import Array
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
@@ -39,7 +39,7 @@ def judged(goldens: list[GoldenOutput], got: list[Array], budget: dict[str, Any]
     here = bench(goldens, budget)
     evidence = {}
     for case, value in zip(here.cases, got, strict=True):
-        one = compare_lossy(case, {"y": value}, {"y": goldens})["y"]
+        one = compare_case(case, {"y": value}, None, {"y": goldens})["y"]
         evidence[Claim(RUN.format, RUN.precision, RUN.engine, case.name, "y")] = one
     wanted = {"snr_db": budget.get("min_snr_db"), "top1": budget.get("min_top1", AGREEMENT)}
     planned = {kind: number for kind, number in wanted.items() if number is not None and kind_fits(kind, goldens[0])}
@@ -56,10 +56,7 @@ def promise(kind: str, wanted: float) -> Promise:
 
 
 def proven(promise: Promise, here: Bench, evidence: dict[Claim, Evidence]) -> Evidence:
-    cases = measured(promise, here.cases, evidence)
-    if isinstance(cases, Evidence):
-        return cases
-    return (prove_snr if promise.claim.kind == "snr_db" else prove_agreement)(cases, promise.wanted)
+    return over_cases(promise, here.cases, evidence)
 
 
 def kind_fits(kind: str, golden: GoldenOutput) -> bool:

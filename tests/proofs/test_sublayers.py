@@ -12,13 +12,13 @@ import pytest
 
 from exporter.bundle.manifest import sealed
 from exporter.bundle.open import GOLDEN, open_bundle
-from exporter.compare.golden import GoldenCase
 from exporter.engines.onnxruntime import plugin as onnxruntime
 from exporter.harness import Bench
 from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact
 from exporter.mutation.inside import Inside
 from exporter.mutation.run import observed
+from exporter.numbers.golden import GoldenCase
 from exporter.proofs.sublayers import Look
 from exporter.root_cause.witness import Witnesses
 from exporter.verdict.claim import Claim, Evidence, Outcome

@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.compare.golden import GoldenCase, read_goldens
-from exporter.compare.outputs import compare, compare_case
+from exporter.compare.golden import read_goldens
+from exporter.compare.outputs import compare_case
 from exporter.errors import BundleError, ExitCode, UsageError
 from exporter.harness import Bench, run_engine
 from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
 from exporter.tensors import save
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from exporter.verdict.plan import Run, plan_runs
 from exporter.workers import Limits, Setting
 from tests import faults
 from tests.command import environment, exporter, refused
-from tests.compare.goldens import cases_of, golden
+from tests.compare.goldens import cases_of, compare, golden
 
 CASES = cases_of([(4, 6), (2, 6), (5, 6)])
 

@@ -16,8 +16,8 @@ from exporter import machine
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.harness import Bench
 from exporter.lower.base import Artifact
-from exporter.lower.precision._noise import decibel, energies
 from exporter.lower.precision._saturation import cut_off
+from exporter.numbers.norms import decibel, energies
 from exporter.proofs.quantisation.layers import arrays, exact_weight, multiplied
 from exporter.root_cause.program import program_values
 from exporter.tensors import Array, recorded_inputs

@@ -12,12 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.golden import read_case
 from exporter.compare.outputs import compare_case
 from exporter.engines.base import EngineRefused
 from exporter.goldens._child import _record_case
 from exporter.goldens.cases import Case
-from exporter.goldens.finish import untelling
+from exporter.goldens.finish import goldens_of, untelling
 from exporter.goldens.oracle import make_oracle
 from exporter.numbers.norms import FLOOR
 from exporter.verdict.claim import Outcome
@@ -53,11 +52,11 @@ def verdict(
                 raise
     left_out = untelling(recorded, BUDGET)
     telling = [one for one in recorded if one.case.name not in left_out]
-    goldens = [read_case(one.tensors, one.facts) for one in telling or recorded]
+    goldens = goldens_of(telling or recorded)
     others = {name: [golden.outputs[name] for golden in goldens] for name in outputs}
     equal, wrong = True, ""
     for golden in goldens:
-        found = run(draws[golden.outputs[outputs[0]].seed])
+        found = run(draws[int(golden.name[len("draw") :])])
         if len(found) != len(outputs):
             return "compare", False, f"{len(found)} outputs, not {len(outputs)}"
         got = dict(zip(outputs, found, strict=True))

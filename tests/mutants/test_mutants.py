@@ -1,0 +1,137 @@
+"""The command itself: what no test notices is reported, and a mutant runs where the tests run, in children too."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.mutants.equivalent import Explained, explained
+from tests.mutants.faults import mutants
+from tests.mutants.report import table
+from tests.mutants.rooms import ROOMS, Room
+from tests.mutants.runner import Options, Plan, Result, run
+from tests.mutants.tree import ROOT
+
+SMALL = """
+LIMIT = 4
+
+
+def within(value, limit):
+    return value <= limit
+
+
+def doubled(value):
+    return value * 2
+
+
+def down(number):
+    while number > 0:
+        number -= 1
+    return number
+
+
+def default(value=3):
+    return value
+
+
+def never():
+    return 5 < 6
+"""
+TESTS = """
+import subprocess
+import sys
+
+from exporter.small import LIMIT, default, down, within
+
+
+def test_within():
+    assert within(1, 2) and not within(9, 2)
+
+
+def test_a_child():
+    done = subprocess.run(
+        [sys.executable, "-c", "from exporter.small import doubled; print(doubled(3))"], capture_output=True, text=True
+    )
+    assert done.stdout == "6\\n"
+
+
+def test_down():
+    assert down(3) == 0
+
+
+def test_import():
+    assert default() == 3 and LIMIT == 4
+"""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+    root = tmp_path_factory.mktemp("repository")
+    for name, text in {"exporter/__init__.py": "", "exporter/small.py": SMALL, "tests/test_small.py": TESTS}.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    plan = Plan.of({"small": Room(("exporter/small.py",), ("tests",))}, "", 1, root)
+    entry = {"file": "exporter/small.py", "scope": "never", "line": "return 5 < 6", "why": "nobody calls it"}
+    known = Explained([{**entry, "changes": ["constant: 5 -> 4", "constant: 5 -> 7"]}])
+    results = run(plan, Options(jobs=1, patience=1.0), known)
+    assert known.stale({mutant.key for mutant in plan.mutants}, plan.files) == [
+        "exporter/small.py | never | return 5 < 6 | constant: 5 -> 7"
+    ]
+    assert "| small |" in table(plan, results)
+    return {result.mutant.partition(" ")[2]: result for result in results}
+
+
+def test_what_no_test_notices_is_reported(results: dict[str, Result]) -> None:
+    against = {name: result.outcome for name, result in results.items() if result.against}
+    assert against.pop("comparison: value <= limit -> value < limit") == "survived"
+    assert against.pop("slack: value <= limit -> value <= limit * 1.1") == "survived"
+    assert set(against.values()) == {"uncovered"} and all("5" in name or "6" in name for name in against), against
+
+
+def test_what_is_explained_is_counted_apart(results: dict[str, Result]) -> None:
+    found = results["constant: 5 -> 4"]
+    assert (found.outcome, found.equivalent, found.against) == ("uncovered", "nobody calls it", False)
+
+
+def test_a_child_runs_the_mutant(results: dict[str, Result]) -> None:
+    for change in ("operator: value * 2 -> value / 2", "constant: 2 -> 3", "returned: value * 2 -> None"):
+        found = results[change]
+        assert (found.outcome, found.by) == ("killed", "tests/test_small.py::test_a_child"), found
+        assert found.processes == 1, "the child imported the mutated file"
+
+
+def test_what_runs_at_import_is_mutated_too(results: dict[str, Result]) -> None:
+    for change in ("constant: 4 -> 5", "constant: 3 -> 4"):
+        assert (results[change].outcome, results[change].by) == ("killed", "tests/test_small.py::test_import")
+
+
+def test_a_loop_without_end_is_ended_by_its_processor_time(results: dict[str, Result]) -> None:
+    found = results["deleted: number -= 1 -> pass"]
+    assert found.outcome == "timed out" and found.killed and "processor time" in found.by
+
+
+def test_the_rooms_have_files_and_tests_and_every_explanation_a_mutant() -> None:
+    known = explained()
+    for name, room in ROOMS.items():
+        assert all((ROOT / path).exists() for path in (*room.paths, *room.tests)), name
+        plan = Plan.of({name: room}, "", 1)
+        assert plan.mutants and not known.stale({mutant.key for mutant in plan.mutants}, plan.files)
+
+
+SOURCE = """def f(a, b):
+    'Is 1 < 2?'
+    if (
+        a < 1
+    ):
+        raise ValueError(f"{a + b} of 3")
+    return a
+"""
+
+
+def test_lines_and_words_stay_as_they_are() -> None:
+    found = mutants("f.py", SOURCE)
+    assert all(mutant.source.count("\n") == SOURCE.count("\n") and "Is 1 < 2?" in mutant.source for mutant in found)
+    assert {mutant.kind for mutant in found} == {"comparison", "forced", "constant", "deleted", "returned"}
+    assert all("{a + b} of 3" in mutant.source for mutant in found if mutant.kind != "deleted")

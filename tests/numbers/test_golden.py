@@ -1,0 +1,185 @@
+"""What the goldens show is computed; what they do not show is believed within bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.numbers.golden import E_REF_TIMES, MANY, GoldenCase, read_cases, to_run
+from exporter.numbers.norms import FLOOR, error, norms
+from exporter.tensors import Array
+
+
+def recorded(values: dict[str, tuple[Array, Array]], **said: Any) -> tuple[dict[str, Array], list[dict[str, Any]]]:
+    """Goldens of one output by (eager, truth) in each case, and what the manifest says: the truth, but for `said`."""
+    tensors: dict[str, Array] = {}
+    cases = []
+    for name, (eager, truth) in values.items():
+        e_ref, scale = error(truth, eager), norms(truth)
+        about = {"dtype": eager.dtype.name, "shape": list(truth.shape), "method": "float64", "gate": ""}
+        about |= {"scale_max": scale[0], "scale_l2": scale[1], "e_ref_max": e_ref[0], "e_ref_l2": e_ref[1], **said}
+        tensors |= {f"{name}/input/x": np.zeros(1, "float32"), f"{name}/eager/y": eager, f"{name}/truth/y": truth}
+        cases.append({"name": name, "dims": {"batch": len(truth)}, "seed": 0, "outputs": {"y": about}})
+    return tensors, cases
+
+
+def drawn(size: int, seed: int, noise: float) -> tuple[Array, Array]:
+    """A truth of so many ones and twos, and an eager run that is off by just `noise` of the largest everywhere."""
+    truth = np.random.default_rng(seed).integers(1, 3, size).astype("float64")
+    truth[0] = 2.0
+    return truth + 2.0 * noise, truth
+
+
+def only(cases: tuple[GoldenCase, ...], name: str = "a") -> Any:
+    return next(case.outputs["y"] for case in cases if case.name == name)
+
+
+@given(st.floats(1e-3, 1e12), st.booleans(), st.integers(0, 2**32 - 1))
+def test_scale_gate_and_whether_it_is_exact_are_computed(said: float, exact: bool, seed: int) -> None:
+    values = {"a": drawn(100, 1, 1e-6), "b": drawn(100, 2, 1e-6)}
+    sound = only(read_cases(*recorded(values)))
+    tensors, cases = recorded(values, scale_max=said, scale_l2=said, exact=exact)
+    cases[0]["seed"] = seed
+    found = only(read_cases(tensors, cases))
+    assert (found.scale, found.e_ref, found.gate, found.exact, found.draw) == (sound.scale, sound.e_ref, "", False, "a")
+    assert found.scale == norms(values["a"][1])
+
+
+@pytest.mark.parametrize(
+    ("eager", "truth", "word"),
+    [
+        ([1.0, np.nan], [1.0, 2.0], "not finite"),
+        ([1.0, 2.0], [1.0, np.inf], "not finite"),
+        ([0.0, 1e-35], [0.0, 1e-35], "near the denormals"),
+        ([1.0, 2.1], [1.0, 2.0], "rounding alone moves it"),
+    ],
+)
+def test_a_case_that_can_prove_nothing_is_shut_whatever_is_said(
+    eager: list[float], truth: list[float], word: str
+) -> None:
+    values = {"a": (np.array(eager), np.array(truth))}
+    e_ref = {"e_ref_max": 1.0, "e_ref_l2": 1.0} if "rounding" in word else {}
+    assert word in only(read_cases(*recorded(values, **e_ref))).gate
+
+
+@pytest.mark.parametrize("kind", ["e_ref_max", "e_ref_l2"])
+@pytest.mark.parametrize(("share", "shut"), [(0.98, True), (1.0, False), (1.02, False)])
+def test_eager_errs_by_e_ref_at_most(kind: str, share: float, shut: bool) -> None:
+    values = {"a": drawn(100, 1, 1e-5)}
+    e_ref = error(*reversed(values["a"]))[kind == "e_ref_l2"]
+    assert bool(only(read_cases(*recorded(values, **{kind: share * e_ref}))).gate) == shut
+
+
+@pytest.mark.parametrize("kind", ["e_ref_max", "e_ref_l2"])
+@pytest.mark.parametrize(
+    ("times", "numbers", "shut"),
+    [(0.98, MANY, False), (1.02, MANY, True), (1.9, MANY // 2, False), (2.04, MANY // 2, True)],
+)
+def test_what_rounding_does_not_explain_is_no_e_ref(kind: str, times: float, numbers: int, shut: bool) -> None:
+    """Two plain cases of so many numbers together; of half as many it may be twice as large."""
+    values = {"a": drawn(numbers // 2, 1, 1e-6), "b": drawn(numbers // 2, 2, 1e-6)}
+    own = max(error(*reversed(value))[kind == "e_ref_l2"] for value in values.values())
+    found = only(read_cases(*recorded(values, **{kind: times * E_REF_TIMES * own})))
+    assert ("rounding does not explain" in found.gate) == shut, found.gate
+
+
+def test_the_error_of_another_plain_case_explains_it_and_that_of_a_probing_one_does_not() -> None:
+    near, far = drawn(100, 1, FLOOR / 4), drawn(100, 2, 1e-5)
+    e_ref = {"e_ref_max": 1e-4, "e_ref_l2": 2e-4}
+    assert not only(read_cases(*recorded({"a": near, "b": far}, **e_ref))).gate
+    assert only(read_cases(*recorded({"a": near, "b:large": far}, **e_ref))).gate
+    assert not only(read_cases(*recorded({"a": far, "b": near}, **e_ref)), "b").gate
+    assert not only(read_cases(*recorded({"a": near}, e_ref_max=E_REF_TIMES * FLOOR * 0.99))).gate
+
+
+def test_a_case_that_is_shut_explains_nothing() -> None:
+    """Eager's error in it is a thousand times what was recorded."""
+    tensors, cases = recorded({"a": drawn(100, 1, FLOOR / 4), "b": drawn(100, 2, FLOOR / 4)}, e_ref_max=1e-4)
+    tensors["b/eager/y"] = tensors["b/eager/y"] * 1.001
+    found = read_cases(tensors, cases)
+    assert "not what was recorded" in only(found, "b").gate and "does not explain" in only(found).gate
+
+
+def test_cases_that_are_named_after_one_are_related_to_it() -> None:
+    names = ("batch=2", "batch=2#2", "batch=9", "batch=2:large", "batch=3:search-41")
+    cases = read_cases(*recorded({name: drawn(9, at, 0) for at, name in enumerate(names)}))
+    draws = ["batch=2", "batch=2#2", "batch=9", "batch=2", "batch=3"]
+    assert [case.outputs["y"].draw for case in cases] == draws
+    repeated = [case.outputs["y"].draw for case in to_run(cases)[5:]]
+    assert repeated == ["batch=2", "batch=2"], "the first again, and the largest: they have nine rows each"
+
+
+class TestScores:
+    """Labels are excused where their scores nearly tie, if they are what chose them."""
+
+    def read(self, labels: Array, said: dict[str, Any] | None, **sampled: Array) -> Any:
+        tensors, cases = recorded({"a": (np.eye(4), np.eye(4))})
+        tensors |= {"a/eager/z": labels, **{f"a/index/{name}": index for name, index in sampled.items()}}
+        cases[0]["outputs"]["z"] = {**cases[0]["outputs"]["y"], "dtype": "int64", "shape": list(labels.shape)}
+        cases[0]["outputs"]["z"]["scores"] = said
+        return read_cases(tensors, cases)[0].outputs["z"].scores
+
+    def test_they_are_the_argmax(self) -> None:
+        assert self.read(np.arange(4), {"output": "y", "axis": 1}) == ("y", 1)
+        assert self.read(np.arange(4)[:, None], {"output": "y", "axis": 1}) == ("y", 1)
+
+    @pytest.mark.parametrize(
+        ("labels", "said"),
+        [
+            (np.arange(4), None),
+            (np.array([0, 1, 2, 2]), {"output": "y", "axis": 1}),
+            (np.arange(4), {"output": "none", "axis": 1}),
+            (np.arange(4), {"output": "y", "axis": 2}),
+            (np.arange(4), {"output": "y", "axis": -1}),
+            (np.arange(4), {"output": "z", "axis": 0}),
+        ],
+    )
+    def test_else_they_excuse_nothing(self, labels: Array, said: dict[str, Any] | None) -> None:
+        assert self.read(labels, said) is None
+
+
+class TestASample:
+    """Of a sample the numbers of the whole are said; they are no smaller than what was kept."""
+
+    def read(self, **said: Any) -> Any:
+        eager, truth = drawn(100, 1, 1e-6)
+        tensors, cases = recorded({"a": (eager, truth)}, **said)
+        index = np.arange(0, 100, 3)
+        tensors |= {"a/eager/y": eager[index], "a/truth/y": truth[index], "a/index/y": index}
+        return only(read_cases(tensors, cases))
+
+    def test_it_is_measured_by_what_is_said_of_the_whole(self) -> None:
+        found = self.read(scale_max=8.0, scale_l2=7.0, e_ref_l2=1e-9)
+        assert (found.scale, found.e_ref[1], found.gate) == ((8.0, 7.0), 1e-9, "")
+
+    def test_no_largest_value_is_smaller_than_one_that_was_kept(self) -> None:
+        assert self.read(scale_max=0.5).scale[0] == 2.0
+
+    def test_no_error_is_smaller_than_one_that_was_kept(self) -> None:
+        assert "not what was recorded" in self.read(e_ref_max=1e-7).gate
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"shape": [99]},
+        {"shape": [100, 1]},
+        {"dtype": "float32"},
+        {"dtype": "int64"},
+    ],
+)
+def test_goldens_of_another_kind_than_is_said_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="not what the manifest says of it"):
+        read_cases(*recorded({"a": drawn(100, 1, 0)}, **change))
+
+
+@pytest.mark.parametrize("index", [[-1, 2], [0, 100], [[0, 1]]])
+def test_a_sample_lies_within_the_output(index: list[Any]) -> None:
+    tensors, cases = recorded({"a": drawn(100, 1, 0)})
+    tensors |= {f"a/{kind}/y": np.ones(np.shape(index)) for kind in ("eager", "truth")}
+    with pytest.raises(ValueError, match="not what the manifest says of it"):
+        read_cases({**tensors, "a/index/y": np.array(index)}, cases)
