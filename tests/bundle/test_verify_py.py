@@ -417,6 +417,8 @@ def test_it_is_one_file_of_plain_python_3_8() -> None:
     used |= {str(node.arg) for node in ast.walk(tree) if isinstance(node, ast.keyword)}
     assert not used & newer
     defined = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    defined += [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
     assert len(defined) == len(set(defined)), "the modules that it is made of share one namespace"
 
 
