@@ -56,7 +56,7 @@ def test_what_it_patches_in_its_own_process_judges_nothing(workplace: Path, modu
     assert done.code in (ExitCode.REFUSED, ExitCode.MODEL), done.out + done.err
     assert not (workplace / "artifacts/small/1").exists(), "nothing is released"
     if done.code == ExitCode.MODEL:
-        assert "tensors are not the checkpoint's" in done.err or "are not the layer's" in done.err
+        assert any(f"are not the {whose}'s" in done.json()["error"]["what"] for whose in ("checkpoint", "layer"))
     else:
         report = json.loads((workplace / "artifacts/small/failed/parity.json").read_bytes())
         wrong = {(check["kind"], check["outcome"]) for check in report["checks"] if check["outcome"] != "match"}

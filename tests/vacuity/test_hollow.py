@@ -296,17 +296,6 @@ def spec_of(model: str, **keys: Any) -> dict[str, Any]:
 
 
 class TestTheCodeOfTheModel:
-    def test_it_cannot_patch_what_compares_its_weights(self, workplace: Path) -> None:
-        """It doubles them after they were loaded, and has its own process take them for the checkpoint's."""
-        values = np.random.default_rng(0).standard_normal(15).astype("float32")
-        tensors = {"only.weight": values[:12].reshape(4, 3), "only.bias": values[12:]}
-        save_file(tensors, workplace / "trained.safetensors")
-        spec = spec_of("models.patching:Doubled", checkpoint="trained.safetensors")
-        (workplace / "small.yaml").write_text(json.dumps(spec))
-        done = exporter("release", "small.yaml", "--json", cwd=workplace)
-        assert done.code == ExitCode.MODEL, done.out + done.err
-        assert "2 tensors in the written file are not the layer's" in done.json()["error"]["what"]
-
     @pytest.mark.parametrize("how", ["changed", "put back", "put back with its folder"])
     def test_what_is_sealed_is_what_was_verified(self, tmp_path: Path, how: str) -> None:
         draft = tmp_path / "draft"
