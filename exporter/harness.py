@@ -15,6 +15,7 @@ from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
 from exporter.files import remove
+from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.pooled import Draws, Pooled, draws
@@ -67,8 +68,12 @@ class Bench:
         return (largest + _size(self.golden)) >> 20
 
     def folds(self, variant: str) -> bool:
-        """Whether layers of this variant were folded into each other, so that not all they put out is in it."""
-        return variant in self.artifacts and bool(self.artifacts[variant].details.get("folded"))
+        """Whether layers of this variant were folded into each other, so that not all they put out is in it.
+
+        Only where the writer of its format folds, whatever the manifest says.
+        """
+        artifact = self.artifacts.get(variant)
+        return artifact is not None and FORMATS[artifact.format].folds and bool(artifact.details.get("folded"))
 
 
 def _size(path: Path) -> int:

@@ -201,9 +201,8 @@ def child(name: str, engine: str, device: str, answer: str) -> None:
         except NotThere as error:
             return write_answer(answer, {"unusable": str(error)})
     checks, planned = judged_answers(manifest, variant, cases, answers)
-    write_answer(
-        answer, {"version": version, "checks": checks, "planned": planned, "device": device, "said": sorted(set(said))}
-    )
+    done = {"version": version, "device": device, "said": sorted(set(said))}
+    write_answer(answer, {**done, "checks": checks, "planned": planned})
 
 
 def judged_answers(

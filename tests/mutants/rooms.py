@@ -18,7 +18,7 @@ ROOMS = {
     "numbers": Room(("exporter/numbers",), ("tests/numbers", "tests/compare")),
     "compare": Room(("exporter/compare",), ("tests/compare", "tests/numbers", "tests/judge")),
     "judge": Room(("exporter/judge",), ("tests/judge", "tests/verdict")),
-    "harness": Room(("exporter/harness.py", "exporter/bundle/subject.py"), ("tests/judge",)),
+    "harness": Room(("exporter/harness.py",), ("tests/test_harness.py",)),
     "proofs": Room(("exporter/proofs",), ("tests/proofs", "tests/judge")),
     "goldens": Room(
         tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),

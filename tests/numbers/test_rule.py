@@ -85,6 +85,16 @@ class TestImpostors:
         sampled = replace(golden(whole, index=np.arange(6)), e_ref=(FLOOR, FLOOR))
         assert judged(sampled, whole.astype("float32"), 4.0, [longer]).outcome == "match"
 
+    def test_a_sample_that_reads_the_same_backwards_is_no_batch(self) -> None:
+        whole = np.array([[1.0], [-2.0], [1.0 + 4 * FLOOR]])
+        longer = of(np.array([[5.0], [7.0], [2.0], [4.0]]), FLOOR, seed=1)
+        assert judged(of(whole, FLOOR), whole.astype("float32"), 4.0, [longer]).outcome == "vacuous"
+        sampled = replace(golden(whole, index=np.arange(3)), e_ref=(FLOOR, FLOOR))
+        assert judged(sampled, whole.astype("float32"), 4.0, [longer]).outcome == "match"
+
+    def test_only_rows_in_reverse_may_equal_the_truth(self) -> None:
+        assert nearest(np.ones(2), None, False, (0.0, 0.0)) == ("the mean", 0.0)
+
     def test_every_impostor_has_its_name(self) -> None:
         truth, stranger = np.array([[1.0, 2.0], [3.0, 6.0]]), np.array([7.0])
         named = dict(impostors(truth, stranger, True))

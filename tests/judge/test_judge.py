@@ -1,0 +1,237 @@
+"""The judge without any engine: what is planned, in which order, what is idle, and what the report says first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.errors import UsageError
+from exporter.judge import judge as judged_by
+from exporter.judge.judge import PROOFS, About, harness_of, judge
+from exporter.judge.report import GRAVITY, Report, unlike_bits
+from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
+from exporter.proofs.base import Narrowing, Subject
+from exporter.spec.read import validate
+from exporter.tensors import Array, TensorSpec
+from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.verdict.plan import Run
+from exporter.workers import Setting
+from tests.compare.goldens import golden
+
+RUN = Run("onnx", "fp32", "onnxruntime")
+RNG = np.random.default_rng(0)
+ONNX = Artifact("onnx", "fp32", ("onnx/model.onnx",), ("x",), ("y",), ("y",), {"opset_asked": 17, "opset": 17})
+
+
+def cases(values: list[Array], **more: Any) -> tuple[GoldenCase, ...]:
+    return tuple(
+        GoldenCase(f"batch=4#{at}", {"batch": 4}, {"y": golden(value, seed=at, **more)}, f"batch=4#{at}")
+        for at, value in enumerate(values)
+    )
+
+
+def subject(recorded: tuple[GoldenCase, ...], *artifacts: Artifact, spec: dict[str, Any] | None = None) -> Subject:
+    content = {
+        "name": "n",
+        "model": "a:b",
+        "weights": "factory",
+        "inputs": {"x": {"dtype": "float32", "shape": ["batch", 3]}},
+        "dims": {"batch": {"min": 1, "typical": 4, "max": 6}},
+        "formats": ["onnx"],
+    }
+    return Subject(
+        spec=validate({**content, **(spec or {})}, "test"),
+        folder=Path("nowhere"),
+        golden=Path("nowhere/golden.safetensors"),
+        outputs=(TensorSpec("y", "float32", ("batch", 5)),),
+        artifacts={artifact.variant: artifact for artifact in artifacts},
+        parameters={"w": "0"},
+        recorded=recorded,
+    )
+
+
+SOUND = cases([RNG.standard_normal((4, 5)) for _ in range(3)])
+ALIKE = cases([np.ones((4, 5))] * 3)
+
+
+def report(of: Subject, about: About | None = None, narrowing: Narrowing | None = None, *runs: Run) -> Report:
+    return judge(harness_of(of, runs or (RUN,), Setting(), narrowing), about or About("n", "1.0"))
+
+
+def test_what_the_bundle_lacks_is_missing_and_nothing_runs() -> None:
+    found = report(subject(SOUND))
+    assert found.verdict.word == "failed" and set(found.verdict.counts) >= {"missing"}
+    assert found.verdict.counts["missing"] == len(found.verdict.plan) > len(SOUND)
+    evidence = found.verdict.of(Claim("onnx", "fp32", "onnxruntime", "batch=4#0", "y"))
+    assert (evidence.reason, evidence.stage) == ("the spec asks for onnx and the bundle holds none", "plan")
+    kinds = {claim.kind for claim in found.verdict.plan}
+    assert kinds >= {"outputs", "pooled_bias", "process", "weights", "interface"}
+
+
+def test_each_case_and_its_repetitions_are_planned() -> None:
+    planned = {claim.case for claim in report(subject(SOUND)).verdict.plan if claim.kind == "outputs"}
+    assert planned == {*(case.name for case in SOUND), "batch=4#0:again", "batch=4#0:threads=2"}
+
+
+def test_kinds_may_be_left_out_and_the_verdict_is_on_the_rest() -> None:
+    some = Narrowing(without=("outputs", "sublayers"))
+    found = report(subject(SOUND), None, some)
+    assert "outputs" not in {claim.kind for claim in found.verdict.plan}
+    assert found.notes[0] == "partial: without outputs, sublayers; a verdict on that is none on the rest"
+    assert found.verdict.narrowed == "without outputs, sublayers"
+    assert not any(note.startswith("partial") for note in report(subject(SOUND)).notes)
+    with pytest.raises(UsageError, match="nothing is left to prove") as caught:
+        report(subject(SOUND), None, Narrowing(without=tuple(PROOFS.names())))
+    assert caught.value.where == "--without"
+    with pytest.raises(UsageError, match="'output'"):
+        harness_of(subject(SOUND), (RUN,), Setting(), Narrowing(without=("output",)))
+
+
+@pytest.mark.parametrize("without", [(), ("outputs",)])
+def test_a_proof_stands_behind_those_whose_evidence_it_needs(without: tuple[str, ...]) -> None:
+    ordered = [proof.kind for proof in judged_by._in_order(without)]
+    assert sorted((*ordered, *without)) == sorted(proof.kind for _, proof in PROOFS.all())
+    for at, kind in enumerate(ordered):
+        assert not set(PROOFS[kind].after) & set(ordered[at + 1 :]), kind
+    assert any(PROOFS[kind].after for kind in ordered)
+
+
+class TestIdle:
+    """Where eager itself would not pass by its goldens no engine is run; what only reads is proven all the same."""
+
+    def harness(self, recorded: tuple[GoldenCase, ...] = ALIKE, **more: Any) -> Any:
+        return harness_of(replace(subject(recorded, ONNX), **more), (RUN,), Setting())
+
+    def test_outputs_that_are_alike_leave_a_doubt(self) -> None:
+        doubts = judged_by._idle(self.harness())
+        assert {doubt.output for doubt in doubts} == {"y"}
+        assert judged_by._idle(self.harness(SOUND)) == ()
+
+    @pytest.mark.parametrize("more", [{"passed": True}, {"only": "batch=4#0"}, {"recorded": ALIKE[:1]}])
+    def test_of_a_bundle_that_passed_of_one_case_and_of_one_record_it_is_not_asked(self, more: dict[str, Any]) -> None:
+        assert judged_by._idle(self.harness(**more)) == ()
+
+    def test_two_records_are_enough(self) -> None:
+        assert judged_by._idle(self.harness(ALIKE[:2]))
+
+    def test_what_is_waived_is_no_doubt(self) -> None:
+        waiver = {"claim": "*", "reason": "known and accepted", "until": date.today() + timedelta(days=9)}
+        waived = subject(ALIKE, ONNX, spec={"waivers": [waiver]})
+        assert judged_by._idle(harness_of(waived, (RUN,), Setting())) == ()
+
+    def test_no_engine_runs_and_each_claim_says_why(self) -> None:
+        found = report(subject(ALIKE, ONNX), None, Narrowing(without=("weights", "interface")))
+        assert found.verdict.word == "inconclusive"
+        assert set(found.verdict.counts) and found.verdict.counts["inconclusive"] == len(found.verdict.plan)
+        assert any(note.startswith("no engine was run: eager itself would not pass") for note in found.notes)
+
+    def test_what_is_missing_stays_missing(self) -> None:
+        found = report(subject(ALIKE), None, None)
+        assert found.verdict.counts["missing"] == len(found.verdict.plan)
+
+
+def test_what_a_report_says_of_its_subject() -> None:
+    about = About("digits", "2.0", "abc", notes=("a note",), methods=("float64",), objections=("it failed before",))
+    late = {"claim": "*", "reason": "known and accepted", "until": date.today() - timedelta(days=9)}
+    found = report(subject(SOUND, spec={"waivers": [late], "budget": 3}), about)
+    assert (found.name, found.version, found.digest, tuple(found.methods)) == ("digits", "2.0", "abc", ("float64",))
+    assert found.budget == 3 and found.verdict.objections == ("it failed before",)
+    assert "a note" in found.notes and any("has expired" in note for note in found.notes)
+    assert found.waivers[0]["claim"] == "*" and found.waivers[0]["until"] == str(late["until"])
+    assert [note for note in found.notes if note == judged_by.UNTRAINED] == [judged_by.UNTRAINED]
+    said = replace(about, notes=(judged_by.UNTRAINED,))
+    assert [note for note in report(subject(SOUND), said).notes if note == judged_by.UNTRAINED] == [judged_by.UNTRAINED]
+    trained = subject(SOUND, spec={"weights": None, "checkpoint": "a.safetensors"})
+    assert judged_by.UNTRAINED not in report(trained).notes
+
+
+def test_what_is_waived_today_is_waived_in_the_report() -> None:
+    waiver = {"claim": "*", "reason": "known and accepted", "until": date.today() + timedelta(days=9)}
+    found = report(subject(SOUND, spec={"waivers": [waiver]}))
+    assert found.verdict.counts["waived"] == len(found.verdict.plan) and not found.verdict.passed
+
+
+def test_how_well_promises_are_kept_is_told() -> None:
+    def claim(kind: str, output: str = "") -> Claim:
+        return Claim("onnx", "int8", "onnxruntime", output=output, kind=kind)
+
+    def match(reason: str) -> Evidence:
+        return Evidence(Outcome.MATCH, reason, elements=1)
+
+    evidence = {
+        claim("top1", "z"): match("3 of 3 agree"),
+        claim("snr_db", "y"): match("40 dB"),
+        claim("size"): Evidence(Outcome.MISMATCH, "too large"),
+        claim("speed"): match(""),
+        claim("outputs"): match("not a promise"),
+    }
+    assert judged_by._kept({"top1", "snr_db", "size", "speed"}, evidence) == [
+        "onnx-int8/onnxruntime/snr_db/y: 40 dB",
+        "onnx-int8/onnxruntime/top1/z: 3 of 3 agree",
+    ]
+
+
+# ---- the report ----------------------------------------------------------------------------------------------
+
+
+def of(*outcomes: Outcome) -> Report:
+    claims = [Claim("onnx", "fp32", "onnxruntime", f"batch={at}", "y") for at in range(len(outcomes))]
+    evidence = {
+        claim: Evidence(outcome, "" if outcome is Outcome.MATCH else f"reason {at}", elements=1)
+        for at, (claim, outcome) in enumerate(zip(claims, outcomes, strict=True))
+    }
+    return Report("n", "1", Verdict(frozenset(claims), evidence), 4.0)
+
+
+def test_the_worst_come_first_then_the_order_of_the_claims() -> None:
+    found = of(*Outcome, *Outcome)
+    assert [evidence.outcome for _, evidence in found.rows()] == [word for word in GRAVITY for _ in (0, 1)]
+    assert set(GRAVITY) == set(Outcome)
+    for first, second in zip(found.rows()[::2], found.rows()[1::2], strict=True):
+        assert first[0] < second[0]
+
+
+def test_the_first_reason_is_that_of_the_worst() -> None:
+    assert of(Outcome.MATCH).first_reason() == ""
+    assert of(Outcome.MATCH, Outcome.INCONCLUSIVE, Outcome.MISMATCH).first_reason() == (
+        "onnx/onnxruntime/batch=2/y: mismatch (reason 2)"
+    )
+    assert of(Outcome.WAIVED).first_reason() == "no output of onnx was shown to be right"
+    matched = of(Outcome.MATCH)
+    objected = replace(matched, verdict=replace(matched.verdict, objections=("it failed before",)))
+    assert objected.first_reason() == "it failed before"
+
+
+def test_results_of_paddle_s_kernels_that_differ_in_bits_are_counted_by_run() -> None:
+    def seen(engine: str, case: str, **more: Any) -> tuple[Claim, Evidence]:
+        kind = more.pop("kind", "outputs")
+        told = {"elements": 1, "metrics": {"error_ratio": 1.0}, **more}
+        return Claim("pir", "fp32", engine, case, "y", kind), Evidence(Outcome.MATCH, **told)
+
+    evidence = dict(
+        [
+            seen("jit_load", "batch=1"),
+            seen("jit_load", "batch=2"),
+            seen("jit_load", "batch=3", bit_equal=True),
+            seen("jit_load", "batch=4", metrics={}),
+            seen("jit_load", "batch=4:threads=2"),
+            seen("jit_load", "", kind="pooled_bias"),
+            seen("onnxruntime", "batch=1"),
+            seen("eager", "batch=1"),
+        ]
+    )
+    verdict = Verdict(frozenset(evidence), evidence)
+    assert unlike_bits(verdict, {"jit_load", "eager"}) == [
+        "pir/eager: 1 of its results differ from eager in bits, yet it runs Paddle's own kernels; "
+        "the error ratio judged them",
+        "pir/jit_load: 2 of its results differ from eager in bits, yet it runs Paddle's own kernels; "
+        "the error ratio judged them",
+    ]
+    (note,) = unlike_bits(verdict, {"jit_load"}, "the CPU is another one")
+    assert "as they may, since the CPU is another one" in note

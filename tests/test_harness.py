@@ -1,0 +1,254 @@
+"""What the harness makes of what a child left: its results, its end, and its settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper, numpy_helper
+
+from exporter.engines._job import EngineAnswer, EngineJob, SessionFacts
+from exporter.engines.base import Settings
+from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
+from exporter.harness import Bench, _judge_all, _process, run_engine
+from exporter.lower.base import Artifact
+from exporter.numbers.golden import GoldenCase
+from exporter.tensors import Array, save
+from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.verdict.plan import Run
+from exporter.workers import Setting
+from tests.compare.goldens import golden
+
+RUN, HALF = Run("onnx", "fp32", "onnxruntime"), Run("onnx", "fp16", "onnxruntime")
+WEIGHTS = np.random.default_rng(9).standard_normal((3, 5)).astype("float32")
+AS_ASKED = SessionFacts("CPU", Settings({"threads": 1}, {"threads": 1, "precision": "f32"}))
+IN_TWO = SessionFacts("CPU", Settings({"threads": 2}, {"threads": 2}))
+FATE = Evidence(Outcome.CRASHED, "the child died by SIGSEGV", stage="run")
+
+
+def rows(seed: int) -> Array:
+    return np.random.default_rng(seed).standard_normal((4 + seed, 3)).astype("float32")
+
+
+def truth(seed: int) -> Array:
+    exact: Array = rows(seed).astype("float64") @ WEIGHTS.astype("float64")
+    return exact
+
+
+def case(seed: int) -> GoldenCase:
+    name = f"batch={4 + seed}"
+    return GoldenCase(name, {"batch": 4 + seed}, {"y": golden(truth(seed), seed=seed)}, name)
+
+
+def bench(folder: Path, **more: Any) -> Bench:
+    """Two cases of a linear layer, the first once more in two threads."""
+    cases = (case(0), case(1), replace(case(0), name="batch=4:threads=2", threads=2))
+    artifact = Artifact("onnx", "fp32", ("onnx/model.onnx",), ("x",), ("y",), ("y",))
+    variants = {"onnx": artifact, "onnx-fp16": replace(artifact, precision="fp16")}
+    made = Bench(folder, folder / "golden.safetensors", cases, variants, ("y",), ("x",), None, "cpu", 4.0)
+    return replace(made, **more)
+
+
+def leave(folder: Path, *results: dict[str, Array] | None) -> None:
+    for index, result in enumerate(results):
+        if result is not None:
+            save(folder / f"{index}.safetensors", result)
+
+
+def right() -> list[dict[str, Array]]:
+    return [{"y": truth(seed).astype("float32")} for seed in (0, 1, 0)]
+
+
+ANSWER = EngineAnswer({1: AS_ASKED, 2: IN_TWO})
+
+
+def claim(name: str, run: Run = RUN) -> Claim:
+    return Claim(run.format, run.precision, run.engine, name, "y")
+
+
+POOLED = Claim("onnx", "fp32", "onnxruntime", output="y", kind="pooled_bias")
+
+
+class TestResults:
+    def test_right_results_match_under_the_settings_of_their_session(self, tmp_path: Path) -> None:
+        leave(tmp_path, *right())
+        found = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, None)
+        assert set(found) == {claim("batch=4"), claim("batch=5"), claim("batch=4:threads=2"), POOLED}
+        assert {evidence.outcome for evidence in found.values()} == {Outcome.MATCH}
+        assert {evidence.device for evidence in found.values()} == {"cpu"}
+        assert found[claim("batch=4")].under == AS_ASKED.settings and found[claim("batch=4")].provider == "CPU"
+        assert found[claim("batch=4:threads=2")].under == IN_TWO.settings
+        assert found[POOLED].under == AS_ASKED.settings
+
+    def test_without_a_session_nothing_is_said_of_settings(self, tmp_path: Path) -> None:
+        leave(tmp_path, *right())
+        found = _judge_all(bench(tmp_path, device="gpu:0"), RUN, tmp_path, EngineAnswer(), None)[claim("batch=4")]
+        assert (found.device, found.provider, found.under) == ("gpu:0", "", None)
+
+    def test_a_wrong_result_fails_its_case_and_the_pooled_sum(self, tmp_path: Path) -> None:
+        off = right()
+        off[1]["y"] = off[1]["y"] * np.float32(1.01)
+        leave(tmp_path, *off)
+        found = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, None)
+        assert {name for name, evidence in found.items() if evidence.outcome is Outcome.MISMATCH} == {
+            claim("batch=5"),
+            POOLED,
+        }
+        wider = _judge_all(bench(tmp_path, budget=1e6), RUN, tmp_path, ANSWER, None)
+        assert wider[claim("batch=5")].outcome is not Outcome.MISMATCH, "the bench's budget judges"
+
+    def test_in_another_precision_there_is_no_error_ratio_and_no_sum(self, tmp_path: Path) -> None:
+        off = right()
+        off[1]["y"] = off[1]["y"] * np.float32(1.01)
+        leave(tmp_path, *off)
+        found = _judge_all(bench(tmp_path), HALF, tmp_path, ANSWER, None)
+        assert set(found) == {claim(name, HALF) for name in ("batch=4", "batch=5", "batch=4:threads=2")}
+        assert {evidence.outcome for evidence in found.values()} == {Outcome.MATCH}
+        assert "snr_db" in found[claim("batch=5", HALF)].metrics
+
+    def test_what_did_not_come_has_the_fate_of_the_child(self, tmp_path: Path) -> None:
+        leave(tmp_path, right()[0])
+        found = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, FATE)
+        assert found[claim("batch=4")].outcome is Outcome.MATCH
+        assert found[claim("batch=5")].reason == FATE.reason == found[POOLED].reason
+        lost = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, None)
+        assert (lost[claim("batch=5")].outcome, lost[claim("batch=5")].stage) == (Outcome.MISSING, "run")
+        assert lost[claim("batch=5")].reason == "the engine left no result"
+        assert lost[POOLED].outcome is Outcome.MISSING and "only 1 of the 2 cases" in lost[POOLED].reason
+
+    def test_what_was_refused_is_a_crash_of_that_case(self, tmp_path: Path) -> None:
+        leave(tmp_path, right()[0], None, right()[2])
+        answer = replace(ANSWER, refused={"batch=5": "no such kernel"})
+        found = _judge_all(bench(tmp_path), RUN, tmp_path, answer, None)
+        refused = found[claim("batch=5")]
+        assert (refused.outcome, refused.reason) == (Outcome.CRASHED, "the engine refused it: no such kernel")
+        assert refused.stage == "run" and found[claim("batch=4")].outcome is Outcome.MATCH
+        assert found[POOLED].reason == refused.reason, "what became of a case says more"
+
+    def test_half_a_file_is_none(self, tmp_path: Path) -> None:
+        leave(tmp_path, *right())
+        path = tmp_path / "1.safetensors"
+        path.write_bytes(path.read_bytes()[:30])
+        found = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, FATE)
+        assert found[claim("batch=5")].outcome is Outcome.CRASHED
+
+    def test_an_output_too_many_is_not_taken_together(self, tmp_path: Path) -> None:
+        more = right()
+        more[1]["z"] = more[1]["y"]
+        leave(tmp_path, *more)
+        found = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, None)
+        assert found[claim("batch=5")].outcome is Outcome.MISMATCH and found[POOLED].outcome is Outcome.MISSING
+
+    def test_impostors_come_from_the_controls_where_one_case_is_run(self, tmp_path: Path) -> None:
+        leave(tmp_path, right()[0])
+        alone = bench(tmp_path, cases=(case(0),))
+        assert _judge_all(alone, RUN, tmp_path, ANSWER, None)[claim("batch=4")].outcome is Outcome.MATCH
+        same = replace(case(0), outputs={"y": replace(case(0).outputs["y"], draw="another")})
+        fooled = replace(alone, controls=(case(0), same))
+        assert _judge_all(fooled, RUN, tmp_path, ANSWER, None)[claim("batch=4")].outcome is Outcome.VACUOUS
+
+
+class TestTheProcess:
+    def test_every_number_of_threads_needs_its_record(self, tmp_path: Path) -> None:
+        found = _process(bench(tmp_path), ANSWER, None)
+        assert (found.outcome, found.elements, found.stage) == (Outcome.MATCH, 2, "run")
+        silent = _process(bench(tmp_path), EngineAnswer({1: AS_ASKED}), None)
+        assert (silent.outcome, silent.stage) == (Outcome.MISSING, "run")
+        assert silent.reason == "the engine left no record of how it computed in 2 threads"
+        assert "in 1 threads" in _process(bench(tmp_path), EngineAnswer(), None).reason
+
+    def test_what_is_not_as_asked_is_a_mismatch(self, tmp_path: Path) -> None:
+        unmet = SessionFacts("CPU", Settings({"threads": 2}, {"threads": 1}))
+        found = _process(bench(tmp_path), EngineAnswer({1: AS_ASKED, 2: unmet}), None)
+        assert (found.outcome, found.stage) == (Outcome.MISMATCH, "load")
+        assert found.reason == "in 2 threads threads 2 was asked for and 1 is in effect"
+
+    def test_a_child_that_ended_badly_did_not_end_in_order(self, tmp_path: Path) -> None:
+        assert _process(bench(tmp_path), ANSWER, FATE) is FATE
+
+
+# ---- with a real engine --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def real(tmp_path: Path) -> Bench:
+    """The layer as a real ONNX file, and goldens with the inputs."""
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "linear",
+        [helper.make_tensor_value_info("x", 1, ["batch", 3])],
+        [helper.make_tensor_value_info("y", 1, ["batch", 5])],
+        [numpy_helper.from_array(WEIGHTS, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (tmp_path / "onnx").mkdir()
+    (tmp_path / "onnx/model.onnx").write_bytes(model.SerializeToString())
+    save(tmp_path / "golden.safetensors", {f"batch={4 + seed}/input/x": rows(seed) for seed in (0, 1)})
+    return bench(tmp_path)
+
+
+PROCESS = Claim("onnx", "fp32", "onnxruntime", kind="process")
+
+
+def test_an_engine_s_run_is_judged_whole(real: Bench) -> None:
+    heard: list[dict[str, Any]] = []
+    found = run_engine(real, RUN, Setting(on_event=heard.append))
+    assert {str(name): evidence.outcome for name, evidence in found.items()} == dict.fromkeys(
+        map(str, (claim("batch=4"), claim("batch=5"), claim("batch=4:threads=2"), POOLED, PROCESS)), Outcome.MATCH
+    )
+    assert found[PROCESS].elements == 2 and found[PROCESS].device == "cpu" and found[PROCESS].provider
+    assert heard, "who asked hears of the progress"
+
+
+def test_a_file_that_does_not_load_crashes_every_claim(real: Bench) -> None:
+    (real.folder / "onnx/model.onnx").write_bytes(b"\x08\x08no model")
+    found = run_engine(real, RUN, Setting())
+    assert {evidence.outcome for evidence in found.values()} == {Outcome.CRASHED} and PROCESS in found
+    assert all(
+        evidence.reason.startswith("does not load: ") and evidence.stage == "load" for evidence in found.values()
+    )
+
+
+ENDS = [
+    (ChildTimedOut("the child used up its limit of 9 s", where="while running"), Outcome.TIMED_OUT, "run"),
+    (ChildCrashed("the child died by SIGSEGV", where="while running"), Outcome.CRASHED, "run"),
+    (ChildOutOfMemory("the child passed its limit", where="while running"), Outcome.CRASHED, "run"),
+    (ChildFailed("KeyError: 'y'", where="while running"), Outcome.CRASHED, "run"),
+]
+
+
+@pytest.mark.parametrize(("error", "outcome", "stage"), ENDS)
+def test_how_a_child_ended_is_evidence_with_the_stage_that_it_had_reached(
+    real: Bench, monkeypatch: pytest.MonkeyPatch, error: ExporterError, outcome: Outcome, stage: str
+) -> None:
+    """Children that do die so are in tests/test_workers.py; here one ends in its second step."""
+
+    def end(_: EngineJob, __: Path, setting: Setting) -> EngineAnswer:
+        assert setting.on_event is not None
+        setting.on_event({"doing": "running", "stage": "run", "case": "batch=4"})
+        setting.on_event({"doing": "still running"})
+        raise error
+
+    monkeypatch.setattr(EngineJob, "run", end)
+    found = run_engine(real, RUN, Setting())
+    assert {(evidence.outcome, evidence.stage) for evidence in found.values()} == {(outcome, stage)}
+    assert found[PROCESS].reason == f"{error.what} while running"
+
+
+def test_a_child_that_ends_before_it_says_anything_ended_while_loading(
+    real: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def end(*_: Any) -> EngineAnswer:
+        raise ENDS[0][0]
+
+    monkeypatch.setattr(EngineJob, "run", end)
+    assert run_engine(real, RUN, Setting())[PROCESS].stage == "load"
+
+
+def test_an_engine_that_is_not_here_leaves_its_claims_missing(real: Bench) -> None:
+    found = run_engine(replace(real, device="gpu:7"), RUN, Setting())
+    assert {evidence.outcome for evidence in found.values()} == {Outcome.MISSING}
+    assert found[PROCESS].stage == "environment" and ";" in found[PROCESS].reason
