@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import ExitCode
+from exporter.bundle.open import open_bundle
+from exporter.errors import BundleError, ExitCode, UsageError
 from tests import faults
 from tests.command import ROOT, contents, environment, exporter, refused
 
@@ -92,6 +93,13 @@ def test_it_verifies_where_it_was_made(released: Path, digits: Path) -> None:
     assert {one["engine"] for one in told["checks"]} >= {"eager", "static"}
 
 
+def test_the_report_is_the_same_however_many_children_run_at_once(released: Path, digits: Path) -> None:
+    arguments = ("verify", digits, "--engines", "jit_load,onnxruntime", "--json", "--quiet")
+    alone, together = (exporter(*arguments, "--jobs", jobs, cwd=released) for jobs in ("1", "3"))
+    assert alone.code == 0 and len(alone.json()["runs"]) >= 3, alone.err
+    assert together.out == alone.out
+
+
 def test_a_copy_verifies_from_goldens_alone_where_the_model_is_not(digits: Path, tmp_path: Path) -> None:
     copy = faults.copied(digits, tmp_path / "elsewhere")
     before = contents(copy)
@@ -108,7 +116,9 @@ def test_a_copy_verifies_from_goldens_alone_where_the_model_is_not(digits: Path,
 def test_one_flipped_bit_anywhere_is_named(digits: Path, tmp_path: Path, name: str, bit: int) -> None:
     copy = faults.copied(digits, tmp_path / "copy")
     faults.flip_bit(copy / name, bit)
-    refused(exporter("verify", copy, cwd=tmp_path), ExitCode.BUNDLE, name)
+    with pytest.raises(BundleError) as refusal:
+        open_bundle(copy)
+    assert name in str(refusal.value)
     done = subprocess.run([sys.executable, copy / "verify.py"], capture_output=True, text=True, check=False)
     if name != "verify.py":
         assert done.returncode == ExitCode.BUNDLE and name in done.stdout + done.stderr
@@ -118,8 +128,20 @@ def test_one_flipped_bit_anywhere_is_named(digits: Path, tmp_path: Path, name: s
 def test_one_missing_file_is_named(digits: Path, tmp_path: Path, name: str) -> None:
     copy = faults.copied(digits, tmp_path / "copy")
     (copy / name).unlink()
-    code = ExitCode.USAGE if name == "manifest.json" else ExitCode.BUNDLE
-    refused(exporter("verify", copy, cwd=tmp_path), code, name)
+    with pytest.raises(UsageError if name == "manifest.json" else BundleError) as refusal:
+        open_bundle(copy)
+    assert name in str(refusal.value)
+
+
+def test_the_command_says_what_is_damaged(digits: Path, tmp_path: Path) -> None:
+    """What it says of each file is what `open_bundle` raises, which is tried above on all of them."""
+    flipped, missing, other = (faults.copied(digits, tmp_path / name) for name in ("flipped", "missing", "other"))
+    faults.flip_bit(flipped / "pir/model.pdiparams", 12345)
+    refused(exporter("verify", flipped, cwd=tmp_path), ExitCode.BUNDLE, "pir/model.pdiparams")
+    (missing / "golden.safetensors").unlink()
+    refused(exporter("verify", missing, cwd=tmp_path), ExitCode.BUNDLE, "golden.safetensors")
+    (other / "manifest.json").unlink()
+    refused(exporter("verify", other, cwd=tmp_path), ExitCode.USAGE, "manifest.json")
 
 
 def test_one_file_more_is_named(digits: Path, tmp_path: Path) -> None:
