@@ -63,4 +63,4 @@ def _brief(row: dict[str, Any]) -> dict[str, Any]:
 
 def _without_reasons(file: Row) -> Row:
     brief = {key: value for key, value in file.items() if key not in ("missed", "why")}
-    return brief if file["word"] in GOOD else brief | {"why": file["why"][:_LONGEST]}
+    return brief if file["word"] in GOOD else brief | {"why": file.get("why", "")[:_LONGEST]}

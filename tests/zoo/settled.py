@@ -15,7 +15,7 @@ def settle(layer: Any, inputs: list[Any]) -> None:
 
     # `paddle.nn.BatchNorm`, of PaddleOCR and PaddleClas, is older than the others' base class, and no subclass of it.
     kinds = (paddle.nn.layer.norm._BatchNormBase, paddle.nn.BatchNorm)
-    norms = [sublayer for sublayer in layer.sublayers() if isinstance(sublayer, kinds)]
+    norms = [sublayer for sublayer in layer.sublayers(include_self=True) if isinstance(sublayer, kinds)]
     held = [norm._momentum for norm in norms]
     for norm in norms:
         norm.training, norm._momentum = True, 0.0
