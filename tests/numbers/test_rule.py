@@ -430,6 +430,8 @@ class TestReducedPrecision:
         got[1, 2] = got[1, 2, ::-1]
         found = self.judge(got, of(scores))
         assert (found.metrics["rows"], found.metrics["agree"]) == (6.0, 5.0)
+        narrow = self.judge(got[:, :1], of(scores[:, :1]))
+        assert (narrow.metrics["rows"], narrow.metrics["agree"]) == (2.0, 2.0)
 
     def test_rows_of_one_score_and_flat_outputs_have_no_agreement(self) -> None:
         for value in (np.array([1.0, 2.0]), np.array([[1.0], [2.0]])):
@@ -508,6 +510,11 @@ class TestPromises:
         seen = {"a": judge_reduced(goldens["a"], np.array([1.0, 2.0, 3.0], "float32"), [goldens["a"]], True)}
         assert judge_promise("top1", 0.5, goldens, seen).outcome == "inconclusive"
         assert judge_promise("snr_db", 50.0, goldens, seen).outcome == "match"
+
+    def test_one_case_without_rows_is_enough(self) -> None:
+        goldens = {"a": golden(np.array([[1.0, 2.0], [3.0, 2.0]])), "b": golden(np.array([1.0, 2.0, 3.0]), seed=1)}
+        seen = {name: judge_reduced(one, one.eager, [one], True) for name, one in goldens.items()}
+        assert judge_promise("top1", 0.5, goldens, seen).outcome == "inconclusive"
 
     def test_labels_have_no_energies(self) -> None:
         goldens = {"a": golden(np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))}
