@@ -580,3 +580,9 @@ def test_wilson_s_interval(hits: int, trials: int, low: float, high: float) -> N
     """The last is the example of Newcombe, 1998 (Statistics in Medicine 17, method 3): 0.2553 to 0.3662."""
     assert wilson(hits, trials) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
     assert math.isclose(sum(wilson(hits, trials)) + sum(wilson(trials - hits, trials)), 2.0)
+
+
+@pytest.mark.parametrize("trials", range(1, 60))
+def test_an_interval_ends_at_nothing_and_at_all(trials: int) -> None:
+    assert wilson(0, trials)[0] == 0.0 and wilson(trials, trials)[1] == 1.0
+    assert 0.0 < wilson(trials, trials)[0] < 1.0 and 0.0 < wilson(0, trials)[1] < 1.0
