@@ -6,6 +6,7 @@ The processor time is that of the whole tree of processes: this process is a sub
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -142,8 +143,13 @@ def _processor() -> float:
 
 
 def _resident(pid: int) -> int:
-    try:
-        parent = psutil.Process(pid)
-        return sum(process.memory_info().rss for process in (parent, *parent.children(recursive=True)))
-    except psutil.Error:
-        return 0
+    """Resident bytes of a process and all below it; a page that several share (forks do) counts once."""
+    with contextlib.suppress(psutil.Error):
+        return sum(map(_proportional, [(parent := psutil.Process(pid)), *parent.children(recursive=True)]))
+    return 0
+
+
+def _proportional(process: psutil.Process) -> int:
+    with contextlib.suppress(psutil.Error, AttributeError):
+        return int(process.memory_full_info().pss)
+    return 0

@@ -128,6 +128,16 @@ def write_bytes(path: Path, content: bytes) -> None:
         fsync_path(path.parent)
 
 
+def write_draft(path: Path, content: bytes) -> None:
+    """As :func:`write_bytes`, in a folder that is flushed as a whole when it is finished (:func:`replace_folder`).
+
+    A flush waits for the disk, and what is overwritten or thrown away needs none.
+    """
+    with sibling(path) as temporary:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+
+
 @contextmanager
 def room_explains(folder: Path) -> Iterator[None]:
     """When a block that writes into `folder` fails, see first whether the disk is full.

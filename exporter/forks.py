@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +23,11 @@ from pathlib import Path
 from typing import IO
 
 from exporter.errors import EnvironmentLacks
+from exporter.pool import MOST
 
 #: Servers that are kept; the one that was not used for longest goes. Each holds about 150 MB with Paddle imported.
-KEPT = 5
+#: More than run at once, so that none that has a job goes.
+KEPT = MOST + 1
 #: Seconds of the clock in which a server must have imported; then its jobs import for themselves, under their limits.
 _READY = 120.0
 #: Seconds that a server has to end.
@@ -104,8 +107,32 @@ class Forked:
 
 @dataclass
 class _Server:
+    """A server, which may still import. Threads that want one of it take turns."""
+
     process: subprocess.Popen[bytes]
     channel: socket.socket
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    ready: bool = False
+
+    def send(self, message: bytes, descriptors: Sequence[int]) -> None:
+        """Have it fork a job, once it has imported.
+
+        Raises:
+            ConnectionError: it died, or did not start in time.
+        """
+        with self.turn:
+            if not self.ready:
+                self._wait()
+            socket.send_fds(self.channel, [message], descriptors)
+
+    def _wait(self) -> None:
+        try:
+            self.ready = bool(select.select([self.channel], [], [], _READY)[0]) and self.channel.recv(16) == b"ready"
+        finally:
+            if not self.ready:
+                self.process.kill()
+        if not self.ready:
+            raise ConnectionResetError("the server did not start")
 
     def stop(self) -> None:
         """End the server; its jobs end first, since it waits for them."""
@@ -118,6 +145,7 @@ class _Server:
 
 
 _servers: dict[tuple[tuple[tuple[str, str], ...], tuple[str, ...]], _Server] = {}
+_lock = threading.Lock()  # of `_servers`
 
 
 def fork(
@@ -146,8 +174,7 @@ def fork(
         )
         for names in dict.fromkeys((wanted, ())):
             with contextlib.suppress(ConnectionError):
-                server = _server(variables, names)
-                socket.send_fds(server.channel, [message.encode()], [events, log, writer])
+                _server(variables, names).send(message.encode(), [events, log, writer])
                 return Forked(os.fdopen(reader, "rb", buffering=0))
     finally:
         os.close(writer)
@@ -156,22 +183,19 @@ def fork(
 
 
 def _server(variables: Mapping[str, str], imports: tuple[str, ...]) -> _Server:
-    """The server with these variables and imports, started if there is none.
-
-    Raises:
-        ConnectionError: it does not start.
-    """
+    """The server with these variables and imports, started if there is none."""
     key = (tuple(sorted(variables.items())), imports)
-    server = _servers.pop(key, None)
-    if server is not None and server.process.poll() is not None:
-        server.stop()
-        server = None
-    if server is None:
-        while len(_servers) >= KEPT:
-            _servers.pop(next(iter(_servers))).stop()
-        server = _start(variables, imports)
-    _servers[key] = server
-    return server
+    with _lock:
+        server = _servers.pop(key, None)
+        if server is not None and server.process.poll() is not None:
+            server.stop()
+            server = None
+        if server is None:
+            while len(_servers) >= KEPT:
+                _servers.pop(next(iter(_servers))).stop()
+            server = _start(variables, imports)
+        _servers[key] = server
+        return server
 
 
 def _start(variables: Mapping[str, str], imports: tuple[str, ...]) -> _Server:
@@ -188,15 +212,7 @@ def _start(variables: Mapping[str, str], imports: tuple[str, ...]) -> _Server:
         start_new_session=True,  # Ctrl-C in a terminal is for the main process, which passes it on
     )
     theirs.close()
-    server = _Server(process, ours)
-    try:
-        if select.select([ours], [], [], _READY)[0] and ours.recv(16) == b"ready":
-            return server
-        raise ConnectionError("the server did not start")
-    except BaseException:
-        process.kill()
-        server.stop()
-        raise
+    return _Server(process, ours)
 
 
 def _installed(package: str) -> bool:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.compare.outputs import compare_case, evidence_of
 from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
+from exporter.files import remove
+from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.pooled import Draws, Pooled, draws
+from exporter.pool import in_order
 from exporter.tensors import TensorMap, load
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 from exporter.workers import Setting
+
+#: Megabytes that a child of an engine takes, and how often it may hold its artifact.
+_ENGINE, _COPIES = 1000, 6
 
 
 @dataclass(frozen=True)
@@ -54,13 +61,50 @@ class Bench:
         cases = tuple(EngineCase(case.name, case.recorded, case.threads) for case in self.cases)
         return EngineJob(run.engine, artifact, self.golden, cases, self.device)
 
+    def megabytes(self) -> int:
+        """The size of the largest artifact, and of the goldens."""
+        files = [[self.folder / name for name in artifact.files] for artifact in self.artifacts.values()]
+        largest = max((sum(map(_size, paths)) for paths in files), default=0)
+        return (largest + _size(self.golden)) >> 20
+
     def folds(self, variant: str) -> bool:
-        """Whether layers of this variant were folded into each other, so that not all they put out is in it."""
-        return variant in self.artifacts and bool(self.artifacts[variant].details.get("folded"))
+        """Whether layers of this variant were folded into each other, so that not all they put out is in it.
+
+        Only where the writer of its format folds, whatever the manifest says.
+        """
+        artifact = self.artifacts.get(variant)
+        return artifact is not None and FORMATS[artifact.format].folds and bool(artifact.details.get("folded"))
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0  # what is missing is the engine's to say
 
 
 def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:
-    """Run one child on all cases: the evidence on each output, on the pooled errors, and on the process itself."""
+    """Run one child: see :func:`run_engines`."""
+    return run_engines(bench, [run], setting)[0]
+
+
+def run_engines(bench: Bench, runs: Sequence[Run], setting: Setting) -> list[dict[Claim, Evidence]]:
+    """Run one child for each run on all cases, several at once where the machine has room.
+
+    For each run, in their order: the evidence on each output, on the pooled errors, and on the process itself.
+    """
+    # What else is in a GPU's memory is not known here.
+    at_once = 1 if bench.device.startswith("gpu") else setting.at_once(_ENGINE + _COPIES * bench.megabytes())
+    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        tasks = [partial(_run_engine, bench, run, Path(folder) / str(at), setting) for at, run in enumerate(runs)]
+        with contextlib.closing(in_order(tasks, at_once)) as answers:
+            return [_judge_run(bench, run, *answer) for run, answer in zip(runs, answers, strict=True)]
+
+
+_Answer: TypeAlias = tuple[Path, EngineAnswer, Evidence | None]
+
+
+def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer:
+    """Run one child: the folder of its outputs, its answer, and what stands for results that did not come."""
+    setting.say(f"verifying {run.variant} by {run.engine}")
+    into.mkdir()
     seen: dict[str, str] = {"stage": "load", "case": ""}
 
     def follow(event: dict[str, Any]) -> None:
@@ -68,20 +112,25 @@ def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence
         if setting.on_event:
             setting.on_event(event)
 
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-        into = Path(folder)
-        answer, fate = EngineAnswer(), None
-        try:
-            answer = bench.job(run).run(into, replace(setting, on_event=follow))
-        except EnvironmentLacks as error:
-            fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
-        except ChildTimedOut as error:
-            fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
-        except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
-            fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
-        if answer.load:
-            fate = Evidence(Outcome.CRASHED, f"does not load: {answer.load}", stage="load")
-        judged = _judge_all(bench, run, into, answer, fate)
+    answer, fate = EngineAnswer(), None
+    try:
+        answer = bench.job(run).run(into, replace(setting, on_event=follow))
+    except EnvironmentLacks as error:
+        fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
+    except ChildTimedOut as error:
+        fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
+    except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
+        fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
+    if answer.load:
+        fate = Evidence(Outcome.CRASHED, f"does not load: {answer.load}", stage="load")
+    return into, answer, fate
+
+
+def _judge_run(
+    bench: Bench, run: Run, into: Path, answer: EngineAnswer, fate: Evidence | None
+) -> dict[Claim, Evidence]:
+    judged = _judge_all(bench, run, into, answer, fate)
+    remove(into)
     process = Claim(run.format, run.precision, run.engine, kind="process")
     return judged | {process: _under(bench, answer, _process(bench, answer, fate))}
 

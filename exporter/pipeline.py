@@ -25,7 +25,7 @@ from exporter.check.targets import of_spec
 from exporter.diagnostics import Diagnostic
 from exporter.engines._device import Device, choose_device
 from exporter.errors import EnvironmentLacks, ModelError
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.goldens.calibrate import calibration, refuse_noise
 from exporter.goldens.record import record
 from exporter.judge.judge import blame, harness_of, judge
@@ -180,7 +180,7 @@ def _release(
         place = root / spec.name / (content.version if report.verdict.passed else "failed")
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in (("parity.json", "json"), ("report.html", "html")):
-            write_bytes(draft / name, RENDERERS[form](report).encode())
+            write_draft(draft / name, RENDERERS[form](report).encode())
         content = content.model_copy(update={"verdict": report.verdict.word})
         bundle = seal(draft, place, content, proven, runnable=True)
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)

@@ -37,6 +37,7 @@ from exporter.errors import (
 )
 from exporter.forks import Forked, Job, fork
 from exporter.paddle.child import prepare_paddle
+from exporter.pool import share
 from exporter.usage import Meter
 
 Json: TypeAlias = dict[str, Any]
@@ -78,12 +79,12 @@ class Limits:
     megabytes: int = 0
 
     def bytes(self) -> int:
-        """The memory limit; by default nine tenths of what the machine has left."""
+        """The memory limit; by default nine tenths of what the machine has left, shared by those that run at once."""
         if self.megabytes:
             return self.megabytes << 20
         import psutil
 
-        return int(psutil.virtual_memory().available * 0.9)
+        return int(psutil.virtual_memory().available * 0.9) // share().of
 
 
 def _silent(_step: str) -> None: ...
@@ -91,11 +92,24 @@ def _silent(_step: str) -> None: ...
 
 @dataclass(frozen=True)
 class Setting:
-    """How a command runs its children, whatever it does: their limits, and who hears of steps and of progress."""
+    """How a command runs its children, whatever it does: their limits, and who hears of steps and of progress.
+
+    `jobs` is how many children may run at once; 0 leaves it to the machine's processors and free memory.
+    """
 
     limits: Limits = field(default_factory=Limits)
     on_event: OnEvent | None = None
     say: Callable[[str], None] = _silent
+    jobs: int = 0
+
+    def at_once(self, megabytes: int) -> int:
+        """How many children that take so much memory each may run at once."""
+        if self.jobs:
+            return self.jobs
+        import psutil
+
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(processors, int(psutil.virtual_memory().available >> 20) // megabytes))
 
 
 @dataclass
@@ -188,7 +202,7 @@ def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple
     watch, meter = _Watch(), Meter()
     reader = threading.Thread(target=_read_events, args=(child.events, watch, on_event), daemon=True)
     reader.start()
-    most = limits.bytes()
+    most, stop = limits.bytes(), share().stop
     look = 0.0
     try:
         while (status := _ended(child.process)) is None:
@@ -198,6 +212,8 @@ def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple
                 _judge_usage(watch, meter, resident, limits, most)
             if watch.killed:
                 _kill(child.process)
+            if stop.is_set():
+                raise KeyboardInterrupt
     except KeyboardInterrupt:
         _interrupt(child.process)
         raise

@@ -132,6 +132,26 @@ print("finished")
 """
 
 
+def test_a_draft_is_flushed_once_when_it_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[int] = []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        flushed.append(os.fstat(handle).st_ino)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with files.sibling(tmp_path / "final") as draft:
+        (draft / "pir").mkdir(parents=True)
+        for name in ("parity.json", "pir/model.json"):
+            files.write_draft(draft / name, b"first")
+            files.write_draft(draft / name, b"second")
+        assert not flushed and contents(draft) == {"parity.json": b"second", "pir/model.json": b"second"}
+        files.replace_folder(draft, tmp_path / "final")
+    held = [tmp_path / "final", *(tmp_path / "final").rglob("*")]
+    assert len(held) == 4 and sorted(flushed) == sorted(path.stat().st_ino for path in (*held, tmp_path))
+
+
 @pytest.mark.parametrize("way", ["exchange", "two renames"])
 def test_killed_at_any_step_a_folder_is_the_old_one_or_the_new_one(tmp_path: Path, way: str) -> None:
     old, new = {"one": b"old", "three": b"old"}, {"one": b"new", "two": b"new"}

@@ -19,6 +19,7 @@ def verify_script() -> str:
     places = [node for node in tree.body if _ours(node)]
     first, last = places[0].lineno - 1, places[-1].end_lineno or 0
     known = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    known |= {ast.unparse(node) for node in tree.body if isinstance(node, ast.Import)}
     return "\n".join([*lines[:first], *_copied(places, known), *lines[last:]]) + "\n"
 
 
@@ -30,7 +31,7 @@ def _copied(places: list[ast.stmt], known: set[str]) -> list[str]:
     trees = {name: ast.parse(source) for name, source in sources.items()}
     plain = sorted(
         {ast.unparse(node) for tree in trees.values() for node in tree.body if isinstance(node, ast.Import)}
-        - {"import numpy as np"}
+        - {"import numpy as np", *known}
     )
     names: dict[str, set[str]] = {}
     for node in (node for tree in trees.values() for node in tree.body if isinstance(node, ast.ImportFrom)):

@@ -12,7 +12,7 @@ from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.script import verify_script
 from exporter.errors import ModelError, UsageError
-from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_bytes
+from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_draft
 
 VERIFY = "verify.py"
 
@@ -94,13 +94,13 @@ def seal(draft: Path, final: Path, content: Content, proven: Proven | None = Non
     refuse_strangers(final)
     with translated(final):
         if runnable:
-            write_bytes(draft / VERIFY, verify_script().encode("utf-8"))
+            write_draft(draft / VERIFY, verify_script().encode("utf-8"))
         files = written(draft)
         if proven is not None:
             _refuse_changed(proven, files, _changed(draft))
         body = content.model_dump(by_alias=True, mode="json")
         manifest = sealed({**body, "files": {name: facts.model_dump() for name, facts in files.items()}})
-        write_bytes(draft / NAME, manifest)
+        write_draft(draft / NAME, manifest)
         replace_folder(draft, final)
     return Bundle(final, parse(manifest, str(final / NAME)))
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from exporter.paddle.names import forget_parameter_names
-from exporter.tensors import Array, load, save
+from exporter.tensors import Array, load, save_scratch
 from exporter.workers import Json, doing
 
 #: Sizes of the first dimension, one case each; other dimensions that vary take the next ones.
@@ -39,7 +39,7 @@ def eager(request: Json) -> Json:
         leaves = _leaves(layer(*[paddle.to_tensor(each.copy()) for each in case]))
         shapes.append(["tensor" if isinstance(each, np.ndarray) else repr(each) for each in leaves])
         tensors |= {f"{number}/{at}": each for at, each in enumerate(leaves) if isinstance(each, np.ndarray)}
-    save(Path(request["file"]), tensors)
+    save_scratch(Path(request["file"]), tensors)
     return {"leaves": shapes}
 
 

@@ -15,6 +15,15 @@ Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a ke
 Device = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N. What is asked for is what runs.")
 ]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        help="Children that run at once; 0: as processors and free memory allow. The report is the same.",
+        min=0,
+        metavar="N",
+    ),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(

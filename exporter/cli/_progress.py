@@ -13,13 +13,13 @@ DEFAULT_TIMEOUT = 300.0
 
 
 @contextmanager
-def setting(*, quiet: bool, timeout: float | None) -> Iterator[Setting]:
+def setting(*, quiet: bool, timeout: float | None, jobs: int = 0) -> Iterator[Setting]:
     """Yield how the pipeline shall run: its limits, and where it says what it does."""
     limits = Limits(seconds=timeout or DEFAULT_TIMEOUT)
     if quiet:
-        yield Setting(limits)
+        yield Setting(limits, jobs=jobs)
     elif not sys.stderr.isatty():
-        yield Setting(limits, say=_line)
+        yield Setting(limits, say=_line, jobs=jobs)
     else:
         from rich.console import Console
 
@@ -33,7 +33,7 @@ def setting(*, quiet: bool, timeout: float | None) -> Iterator[Setting]:
             def follow(event: Json) -> None:
                 status.update(str(event["doing"]))
 
-            yield Setting(limits, follow, say)
+            yield Setting(limits, follow, say, jobs)
 
 
 def _line(step: str) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._options import Debug, Device, Jobs, Json, Out, Quiet, Settings, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
@@ -20,6 +20,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     settings: Settings = None,
     device: Device = None,
     timeout: Timeout = None,
+    jobs: Jobs = 0,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -32,7 +33,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
 
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     wanted = read_spec(spec, overrides)
-    with setting(quiet=quiet, timeout=timeout) as how:
+    with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         product = pipeline.release(wanted, out or Path("artifacts"), how)
     return conclude(product, as_json=as_json)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Json, Quiet, Timeout
+from exporter.cli._options import Debug, Device, Jobs, Json, Quiet, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, UsageError
 
@@ -34,6 +34,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     scramble: _Scramble = False,
     device: Device = None,
     timeout: Timeout = None,
+    jobs: Jobs = 0,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -50,7 +51,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
 
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
-    with setting(quiet=quiet, timeout=timeout) as how:
+    with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
         report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble))

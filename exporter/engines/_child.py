@@ -11,7 +11,7 @@ from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
 from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.registry import Registry
-from exporter.tensors import recorded_inputs, save
+from exporter.tensors import recorded_inputs, save_scratch
 from exporter.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -73,7 +73,7 @@ def _run_cases(
         except EngineRefused as error:
             refused[case] = str(error)
             continue
-        save(Path(request["into"]) / f"{index}.safetensors", outputs)
+        save_scratch(Path(request["into"]) / f"{index}.safetensors", outputs)
 
 
 def _session(version: str, provider: str, settings: Settings) -> dict[str, Any]:

@@ -1,13 +1,9 @@
-"""What the engines made of Paddle share: the probe, the device, the threads, and the border of its exceptions."""
+"""What the engines made of Paddle share: the probe, the device, and the border of its exceptions."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import os
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar
 
 import exporter.engines._cuda as cuda
@@ -15,6 +11,7 @@ from exporter import machine
 from exporter.engines.base import Availability, Engine, EngineRefused, Settings, missing
 from exporter.errors import EnvironmentLacks, ExporterError
 from exporter.paddle.device import demand_float32, gpu_settings, take_device
+from exporter.paddle.threads import set_threads, threads_now
 from exporter.tensors import Array, TensorMap
 from exporter.workers import PADDLE
 
@@ -73,37 +70,6 @@ def on_gpu(device: str) -> dict[str, str | int | bool]:
     if device == "cpu":
         return {}
     return {**gpu_settings(), **cuda.libraries(), "driver": machine.driver()}
-
-
-def set_threads(threads: int) -> None:
-    """Compute in so many threads from now on.
-
-    Paddle's wheels bring two OpenMP runtimes: MKL and oneDNN use Intel's, Paddle's own loops GNU's. Its setter reaches
-    only the first (3.3.1, measured), so each that is loaded is told.
-    """
-    from paddle.base import core
-
-    core.set_num_threads(threads)
-    for runtime in _openmp():
-        runtime.omp_set_num_threads(threads)
-
-
-def threads_now() -> int | str:
-    """How many threads the OpenMP runtimes of this process say they will use; all numbers, where they differ.
-
-    Where there is none to ask, what the process was started with.
-    """
-    counts = {int(runtime.omp_get_max_threads()) for runtime in _openmp()}
-    counts = counts or {int(os.environ.get("OMP_NUM_THREADS", 0))}
-    return counts.pop() if len(counts) == 1 else " and ".join(map(str, sorted(counts)))
-
-
-def _openmp() -> list[ctypes.CDLL]:
-    """The OpenMP runtimes loaded into this process (Linux tells which)."""
-    maps = Path("/proc/self/maps")
-    text = maps.read_text() if maps.exists() else ""
-    found = re.findall(r"(/\S*/lib(?:iomp5|gomp|omp)[-.\w]*\.so\S*)$", text, re.MULTILINE)
-    return [ctypes.CDLL(path, mode=os.RTLD_NOLOAD | os.RTLD_LAZY) for path in dict.fromkeys(found)]
 
 
 @contextlib.contextmanager

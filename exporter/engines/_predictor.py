@@ -6,8 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from exporter.engines._paddle import border, on_gpu, set_threads, threads_now
+from exporter.engines._paddle import border, on_gpu
 from exporter.engines.base import EngineRefused, Runnable, Session, Settings
+from exporter.paddle.threads import set_threads, threads_now
 from exporter.tensors import Array, TensorMap
 
 

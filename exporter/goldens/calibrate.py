@@ -68,7 +68,7 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
 
 def draw_samples(request: dict[str, Any]) -> dict[str, Any]:
     """The child's side: draw the rows and cut them into calls of the typical size."""
-    from exporter.tensors import save
+    from exporter.tensors import save_scratch
 
     spec = Spec.model_validate(request["spec"])
     settings = spec.precisions[request["precision"]]
@@ -86,7 +86,7 @@ def draw_samples(request: dict[str, Any]) -> dict[str, Any]:
         for start in range(0, settings.samples, size) if size else [0]:
             calls.append({key: value[start : start + size] if key in leads else value for key, value in drawn.items()})
     tensors = {f"{number:05}/{name}": value for number, one in enumerate(calls) for name, value in one.items()}
-    save(Path(request["into"]), tensors)
+    save_scratch(Path(request["into"]), tensors)
     return {"calls": len(calls)}
 
 

@@ -62,8 +62,9 @@ def judge(harness: Harness, about: About) -> Report:
     plan = frozenset[Claim]().union(*planned.values())
     if not plan:
         raise UsageError("nothing is left to prove", where="--without", hint="leave out less")
-    harness = replace(harness, evidence=dict(_absent(plan, harness.subject)))
     evidence = harness.evidence
+    evidence.clear()
+    evidence.update(_absent(plan, harness.subject))
     said = []
     if idle := _idle(harness):
         running = [claim for proof in proofs if not proof.reads for claim in planned[proof.kind]]

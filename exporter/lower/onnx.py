@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.lower._lengths import with_lengths
 from exporter.lower._paddle2onnx import convert
 from exporter.lower._scopes import with_own_names
@@ -17,8 +17,10 @@ from exporter.readers.onnx import read_onnx
 from exporter.trace.in_place import remembering_writes
 from exporter.trace.legacy.onnx import convertible
 from exporter.trace.legacy.onnx.constants import fold_constants
+from exporter.trace.legacy.onnx.spectra import drop_pairs
 from exporter.trace.legacy.onnx.supported import refuse_unsupported
 from exporter.trace.legacy.onnx.untouched import untouched
+from exporter.trace.structure import leaves
 from exporter.trace.traced import Traced
 
 #: The newest opset that paddle2onnx 2.1.0 knows well, and that every onnxruntime since 1.12 runs.
@@ -41,7 +43,9 @@ class Onnx(Format):
 
     def prepare(self, traced: Traced) -> None:
         """Store what no input decides and ONNX has no operator for."""
-        fold_constants(traced.layer.forward.concrete_program.main_program)
+        concrete = traced.layer.forward.concrete_program
+        drop_pairs(concrete.main_program, (value for _, value in leaves(concrete.outputs)))
+        fold_constants(concrete.main_program)
 
     def takes(self, source: Path) -> bool:
         """Where tracing with the rewrites would give the same: the parts of paddle2onnx that need none of them."""
@@ -57,7 +61,7 @@ class Onnx(Format):
         with_own_names(model)
         with_lengths(model)
         made = canonical_model(model, wish.inputs)
-        write_bytes(target, made.content)
+        write_draft(target, made.content)
         facts = read_onnx(target)
         return {
             "writer": facts.writer,

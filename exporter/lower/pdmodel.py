@@ -10,7 +10,7 @@ from typing import Any
 from packaging.version import Version
 
 from exporter.errors import ModelError
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
 from exporter.readers.pdmodel import read_pdmodel
@@ -54,7 +54,7 @@ def _mend(path: Path, names: tuple[str, ...]) -> None:
             if block.op(index).has_attr(_CALLSTACK):
                 block.op(index).remove_attr(_CALLSTACK)
     _name_outputs(program.block(0), names, path.name)
-    write_bytes(path, program.serialize_to_string())
+    write_draft(path, program.serialize_to_string())
 
 
 def _name_outputs(block: Any, names: tuple[str, ...], where: str) -> None:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
 from exporter.readers.pir import read_pir
@@ -72,7 +72,7 @@ def _name_outputs(path: Path, names: tuple[str, ...]) -> None:
         if operation["#"] == "1.fetch":
             attributes = {one["N"]: one["AT"] for one in operation["A"]}
             attributes["name"]["D"] = names[attributes["col"]["D"]]
-    write_bytes(path, json.dumps(program, separators=(",", ":")).encode())
+    write_draft(path, json.dumps(program, separators=(",", ":")).encode())
 
 
 plugin: Format = Pir()

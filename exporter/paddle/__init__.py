@@ -1,1 +1,1 @@
-"""What is asked of the Paddle of this process, whatever runs in it: which names are taken, what a crash does."""
+"""What is asked of the Paddle of this process: which names are taken, what a crash does, its device and threads."""

@@ -19,7 +19,7 @@ from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.values import draw, real_rows
 from exporter.lower._convert import fixed_dims
 from exporter.spec.model import Spec
-from exporter.tensors import Array, load, save
+from exporter.tensors import Array, load, save_scratch
 from exporter.trace.blame import blamed
 from exporter.trace.layer import load_layer
 from exporter.trace.structure import leaves
@@ -57,7 +57,7 @@ def eager(request: Json) -> Json:
             tensors |= {f"{at}/output/{n}": _array(leaf) for n, leaf in enumerate(outputs)}
             counts.append(len(outputs))
             sizes.add(tuple(sorted(case.dims.items())))
-    save(Path(request["file"]), tensors)
+    save_scratch(Path(request["file"]), tensors)
     few = (
         "" if len(sizes) > 1 or all(dim.min == dim.max for dim in spec.dims.values()) else "one size alone could be run"
     )

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from exporter.harness import Bench, run_engine
+from exporter.harness import Bench, run_engines
 from exporter.lower._convert import effective_budget, fixed_dims
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase, to_run
@@ -138,12 +138,11 @@ class Harness:
         """What the spec promises of a precision, with the precision's own defaults."""
         return effective_budget(precision, self.spec)
 
-    def results(self, run: Run) -> Mapping[Claim, Evidence]:
-        """The evidence that one child gives for its run: its outputs, their pooled errors, and how it ended."""
-        if run not in self._results:
-            self.setting.say(f"verifying {run.variant} by {run.engine}")
-            self._results[run] = run_engine(self.bench, run, self.setting)
-        return self._results[run]
+    def results(self, runs: Sequence[Run]) -> list[Mapping[Claim, Evidence]]:
+        """The evidence that one child gives for each run: its outputs, their pooled errors, and how it ended."""
+        waiting = [run for run in runs if run not in self._results]
+        self._results.update(zip(waiting, run_engines(self.bench, waiting, self.setting), strict=True))
+        return [self._results[run] for run in runs]
 
     def suffering(self, artifact: Artifact) -> tuple[list[str], str]:
         """What the report says of the noise of a variant's layers, and which suffers most; worked out once."""
@@ -201,7 +200,7 @@ class ByRun(Proof):
 
     def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         wanted = {harness.run_of(claim) for claim in claims}
-        results = [harness.results(run) for run in harness.runs if run in wanted]
+        results = harness.results([run for run in harness.runs if run in wanted])
         own = set(claims)
         return {claim: evidence for result in results for claim, evidence in result.items() if claim in own}
 

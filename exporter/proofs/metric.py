@@ -134,7 +134,7 @@ def prepare(request: dict[str, Any]) -> dict[str, Any]:
     """Cut the held-out samples into batches that the spec allows, and store them with what eager makes of them."""
     from exporter.engines._paddle import call_layer, named_arrays
     from exporter.recipe.load import load_data, load_recipe
-    from exporter.tensors import save
+    from exporter.tensors import save_scratch
     from exporter.trace.layer import load_layer
     from exporter.trace.traced import bind_inputs
 
@@ -158,7 +158,7 @@ def prepare(request: dict[str, Any]) -> dict[str, Any]:
         named = named_arrays(call_layer(layer, order, part), tuple(request["outputs"]))
         tensors |= {f"{case}/eager/{name}": value for name, value in named.items()}
         cases.append(case)
-    save(Path(request["into"]), tensors)
+    save_scratch(Path(request["into"]), tensors)
     return {"cases": cases}
 
 

@@ -20,7 +20,7 @@ from exporter.harness import Bench
 from exporter.proofs._promises import lower, nothing_to_measure_by
 from exporter.proofs.base import ByClaim, Harness, Proof, per_run
 from exporter.spec.model import Speedup
-from exporter.tensors import recorded_inputs, save
+from exporter.tensors import recorded_inputs, save_scratch
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import Setting
@@ -102,7 +102,7 @@ def _write(bench: Bench, batch: int | None, into: Path) -> int:
     inputs = recorded_inputs(bench.golden, bench.cases[0].recorded, bench.inputs)
     if batch is not None:
         inputs = {name: np.resize(value, (batch, *value.shape[1:])) for name, value in inputs.items()}
-    save(into, {f"speed/input/{name}": value for name, value in inputs.items()})
+    save_scratch(into, {f"speed/input/{name}": value for name, value in inputs.items()})
     return max((len(value) for value in inputs.values() if value.ndim), default=1)
 
 

@@ -18,7 +18,7 @@ from exporter.lower.base import Wish
 from exporter.numbers.norms import error
 from exporter.root_cause.taps.pir import tap
 from exporter.root_cause.watch import Call, watching
-from exporter.tensors import Array, TensorMap, recorded_inputs, save
+from exporter.tensors import Array, TensorMap, recorded_inputs, save_scratch
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import bind_inputs, specs_from_json, trace
 from exporter.workers import doing
@@ -48,7 +48,7 @@ def observe(request: dict[str, Any]) -> dict[str, Any]:
     doing("watching sublayers")
     calls, exact, float32_runs = _watch_all(oracle, inputs)
     tensors, facts = _collect(calls, exact, float32_runs)
-    save(into / "values.safetensors", tensors)
+    save_scratch(into / "values.safetensors", tensors)
     why_not = _trace_fresh(layer, source, inputs, into)
     return {
         "calls": [_described(one) for one in calls],
@@ -144,7 +144,7 @@ def _trace_fresh(layer: Any, source: dict[str, Any], inputs: TensorMap, into: Pa
             names = tap(plain, tapped)
             artifact = Runnable("pir", tapped, pir.model, tuple(inputs), names)
             with jit_load.open(artifact, "cpu") as session:
-                save(into / "fresh.safetensors", session.run(inputs))
+                save_scratch(into / "fresh.safetensors", session.run(inputs))
     except (ModelError, EngineRefused) as refusal:
         return str(refusal)
     return ""

@@ -11,7 +11,7 @@ import numpy as np
 from exporter.goldens.oracle import make_oracle
 from exporter.lower.base import Format, Wish
 from exporter.registry import Registry
-from exporter.tensors import TensorSpec, load, save
+from exporter.tensors import TensorSpec, load, save_scratch
 from exporter.trace.layer import load_layer
 from exporter.trace.structure import leaves
 from exporter.trace.traced import trace
@@ -47,7 +47,7 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     tensors = {f"{case}/input/{name}": value for name, value in inputs.items()}
     tensors |= {f"{case}/eager/{name}": value for name, value in eager.items()}
     tensors |= {f"{case}/truth/{name}": truths[name].value for name in names}
-    save(into / "case.safetensors", tensors)
+    save_scratch(into / "case.safetensors", tensors)
     doing("exporting the sublayer")
     specs = [TensorSpec(name, value.dtype.name, value.shape) for name, value in inputs.items()]
     native = _write(part, specs, names, (request["format"], into / request["format"], request["opset"]))

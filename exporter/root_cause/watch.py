@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Files whose lines call sublayers on behalf of somebody else.
 _MACHINERY = ("/paddle/nn/layer/layers.py", "/paddle/nn/layer/container.py", "/paddle/base/", "/paddle/jit/")
-_OURS = str(Path(__file__).resolve().parents[2])
+_OURS = f"{Path(__file__).resolve().parents[1]}/"
 
 
 @dataclass

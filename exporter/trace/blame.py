@@ -109,7 +109,8 @@ def _what(error: BaseException, text: str) -> str:
         return f"operator '{sunk.group(1)}' cannot be written as .pdmodel by this Paddle: it takes no legacy variable"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.match(r"^(\w*Error|\(\w+\)|AssertionError|\w*Exception)\b", line)]
-    return f"{type(error).__name__}: {(telling or lines or ['no message'])[-1][:400]}"
+    said, kind = (telling or lines or ["no message"])[-1][:400], f"{type(error).__name__}: "
+    return said if said.startswith(kind) else kind + said
 
 
 def _hint(text: str) -> str:

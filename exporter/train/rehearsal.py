@@ -15,7 +15,7 @@ import numpy as np
 from exporter.errors import ExporterError
 from exporter.recipe.base import Data, Recipe
 from exporter.recipe.load import load_data, load_recipe
-from exporter.tensors import save
+from exporter.tensors import save_scratch
 from exporter.train import evaluate, loop, randomness
 from exporter.train.checkpoint import State, weights
 from exporter.train.child import build_layer, make_optimizer, require_plots, use_device
@@ -60,7 +60,7 @@ def rehearse(request: Json) -> Json:
         doing("training for one step")
         loop.first_step(job, state)
         if request["weights"]:  # behind the step: a layer that starts as zero would prove nothing
-            save(Path(request["weights"]), weights(layer))
+            save_scratch(Path(request["weights"]), weights(layer))
         _evaluate(layer, recipe, data, reference)
         loop.save_run(job, state)
         if request["qat"]:

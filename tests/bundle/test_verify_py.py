@@ -317,6 +317,30 @@ def test_goldens_of_eager_that_are_no_longer_those_of_the_truth_prove_nothing(bu
     assert outcome == "inconclusive" and "not what was recorded" in reason
 
 
+@pytest.mark.parametrize(
+    ("precision", "shown", "word"),
+    [
+        ("fp32", "batch=1", "passed_with_waivers"),
+        ("fp32", "pooled_bias", "failed"),
+        ("int8", "top1", "passed_with_waivers"),
+        ("int8", "snr_db", "passed_with_waivers"),
+        ("int8", "batch=1", "failed"),
+    ],
+)
+def test_where_all_that_shows_right_numbers_is_waived_nothing_passes(precision: str, shown: str, word: str) -> None:
+    waiver = {"claim": "onnx/*/y", "reason": "known and accepted by all", "until": "2999-12-31"}
+    manifest = {"variants": {"onnx": {"precision": precision}}, "waivers": [waiver]}
+    checks = [[name, "y", "mismatch", "-"] for name in ("batch=1", "top1", "pooled_bias") if name != shown]
+    found = {
+        "checks": [*checks, [shown, "y", "match", ""]],
+        "planned": len(checks) + 1,
+        "version": "1",
+        "device": "cpu",
+        "said": [],
+    }
+    assert script_of(Path()).concluded(manifest, "onnx", "onnxruntime", found)[0] == word
+
+
 def test_a_variant_is_judged_by_the_precision_that_its_spec_asks_for(bundle: Path, tmp_path: Path) -> None:
     """One that is called reduced would be judged by its noise alone."""
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from exporter.compare.informative import Doubt, doubts, still_open, told, undecided
-from exporter.goldens.record import preview
 from exporter.numbers.golden import GoldenCase
 from exporter.spec.model import Waiver
-from exporter.spec.read import validate
 from exporter.tensors import Array
 from exporter.verdict.claim import Claim, Outcome, Verdict
 from exporter.verdict.plan import Run
-from exporter.workers import Setting
 from tests.compare.goldens import golden
 
 GENERATOR = np.random.default_rng(3)
@@ -86,15 +82,3 @@ def test_where_nothing_was_run_the_verdict_is_inconclusive_and_each_claim_says_w
 @pytest.fixture
 def at_the_models(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(workplace)
-
-
-@pytest.mark.usefixtures("at_the_models")
-def test_a_preview_tells_from_two_cases() -> None:
-    keys: dict[str, Any] = {"name": "deaf", "model": "models.branching:Deaf", "weights": "factory"}
-    keys["dims"] = {"batch": {"min": 1, "typical": 2, "max": 4}}
-    deaf = validate({**keys, "inputs": {"x": {"dtype": "float32", "shape": ["batch", 5, 16]}}}, "test")
-    assert {one.output for one in preview(deaf, None, ["scores", "labels"], Setting())} == {"scores"}
-    mlp = validate(
-        {**keys, "model": "models.sound:mlp", "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}}}, "test"
-    )
-    assert preview(mlp, None, ["y"], Setting()) == ()

@@ -28,6 +28,7 @@ from recipes import digits
 
 recipe = replace(digits.recipe, build=Res2Net, epochs=1)
 """
+INT8_ENGINES = "engines=[paddle_inference, paddle_inference_int8, onnxruntime]"
 LOOSE = "{samples: 128, budget: {min_snr_db: 3, min_top1: 0.5, max_metric_loss: 0.5}}"
 
 
@@ -68,7 +69,10 @@ def test_no_fault_in_it_survives(named: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
-    [("prune={flops: 0.7, epochs: 1}",), ("formats=[pdmodel, onnx]", f"precisions={{fp32: , int8: {LOOSE}}}")],
+    [
+        ("prune={flops: 0.7, epochs: 1}",),
+        ("formats=[pdmodel, onnx]", INT8_ENGINES, f"precisions={{fp32: , int8: {LOOSE}}}"),
+    ],
     ids=["pruned", "int8"],
 )
 def test_it_is_pruned_and_quantised(named: Path, settings: tuple[str, ...]) -> None:

@@ -64,10 +64,28 @@ def _program(artifact: Runnable) -> dict[str, Any]:
         inference.create_predictor(config)
         operators = dict(read(Path(folder) / "_optimized.pdmodel").operators)
         try:
-            placement(Path(folder))
+            refused, taken = "", placement(Path(folder))
         except EngineRefused as error:
-            return {"operators": operators, "tensorrt": str(error)}
-        return {"operators": operators, "tensorrt": "taken"}
+            refused, taken = str(error), _as_if_taken(Path(folder) / "_optimized.pdmodel")
+        return {"operators": operators, "tensorrt": refused, "taken": taken}
+
+
+def _as_if_taken(program: Path) -> dict[str, Any]:
+    """What is said of the same program with its convolution as TensorRT's operator."""
+    from paddle.base.proto import framework_pb2
+
+    read_back = framework_pb2.ProgramDesc.FromString(program.read_bytes())
+    for operator in read_back.blocks[0].ops:
+        operator.type = "tensorrt_engine" if "conv2d" in operator.type else operator.type
+    program.write_bytes(read_back.SerializeToString())
+    return placement(program.parent)
+
+
+def paddle_on_a_gpu(_: dict[str, Any]) -> dict[str, Any]:
+    """What is asked of Paddle on a GPU, and what is in effect before and after."""
+    from exporter.paddle.device import demand_float32, gpu_settings
+
+    return {"before": gpu_settings(), "asked": demand_float32(), "after": gpu_settings()}
 
 
 def paddle_threads(request: dict[str, Any]) -> dict[str, list[int]]:

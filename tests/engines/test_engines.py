@@ -43,6 +43,8 @@ def test_strict_predictor_equals_eager_and_the_default_one_runs_other_kernels(
     # TensorRT's own check, on a program that Paddle's passes changed and TensorRT did not take.
     assert any(name.startswith("fused") or name == "fc" for name in found["program"]["operators"])
     assert found["program"]["tensorrt"].startswith("TensorRT took no part of this model")
+    taken = found["program"]["taken"]
+    assert taken["subgraphs"] == 1 and "fc" in taken["left_to_paddle"] and "feed" not in taken["left_to_paddle"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells which OpenMP runtimes are loaded")

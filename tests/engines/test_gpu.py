@@ -28,7 +28,7 @@ from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
 from exporter.engines.onnxruntime import OnnxRuntime
 from exporter.engines.paddle_inference_tensorrt import placement
 from exporter.errors import EnvironmentLacks
-from exporter.workers import Limits, call
+from exporter.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, Done, environment, exporter, refused
 
 LIMITS = Limits(seconds=300)
@@ -296,6 +296,16 @@ def test_every_child_computes_on_the_cpu_as_soon_as_it_imports_paddle(
     )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     assert call("tests.engines.engine_children:device_of_paddle", {}, LIMITS) == {"device": "cpu"}
+
+
+def test_paddle_is_asked_for_float32_on_a_gpu_and_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switches of TF32 are in every build; flags of cuDNN are in GPU builds alone, and told where they are."""
+    monkeypatch.chdir(ROOT)
+    found = call("tests.engines.engine_children:paddle_on_a_gpu", {}, LIMITS, environment=SINGLE_THREAD)
+    assert found["before"]["tf32_cudnn"] and not found["after"]["tf32_cudnn"] and not found["after"]["tf32_cublas"]
+    assert found["after"]["tf32_override"] == "0" and not found["after"]["cuda_graph"]
+    known = {name: value for name, value in found["asked"].items() if name in found["after"]}
+    assert known == {name: found["after"][name] for name in known} and len(known) >= 3
 
 
 # ---- what is said --------------------------------------------------------------------------------------------------

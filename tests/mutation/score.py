@@ -28,7 +28,7 @@ from exporter.spec.read import read_spec
 from exporter.workers import Setting
 from tests.described import about
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 ALL, OUTSIDE = 0.99, 0.95
 #: Of one group: planted, caught, harmless; and without the proofs by parameters and by bits: caught, harmless.
 Row = tuple[int, int, int, int, int]

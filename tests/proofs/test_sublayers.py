@@ -15,6 +15,7 @@ from exporter.bundle.open import GOLDEN, open_bundle
 from exporter.engines.onnxruntime import plugin as onnxruntime
 from exporter.harness import Bench
 from exporter.lower._stored import stored_digests
+from exporter.lower.base import Artifact
 from exporter.mutation.inside import Inside
 from exporter.mutation.run import observed
 from exporter.numbers.golden import GoldenCase
@@ -205,3 +206,11 @@ def test_a_look_that_fails_is_no_evidence_by_itself(pooled: Evidence | None, out
         Look(bench, Setting(), evidence, Witnesses(bench, Setting())).into([Run("pir", "fp32", "jit_load")]).values()
     )
     assert found.outcome is outcome and "the source could not be observed" in found.reason
+
+
+@pytest.mark.parametrize(("format", "folds"), [("onnx", True), ("pir", False), ("pdmodel", False)])
+def test_only_a_format_whose_writer_folds_is_excused_for_it(format: str, folds: bool) -> None:
+    written = Artifact(format, "fp32", (), ("x",), ("y",), ("y",), {"folded": {"w.folded": ["0" * 64]}})
+    assert replace(NOWHERE, artifacts={format: written}).folds(format) is folds
+    assert not replace(NOWHERE, artifacts={format: replace(written, details={})}).folds(format)
+    assert not NOWHERE.folds(format)

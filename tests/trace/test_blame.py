@@ -87,3 +87,9 @@ def test_a_line_of_paddle_or_numpy_is_nobodys(library: str, tmp_path: Path, monk
     monkeypatch.setattr(blame, "_SITE", {str(tmp_path)})
     monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(tmp_path)))
     assert blame.quoted_line(f'File "{tmp_path}/{library}", line 5, in f') == ""
+
+
+def test_the_kind_of_an_error_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(ModelError) as caught:
+        trace(module(tmp_path / "net.py", NETWORK).Net().eval(), [TensorSpec("x", "float32", ("batch", 4))], None, {})
+    assert caught.value.what.startswith("trace: TypeError: bool(Tensor)")

@@ -120,6 +120,26 @@ def test_a_waiver_never_adds_or_removes_a_claim(outcomes: list[Outcome | None], 
         assert after.of(one).outcome in (before.of(one).outcome, Outcome.WAIVED)
 
 
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("snr_db", True), ("top1", True), ("metric", True), ("size", False), ("weights", False)]
+)
+def test_in_low_precision_only_a_budget_shows_that_numbers_are_right(kind: str, shown: bool) -> None:
+    """An output of it need but come in a case that probes."""
+    came = Claim("onnx", "int8", "onnxruntime", "batch=8:zeros", "logits")
+    budget = Claim("onnx", "int8", "onnxruntime", output="logits", kind=kind)
+    waived_case = replace(came, case="batch=8")
+    found = Verdict(
+        frozenset({came, budget, waived_case}),
+        {
+            came: evidence(Outcome.MATCH),
+            budget: evidence(Outcome.MATCH),
+            waived_case: evidence(Outcome.WAIVED),
+        },
+    )
+    assert found.passed is shown
+    assert found.against == (() if shown else ("no output of onnx-int8 was shown to be right",))
+
+
 def test_a_claim_is_named_by_what_it_is_about() -> None:
     of_output = Claim("onnx", "fp16", "onnxruntime", "batch=8", "logits")
     assert (of_output.variant, str(of_output)) == ("onnx-fp16", "onnx-fp16/onnxruntime/batch=8/logits")
@@ -201,23 +221,3 @@ def test_a_waived_claim_keeps_what_was_measured() -> None:
     failed = replace(evidence(Outcome.MISMATCH), metrics={"error_ratio": 9.0})
     found = waived(Verdict(frozenset({claim(1)}), {claim(1): failed}), [waiver("*")], TODAY).of(claim(1))
     assert found.outcome is Outcome.WAIVED and found.metrics == {"error_ratio": 9.0}
-
-
-@pytest.mark.parametrize(
-    ("kind", "shown"), [("snr_db", True), ("top1", True), ("metric", True), ("size", False), ("weights", False)]
-)
-def test_in_low_precision_only_a_budget_shows_that_numbers_are_right(kind: str, shown: bool) -> None:
-    """An output of it need but come in a case that probes."""
-    came = Claim("onnx", "int8", "onnxruntime", "batch=8:zeros", "logits")
-    budget = Claim("onnx", "int8", "onnxruntime", output="logits", kind=kind)
-    waived_case = replace(came, case="batch=8")
-    found = Verdict(
-        frozenset({came, budget, waived_case}),
-        {
-            came: evidence(Outcome.MATCH),
-            budget: evidence(Outcome.MATCH),
-            waived_case: evidence(Outcome.WAIVED),
-        },
-    )
-    assert found.passed is shown
-    assert found.against == (() if shown else ("no output of onnx-int8 was shown to be right",))

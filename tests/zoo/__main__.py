@@ -2,7 +2,8 @@
 
 Each is released as `.json`, `.pdmodel` and ONNX, and judged as `exporter release` judges, by record and judge; beside
 it stands what stock Paddle and paddle2onnx write, judged by the same goldens. It ends with 1 where fewer networks pass
-than are promised. With `--json` each row is written when it is there, and `--resume` goes on from such a file.
+than are promised. With `--json` each row is written when it is there, and `--resume` goes on from such a file, as
+`tests/zoo/measured.jsonl` is one.
 docs/zoo.md says what environment has all families.
 """
 
@@ -10,22 +11,21 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_bytes
 from exporter.workers import SINGLE_THREAD, Limits, Setting
 from tests.zoo import clas, nlp, ocr
 from tests.zoo.children import ENVIRONMENT, preloaded
 from tests.zoo.exported import Wish
 from tests.zoo.networks import Network
-from tests.zoo.table import GOOD, stock_is_right, well
+from tests.zoo.rows import GOOD, key_of, measured, read_rows, stock_is_right, well, write_rows
 
 #: The least share that passes, by format, of the networks that stock PIR exports rightly (of all, without stock).
 PROMISED = {"pir": 1.0, "pdmodel": 0.98, "onnx": 0.96}
@@ -51,22 +51,20 @@ def main() -> int:
         keep=options.keep,
     )
     setting = Setting(Limits(seconds=options.seconds))
-    known = json.loads(options.resume.read_text()) if options.resume and options.resume.exists() else []
-    rows = {(row["family"], row["name"], row["weights"]): row for row in known}
+    rows = read_rows(options.resume) if options.resume else {}
     into = options.json or options.resume
+    said = measured(quick=options.quick) | {"limit": options.seconds}
     with preloaded(families):
-        for family in families:
-            for network, weights in itertools.product(networks(family).values(), options.weights.split(",")):
-                weights = "calibrated" if network.calibrated else weights
-                key = {"family": family, "name": network.name, "weights": weights}
-                if tuple(key.values()) in rows or not _wanted(network, options):
-                    continue
-                began = time.monotonic()
-                row = key | examine(network, replace(plain, calibrated=weights == "calibrated"), setting)
-                rows[family, network.name, weights] = row | {"seconds": round(time.monotonic() - began, 1)}
-                print(_line(row), flush=True)
-                if into:
-                    write_bytes(into, json.dumps(list(rows.values()), indent=1).encode())
+        for network, weights in _wanted(options, networks):
+            key = {"family": network.family, "name": network.name, "weights": weights}
+            if tuple(key.values()) in rows:
+                continue
+            began = time.monotonic()
+            row = key | said | examine(network, replace(plain, calibrated=weights == "calibrated"), setting)
+            rows[key_of(row)] = row | {"seconds": round(time.monotonic() - began, 1)}
+            print(_line(row), flush=True)
+            if into:
+                write_rows(into, rows.values())
     return report(list(rows.values()), plain.formats)
 
 
@@ -91,10 +89,19 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _wanted(network: Network, options: argparse.Namespace) -> bool:
-    if options.only:
-        return network.name in options.only.split(",")
-    return not (options.first and network.family == "clas") or network.name in clas.smallest()
+def _wanted(
+    options: argparse.Namespace, networks: Callable[[str], Mapping[str, Network]]
+) -> Iterator[tuple[Network, str]]:
+    """The networks that are asked for, each with its weights."""
+    names = options.only.split(",") if options.only else None
+    first = clas.smallest() if options.first and not names and "clas" in options.families.split(",") else None
+    for family in options.families.split(","):
+        for network, weights in itertools.product(networks(family).values(), options.weights.split(",")):
+            if names is not None and network.name not in names:
+                continue
+            if family == "clas" and first is not None and network.name not in first:
+                continue
+            yield network, "calibrated" if network.calibrated else weights
 
 
 def _import_all(families: list[str]) -> None:
@@ -108,9 +115,9 @@ def _import_all(families: list[str]) -> None:
 
 def _line(row: dict[str, Any]) -> str:
     parts = [_name(row)]
-    for name, one in row["formats"].items():
+    for name, file in row["formats"].items():
         beside = row["stock"].get(name, {}).get("word", "-")
-        parts.append(f"{name}: {one['word']} {one['matches']}/{one['checks']} (stock {beside})")
+        parts.append(f"{name}: {file['word']} {file['matches']}/{file['checks']} (stock {beside})")
     return "  ".join(parts)
 
 
@@ -122,24 +129,24 @@ def report(rows: list[dict[str, Any]], formats: tuple[str, ...]) -> int:
     """Every check that did not match, with its reason; the totals; 1 where they are below what is promised."""
     code = 0
     for row in rows:
-        for name, one in row["formats"].items():
-            if one["word"] == "refused":
-                print(f"REFUSED {_name(row)} {name}: {one['why']}")
-            for claim, why in one.get("missed", {}).items():
+        for name, file in row["formats"].items():
+            if file["word"] == "refused":
+                print(f"REFUSED {_name(row)} {name}: {file['why']}")
+            for claim, why in file.get("missed", {}).items():
                 print(f"NO MATCH {_name(row)} {claim}: {why}")
     for name in formats:
         ours = [row["formats"][name] for row in rows if name in row["formats"]]
         beside = [row["stock"][name]["word"] for row in rows if name in row["stock"]]
-        passed = sum(one["word"] in GOOD for one in ours)
+        passed = sum(file["word"] in GOOD for file in ours)
         sound = [row for row in rows if name in row["formats"] and ("pir" not in row["stock"] or stock_is_right(row))]
-        rest = Counter(one["word"] for one in ours if one["word"] not in GOOD)
+        rest = Counter(file["word"] for file in ours if file["word"] not in GOOD)
         words = "".join(f", {count} {word}" for word, count in sorted(rest.items()))
         theirs = sum(word in GOOD for word in beside)
         print(f"{name:8} {passed}/{len(ours)} passed{words}; stock {theirs}/{len(beside)}")
         if sum(well(row, name) for row in sound) < PROMISED[name] * len(sound):
             code = 1
-    every = [one for row in rows for one in row["formats"].values()]
-    checks, matches = sum(one["checks"] for one in every), sum(one["matches"] for one in every)
+    files = [file for row in rows for file in row["formats"].values()]
+    checks, matches = sum(file["checks"] for file in files), sum(file["matches"] for file in files)
     many = len({(row["family"], row["name"]) for row in rows})
     print(f"{matches} of {checks} checks (network, engine, case, output) match, on {many} networks")
     return code

@@ -82,22 +82,22 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
 
 def _row(evidence: Mapping[Claim, Evidence]) -> Row:
     """Claims that an engine answered are the checks; proofs by reading count for the word only."""
-    outcomes = Counter(one.outcome for one in evidence.values())
+    outcomes = Counter(proof.outcome for proof in evidence.values())
     engines = set(ENGINES.names())
-    checks = {claim: one for claim, one in evidence.items() if claim.engine in engines}
+    checks = {claim: proof for claim, proof in evidence.items() if claim.engine in engines}
     doubtful = {Outcome.INCONCLUSIVE, Outcome.VACUOUS}
     matched = set(outcomes) == {Outcome.MATCH}
     word = "passed" if matched else "inconclusive" if set(outcomes) <= {Outcome.MATCH, *doubtful} else "failed"
-    missed = {str(claim): f"{one.outcome.value}: {one.reason}" for claim, one in evidence.items()
-              if one.outcome is not Outcome.MATCH}  # fmt: skip
-    ratios = [one.metrics["error_ratio"] for one in checks.values() if "error_ratio" in one.metrics]
+    missed = {str(claim): f"{proof.outcome.value}: {proof.reason}" for claim, proof in evidence.items()
+              if proof.outcome is not Outcome.MATCH}  # fmt: skip
+    ratios = [proof.metrics["error_ratio"] for proof in checks.values() if "error_ratio" in proof.metrics]
     return {
         "word": word,
         "why": next((why for why in missed.values() if not why.startswith(("inconclusive", "vacuous"))), "")
         or next(iter(missed.values()), ""),
         "checks": len(checks),
-        "matches": sum(one.outcome is Outcome.MATCH for one in checks.values()),
-        "bit_equal": sum(bool(one.bit_equal) for one in checks.values()),
+        "matches": sum(proof.outcome is Outcome.MATCH for proof in checks.values()),
+        "bit_equal": sum(bool(proof.bit_equal) for proof in checks.values()),
         "ratio": float(f"{max(ratios, default=0.0):.3g}"),
         "missed": missed,
     }
@@ -119,8 +119,10 @@ def _judge_stock(bench: Bench, written: Artifact, folder: Path, setting: Setting
 
 def _renamed(case: GoldenCase, names: Mapping[str, str]) -> GoldenCase:
     outputs = {
-        names[name]: replace(one, name=names[name], scores=one.scores and (names[one.scores[0]], one.scores[1]))
-        for name, one in case.outputs.items()
+        names[name]: replace(
+            golden, name=names[name], scores=golden.scores and (names[golden.scores[0]], golden.scores[1])
+        )
+        for name, golden in case.outputs.items()
     }
     return replace(case, outputs=outputs)
 

@@ -15,7 +15,7 @@ from tests.zoo.networks import FAMILIES, Network
 @cache
 def networks(family: str) -> dict[str, Network]:
     """A family's networks by key; importing it may take seconds."""
-    return {one.key: one for one in FAMILIES[family]()}
+    return {network.key: network for network in FAMILIES[family]()}
 
 
 def found(key: str) -> Network:

@@ -63,8 +63,8 @@ def vision() -> list[Network]:
 
     models = paddle.vision.models
     names = [name for name in models.__all__ if name[0].islower()]
-    found = [Network("vision", name, getattr(models, name), image(_VISION_SIZES.get(name, 64))) for name in names]
-    return [*found, Network("vision", "LeNet", models.LeNet, image(28, channels=1))]
+    listed = [Network("vision", name, getattr(models, name), image(_VISION_SIZES.get(name, 64))) for name in names]
+    return [*listed, Network("vision", "LeNet", models.LeNet, image(28, channels=1))]
 
 
 #: With random weights eager RedNet is not finite, and rounding alone moves DSNet by more than a hundredth of its size.
@@ -103,8 +103,8 @@ def nlp() -> list[Network]:
 def ocr() -> list[Network]:
     """PaddleOCR by its own configurations, where a checkout is named."""
     return [
-        Network("ocr", one.name, build, (Tensor(("batch", *one.image), name="x"),), calibrated=True)
-        for one, build in ocr_checkout.builders().items()
+        Network("ocr", configuration.name, build, (Tensor(("batch", *configuration.image), name="x"),), calibrated=True)
+        for configuration, build in ocr_checkout.builders().items()
     ]
 
 
@@ -152,7 +152,7 @@ def det() -> list[Network]:
     sizes = Tensor(("batch", 2), values="integers(160,161)", name="im_shape")
     scales = Tensor(("batch", 2), values="integers(1,2)", name="scale_factor")
     # PicoDet's head takes the batch from its feature maps as a number.
-    fixed = tuple(Tensor((2, *one.shape[1:]), one.dtype, one.values, one.name) for one in (picture, scales))
+    fixed = tuple(Tensor((2, *given.shape[1:]), given.dtype, given.values, given.name) for given in (picture, scales))
     return [
         Network("det", "YOLOv3_MobileNet", detectors.yolov3, (picture, sizes, scales)),
         Network("det", "PicoDet_LCNet", detectors.picodet, fixed, {}),

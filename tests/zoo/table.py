@@ -1,37 +1,38 @@
-"""The zoo's rows as the tables of docs/zoo.md: `python -m tests.zoo.table zoo.json …`."""
+"""The zoo's rows as the tables of docs/zoo.md: `python -m tests.zoo.table tests/zoo/measured.jsonl …`."""
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.zoo.exported import FORMATS
+from tests.zoo.rows import GOOD, read_rows, stock_is_right, well
 
-#: What a file is called that computes what eager computes: judged, or looked at quickly.
-GOOD = ("passed", "right")
+_JUDGED = {"verdict": "by the verdict", "quick": "quickly"}
 _TITLES = {"pir": "`.json`", "pdmodel": "`.pdmodel`", "onnx": "ONNX"}
 
 
 def main() -> None:
-    rows = {(row["family"], row["name"]): row for path in sys.argv[1:] for row in json.loads(Path(path).read_text())}
-    print("\n".join([*counts(list(rows.values())), "", *misses(rows.values())]))
+    rows = [row for path in sys.argv[1:] for row in read_rows(Path(path)).values()]
+    print("\n".join([*counts(rows), "", *misses(rows)]))
 
 
 def counts(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """One line a family: how many networks came out well, of those that stock PIR exports rightly and of all."""
+    """One line a family and way of judging: what came out well, of what stock PIR exports rightly."""
     lines = [
-        "| family | networks | stock PIR right | `.json` | `.pdmodel` | ONNX |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| family | judged | networks | stock PIR right | `.json` | `.pdmodel` | ONNX | processor |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    families = list(dict.fromkeys(row["family"] for row in rows))
-    for family in [*families, ""]:
-        own = [row for row in rows if family in ("", row["family"])]
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["family"], _JUDGED[row.get("by", "verdict")]), []).append(row)
+    for (family, judged), own in [*groups.items(), (("all", ""), list(rows))]:
         sound = [row for row in own if stock_is_right(row)]
         cells = [f"{sum(well(row, name) for row in sound)} of {len(sound)}" for name in FORMATS]
-        lines.append(f"| {family or 'all'} | {len(own)} | {len(sound)} | {' | '.join(cells)} |")
+        spent = sum(sum(row.get("processor", {}).values()) for row in own)
+        lines.append(f"| {family} | {judged} | {len(own)} | {len(sound)} | {' | '.join(cells)} | {spent:.0f} s |")
     return lines
 
 
@@ -47,16 +48,6 @@ def misses(rows: Iterable[dict[str, Any]]) -> list[str]:
         stock = row["stock"].get("pir", {"word": "-"})
         lines += [f"| {row['name']} | {stock['word']} | {', '.join(names)} | {why} |" for why, names in causes.items()]
     return lines
-
-
-def stock_is_right(row: dict[str, Any]) -> bool:
-    """Whether `jit.save` alone writes a file that computes what eager computes."""
-    return row["stock"].get("pir", {}).get("word") in GOOD
-
-
-def well(row: dict[str, Any], name: str) -> bool:
-    """Whether a format of ours was written and computes what eager computes."""
-    return row["formats"].get(name, {}).get("word") in GOOD
 
 
 if __name__ == "__main__":

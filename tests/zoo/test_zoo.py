@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -13,8 +12,9 @@ import numpy as np
 import pytest
 
 from tests.command import ROOT
-from tests.zoo import nlp, ocr, quick, table
+from tests.zoo import nlp, ocr, quick, settled, table
 from tests.zoo.__main__ import report
+from tests.zoo.rows import key_of, read_rows, write_rows
 
 SAMPLE = ("LeNet", "Transformer_encoder")
 
@@ -28,17 +28,27 @@ def zoo(*arguments: str | Path, seconds: float = 500) -> subprocess.CompletedPro
 
 
 def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Path) -> None:
-    rows_at, kept = tmp_path / "zoo.json", tmp_path / "kept"
+    rows_at, kept = tmp_path / "zoo.jsonl", tmp_path / "kept"
     only = ("--families", "vision,sequence", "--only", ",".join(SAMPLE))
     done = zoo(
-        *only, "--weights", "calibrated", "--engines", "paddle_inference,onnxruntime", "--json", rows_at, "--keep", kept
+        *only,
+        "--weights",
+        "calibrated",
+        "--stock",
+        "pir,pdmodel",
+        "--engines",
+        "paddle_inference,onnxruntime",
+        "--json",
+        rows_at,
+        "--keep",
+        kept,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = {row["name"]: row for row in json.loads(rows_at.read_text())}
+    rows = {row["name"]: row for row in list(read_rows(rows_at).values())}
     assert set(rows) == set(SAMPLE)
     for row in rows.values():
-        for one in row["formats"].values():
-            assert one["word"] == "passed" and one["matches"] == one["checks"] > 8
+        for file in row["formats"].values():
+            assert file["word"] == "passed" and file["matches"] == file["checks"] > 8
     assert rows["LeNet"]["stock"]["pdmodel"]["word"] == "passed"
     assert "must be Value, but got Variable" in rows["Transformer_encoder"]["stock"]["pdmodel"]["why"]
     assert sorted(path.name for path in (kept / "vision-LeNet").iterdir()) == [
@@ -49,10 +59,10 @@ def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Pat
 
 
 def test_a_quick_look_tells_a_wrong_file_from_a_right_one(tmp_path: Path) -> None:
-    rows_at = tmp_path / "zoo.json"
+    rows_at = tmp_path / "zoo.jsonl"
     done = zoo("--quick", "--families", "vision", "--only", "LeNet", "--json", rows_at)
     assert done.returncode == 0, done.stdout + done.stderr
-    (look,) = json.loads(rows_at.read_text())
+    (look,) = list(read_rows(rows_at).values())
     assert {name: file["word"] for name, file in look["formats"].items()} == dict.fromkeys(
         ("pir", "pdmodel", "onnx"), "right"
     )
@@ -87,12 +97,12 @@ def test_a_transformers_configuration_is_found_by_its_name(model: str, config: s
 
 
 def row(word: str, matches: int, checks: int) -> dict[str, object]:
-    one = {"word": word, "matches": matches, "checks": checks, "why": "w", "missed": {"claim": "mismatch: why"}}
+    file = {"word": word, "matches": matches, "checks": checks, "why": "w", "missed": {"claim": "mismatch: why"}}
     return {
         "family": "f",
         "name": "n",
         "weights": "random",
-        "formats": {"pdmodel": one},
+        "formats": {"pdmodel": file},
         "stock": {"pdmodel": {"word": "refused"}},
     }
 
@@ -114,8 +124,39 @@ def test_what_stock_cannot_export_is_not_held_against_a_format(capsys: pytest.Ca
     assert report([lost, sound], ("pdmodel",)) == 0
     assert report([lost | {"stock": sound["stock"]}, sound], ("pdmodel",)) == 1
     lines = table.counts([lost, sound])
-    assert lines[-1] == "| all | 2 | 1 | 0 of 1 | 1 of 1 | 0 of 1 |"
+    assert lines[-1] == "| all |  | 2 | 1 | 0 of 1 | 1 of 1 | 0 of 1 | 0 s |"
     assert table.misses([sound]) == table.misses([]) and "| n | refused | `.pdmodel` | w |" in table.misses([lost])
+
+
+def test_a_line_keeps_what_is_said_of_a_network_and_a_table_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    failed, passed = row("failed", 9, 10), row("passed", 10, 10) | {"name": "m"}
+    write_rows(path, [failed, passed])
+    assert len(path.read_text().splitlines()) == 2
+    kept = read_rows(path)
+    assert list(kept) == [key_of(failed), key_of(passed)]
+    file = kept[key_of(failed)]["formats"]["pdmodel"]
+    assert (file["word"], file["why"], file["matches"]) == ("failed", "w", 9)
+    assert "missed" not in file and read_rows(tmp_path / "none") == {}
+
+
+def test_the_measured_rows_are_those_of_the_page() -> None:
+    """docs/zoo.md holds what `python -m tests.zoo.table tests/zoo/measured.jsonl` says."""
+    page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
+    rows = list(read_rows(Path(__file__).with_name("measured.jsonl")).values())
+    assert len(rows) > 80
+    assert [line for line in (*table.counts(rows), *table.misses(rows)) if line not in page] == []
+
+
+def test_batch_norms_of_every_kind_are_settled() -> None:
+    import paddle
+
+    paddle.seed(0)
+    for norm in (paddle.nn.BatchNorm2D(3), paddle.nn.BatchNorm(3)):
+        settled.settle(norm, [paddle.randn([8, 3, 4, 4]) * paddle.to_tensor([5.0, 1.0, 0.0]).reshape([1, 3, 1, 1])])
+        variance = norm._variance.numpy()
+        assert variance[0] > 15 and not norm.training
+        assert variance[2] == pytest.approx(settled.LEAST_VARIANCE * (variance[0] + 1) / 3, rel=0.2), "constant"
 
 
 @pytest.mark.slow
@@ -126,5 +167,5 @@ def test_all_networks(weights: str, tmp_path: Path) -> None:
     missing = [name for name in packages if find_spec(name) is None] + ([] if ocr.checkout() else [ocr.CHECKOUT])
     if missing:
         pytest.skip(f"{', '.join(missing)} missing: docs/zoo.md describes the environment")
-    done = zoo("--json", tmp_path / "zoo.json", "--weights", weights, seconds=6 * 3600)
+    done = zoo("--json", tmp_path / "zoo.jsonl", "--weights", weights, seconds=6 * 3600)
     assert done.returncode == 0, done.stdout

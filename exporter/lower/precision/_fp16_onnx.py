@@ -12,7 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from exporter.errors import ModelError
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.lower.precision._half import LARGEST, rounded_to_half
 from exporter.lower.precision._int8_onnx import layers_of, run
 from exporter.lower.precision._noise import snr_db
@@ -56,7 +56,7 @@ def halve(order: Order) -> dict[str, Any]:
 
     truth = run(model.SerializeToString(), order.calls) if order.settings.search else []
     kept, tried = choose(order, layers, measured)
-    write_bytes(order.into / order.model, make(kept))
+    write_draft(order.into / order.model, make(kept))
     moved = sum(_beyond(value) for name, value in stored.items() if name not in {nodes[one].input[1] for one in beyond})
     return {
         "writer": f"onnxruntime {version('onnxruntime')}",

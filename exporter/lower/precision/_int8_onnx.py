@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.errors import ModelError
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.lower.precision._noise import snr_db
 from exporter.lower.precision._ranges import Flow, Range, told, trained_ranges
 from exporter.lower.precision._saturation import safe_steps
@@ -48,7 +48,7 @@ def quantise(order: Order) -> dict[str, Any]:
     maker = _Maker(order)
     kept, tried = choose(order, maker.layers, maker, maker.speed)
     content = maker.bytes_of(kept)
-    write_bytes(order.into / order.model, content)
+    write_draft(order.into / order.model, content)
     layers = maker.describe(content)
     return {
         "writer": f"onnxruntime {version('onnxruntime')}",

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.readers import pdiparams
 from exporter.readers.base import map_file
 from exporter.readers.pdmodel import read_pdmodel
@@ -75,13 +75,13 @@ def as_convolutions(source: Path, model: str, into: Path) -> Linears:
         values[product.weight] = (value.T if product.transposed else value)[..., None, None]
     for name, value in values.items():
         block.var(name).desc.set_shape(list(value.shape))
-    write_bytes(into / model, program.desc.serialize_to_string())
+    write_draft(into / model, program.desc.serialize_to_string())
     start, parts = 0, []
     for name, weight in stored.items():  # one tensor after the other, in the order of their names
         stop = weight.pieces[-1][1]
         parts.append(_tensor(values[name]) if name in values else bytes(content[start:stop]))
         start = stop
-    write_bytes(into / _PARAMETERS, b"".join(parts))
+    write_draft(into / _PARAMETERS, b"".join(parts))
     return Linears({product.weight: product.transposed for product in products}, images)
 
 

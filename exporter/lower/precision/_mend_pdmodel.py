@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.lower.precision._kernels import FUSES, IMMUTABLE, PRODUCTS
 from exporter.readers.base import Weight
 from exporter.readers.pdiparams import read_pdiparams
@@ -66,8 +66,8 @@ def mend(model: Path, parameters: Path, limits: Mapping[str, float], *, products
         stop = have.pieces[-1][1]
         kept += content[start:stop] if block.find_var(want.name.encode()) is not None else b""
         start = stop
-    write_bytes(model, program.serialize_to_string())
-    write_bytes(parameters, kept)
+    write_draft(model, program.serialize_to_string())
+    write_draft(parameters, kept)
 
 
 def _declare(variable: Any, have: Weight, want: Weight) -> None:

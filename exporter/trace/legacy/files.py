@@ -8,7 +8,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.files import write_bytes
+from exporter.files import write_draft
 from exporter.trace.legacy.runtimes import demand
 
 #: A predictor refuses an empty parameter file, so a model without parameters gets one that nothing reads.
@@ -29,8 +29,8 @@ def finish(model: Path, parameters: Path, target: Version | None = None) -> None
     program = core.ProgramDesc(model.read_bytes())
     if not parameters.exists() or parameters.stat().st_size == 0:
         _add_placeholder(program)
-        write_bytes(parameters, _tensor_file())
-    write_bytes(model, program.serialize_to_string(legacy_format=True))
+        write_draft(parameters, _tensor_file())
+    write_draft(model, program.serialize_to_string(legacy_format=True))
     if target is not None:
         demand(model, target)
 

@@ -13,7 +13,19 @@ _DYNAMIC = "x = x[:, :, : y.shape[0]]\n"  # the third dim is as long as y, whose
 
 def cases() -> list[Case]:
     """All of them, in the order of the table."""
-    makers = (_recurrent, _pools, _interpolations, _grids, _indices, _scalars, _shapes, _layouts, _numbers, _control)
+    makers = (
+        _recurrent,
+        _pools,
+        _interpolations,
+        _grids,
+        _indices,
+        _scalars,
+        _shapes,
+        _layouts,
+        _numbers,
+        _control,
+        _complex,
+    )
     computed = [one for one in legacy_further_cases.cases() if one.api == "computed"]
     return [*(one for maker in makers for one in maker()), *computed]
 
@@ -262,3 +274,39 @@ def _control() -> Iterator[Case]:
         "i = paddle.to_tensor(0)\nwhile i < 5:\n    if x.sum() > 20:\n        break\n    x = x * 2\n    i += 1\nreturn x * 1",
         "f32[b3,4]",
     )
+
+
+def _complex() -> Iterator[Case]:
+    """Complex numbers as pairs of real tensors, and what a spectrum is made of."""
+    yield case("fftn", "dynamic", "paddle.fft.fftn(x, axes=(0, 2)).real()", "f32[b5,2,8]")
+    yield case("fft", "dynamic, ortho", "paddle.as_real(paddle.fft.fft(x, axis=0, norm='ortho'))", "f32[b5,2,8]")
+    yield case("rfft", "dynamic, forward", "paddle.as_real(paddle.fft.rfft(x, axis=0, norm='forward'))", "f32[b5,2,8]")
+    yield case("ifft", "dynamic", "paddle.fft.ifft(x, axis=0).imag()", "f32[b5,2,8]")
+    weights = "self.w = self.create_parameter([6, 5, 3, 2])"
+    spectrum = "z = paddle.fft.rfft2(x, axes=(1, 2), norm='ortho') * paddle.as_complex(self.w)\n"
+    back = "return paddle.fft.irfft2(z, s=(6, 8), axes=(1, 2), norm='ortho')"
+    yield case("irfft2", "a filter", spectrum + back, "f32[b2,6,8,3]", init=weights)
+    yield case("irfft", "odd", "paddle.fft.irfft(paddle.fft.rfft(x), n=7)", "f32[b2,7]")
+    weights = "self.w = self.create_parameter([5, 4, 2])"
+    turned = "z = paddle.as_complex(x.reshape([0, 0, 4, 2])) * paddle.as_complex(self.w)\n"
+    yield case("as_complex", "positions", turned + "return paddle.as_real(z).flatten(2)", "f32[b2,5,8]", init=weights)
+    joined = "z = paddle.fft.fft(x)\nreturn paddle.as_real(paddle.concat([z, z.conj()], axis=1)).sum(axis=-1)"
+    yield case("concat", "of complex", joined, "f32[b2,3,8]")
+    yield case("divide", "of complex", "paddle.as_real(paddle.fft.fft(x) / paddle.fft.fft(x + 2))", "f32[b2,8]")
+    yield case("abs", "of complex", "paddle.abs(paddle.fft.rfft(x)) ** 2", "f32[b2,8]")
+    yield case("frame", "last", "paddle.signal.frame(x, 4, 3)", "f32[b2,3,11]")
+    yield case("frame", "first, dynamic", "paddle.signal.frame(x, 4, 3, axis=0)", "f32[b11,3,2]")
+    yield case("frame", "first", "paddle.signal.frame(x, 4, 2, axis=0)", "f32[8,3]")
+    constant = "paddle.as_real(paddle.signal.stft(x, 8, 4, pad_mode='constant', onesided=False))"
+    yield case("stft", "constant", constant, "f32[b2,40]")
+    yield case(
+        "stft", "spectrogram", "paddle.abs(paddle.signal.stft(x, 8, center=False, normalized=True))", "f32[b2,40]"
+    )
+    yield case(
+        "linspace",
+        "integers",
+        "paddle.linspace(1, paddle.shape(x)[0], paddle.shape(x)[0], 'int64') + x[:, 0].astype('int64')",
+        "f32[b5,2]",
+    )
+    yield case("linspace", "floats", "paddle.linspace(0.5, 3, paddle.shape(x)[0]) + x[:, 0]", "f32[b5,2]")
+    yield case("linspace", "one place", "paddle.linspace(2, 7, paddle.shape(x)[0] - 4) + x[0, 0]", "f32[5,2]")

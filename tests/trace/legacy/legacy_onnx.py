@@ -29,6 +29,7 @@ def export_onnx(layer: Any, specs: list[Any], folder: Path) -> list[str]:
     (folder / "onnx").mkdir()
     with onnx.session(None):
         traced = trace(layer, inputs, None, {})
+        onnx.prepare(traced)
         pir.write(traced, None, folder / "pir", Wish())
         onnx.write(traced, folder / "pir", folder / "onnx", Wish(inputs=inputs))
     return [one.name for one in traced.outputs]

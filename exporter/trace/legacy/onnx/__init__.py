@@ -12,13 +12,14 @@ from contextlib import contextmanager
 
 from exporter.trace.legacy.onnx.arrange import ARRANGE
 from exporter.trace.legacy.onnx.computed import COMPUTED
-from exporter.trace.legacy.onnx.dispatch import Rewrite, install
+from exporter.trace.legacy.onnx.dispatch import Rewrite, install, widening
 from exporter.trace.legacy.onnx.pointwise import POINTWISE
 from exporter.trace.legacy.onnx.pooling import POOLING
 from exporter.trace.legacy.onnx.products import PRODUCTS
 from exporter.trace.legacy.onnx.rare import RARE
 from exporter.trace.legacy.onnx.recurrent import RECURRENT, install_cells
 from exporter.trace.legacy.onnx.reduce import REDUCTIONS
+from exporter.trace.legacy.onnx.spectra import IN_PARTS, SPECTRA
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower, in_full
 from exporter.trace.legacy.table import TABLE
@@ -32,10 +33,11 @@ REWRITES: Mapping[str, Rewrite] = {
     **PRODUCTS,
     **RECURRENT,
     **RARE,
+    **SPECTRA,
 }
 
-#: Computed in int32 or float32 where their dtype is smaller.
-WIDENED = frozenset(TABLE) - {"index_put_"}
+#: Calls made with other arguments: the parts of complex values, wider dtypes.
+DETOURS = (IN_PARTS, widening(frozenset(TABLE) - {"index_put_"}))
 
 
 @contextmanager
@@ -50,7 +52,7 @@ def convertible() -> Iterator[None]:
     patches = Patches()
     refusals: list[CannotLower] = []
     try:
-        install(patches, REWRITES, WIDENED, refusals.append)
+        install(patches, REWRITES, DETOURS, refusals.append)
         install_cells(patches)
         with in_full(refusals):
             yield

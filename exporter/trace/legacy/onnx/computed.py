@@ -9,7 +9,7 @@ import numpy as np
 
 from exporter.trace.in_place import remember
 from exporter.trace.legacy import composed
-from exporter.trace.legacy.onnx.common import known
+from exporter.trace.legacy.onnx.common import constant, known
 from exporter.trace.legacy.onnx.dispatch import Arguments, Entry, Rewrite
 from exporter.trace.legacy.refusal import CannotLower
 
@@ -25,6 +25,52 @@ def _arange(entry: Entry, call: Arguments) -> Any:
     start, end = (_whole(call[one]) for one in ("start", "end"))
     count = paddle.floor_divide(start - end + (-step - 1), paddle.full([], -step, "int64"))
     return (start + paddle.arange(0, count, 1, "int64") * step).astype(name)
+
+
+def _linspace(entry: Entry, call: Arguments) -> Any:
+    """paddle2onnx divides by the number of steps, which is 0 where there is one place: Paddle gives the start.
+
+    In double, from both ends to the middle, as the kernel computes it (`phi/kernels/cpu/linspace_kernel.cc`).
+    """
+    import paddle
+
+    known_count = _number(call["num"])
+    if known_count is not None and known_count > 1:
+        return None
+    dtype, count = call["dtype"], _whole(call["num"])
+    start, stop = (paddle.reshape(call[name], []).astype(dtype).astype("float64") for name in ("start", "stop"))
+    one = paddle.full([], 1, "int64")
+    steps = paddle.maximum(count - one, one)
+    step = (stop - start) / steps.astype("float64")
+    places = paddle.arange(0, count, 1, "int64")
+    upwards = start + places.astype("float64") * step
+    downwards = stop - (count - one - places).astype("float64") * step
+    first_half = paddle.logical_or(places < paddle.floor_divide(count, one + one), places < one)
+    return paddle.where(first_half, upwards, downwards).astype(dtype)
+
+
+def _frame(entry: Entry, call: Arguments) -> Any:
+    """Overlapping windows of a signal (`paddle.signal.stft`), by a gather; the windows come before or after places."""
+    import paddle
+
+    x, length, first = call["x"], int(call["frame_length"]), int(call["axis"]) == 0
+    axis = 0 if first else len(x.shape) - 1
+    others = [int(size) for size in (x.shape[1:] if first else x.shape[:-1])]
+    hop, size = int(call["hop_length"]), int(x.shape[axis])
+    if first and -1 in others:
+        return None
+    if size >= 0:
+        count = (size - length) // hop + 1
+        starts, inside = constant(np.arange(count) * hop), constant(np.arange(length))
+    else:
+        count, last_start = -1, paddle.shape(x)[axis].astype("int64") - length
+        starts = paddle.arange(0, paddle.floor_divide(last_start, paddle.full([], hop, "int64")) + 1, 1, "int64") * hop
+        inside = paddle.arange(0, length, 1, "int64")
+    if first:
+        picked = paddle.gather(x, paddle.flatten(starts.unsqueeze(1) + inside), axis=axis)
+        return paddle.reshape(picked, [count, length, *others])
+    picked = paddle.gather(x, paddle.flatten(inside.unsqueeze(1) + starts), axis=axis)
+    return paddle.reshape(picked, [*[0] * len(others), length, count])
 
 
 def _roll(entry: Entry, call: Arguments) -> Any:
@@ -101,6 +147,8 @@ def _whole(value: Any) -> Any:
 _SLICE = "starts, ends, steps, axes, decrease_axes, none_axes"
 COMPUTED: Mapping[str, Rewrite] = {
     "arange": Rewrite(_arange, "start, end, step, dtype, place=None"),
+    "linspace": Rewrite(_linspace, "start, stop, num, dtype, place=None"),
+    "frame": Rewrite(_frame, "x, frame_length, hop_length, axis"),
     "roll": Rewrite(_roll),
     "eye": Rewrite(_eye, "num_rows, num_columns, dtype, place=None"),
     "sequence_mask": Rewrite(_sequence_mask, "x, maxlen, dtype"),

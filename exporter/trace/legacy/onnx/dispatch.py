@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -41,8 +41,21 @@ class Rewrite:
         return TABLE[name].bind(args, kwargs)
 
 
-def install(patches: Patches, rewrites: Mapping[str, Rewrite], widened: frozenset[str], refuse: Refuse) -> None:
-    """Replace the entries that have a rewrite, or whose small dtypes are computed in wider ones.
+@dataclass(frozen=True)
+class Detour:
+    """Calls of some entries that are made with other arguments instead.
+
+    `wants` says of one argument whether the call is such a call. `through(name, entry, again, args, kwargs)` gives its
+    result, where `again` is the entry with everything that is in its place.
+    """
+
+    names: frozenset[str]
+    wants: Callable[[Any], bool]
+    through: Callable[[str, Entry, Entry, Any, Any], Any]
+
+
+def install(patches: Patches, rewrites: Mapping[str, Rewrite], detours: Sequence[Detour], refuse: Refuse) -> None:
+    """Replace the entries that have a rewrite or a detour, such as that of small dtypes to wider ones.
 
     Sunk APIs have their own signatures, and are left alone by a Paddle that has not sunk them. `refuse` hears of every
     refusal.
@@ -50,18 +63,18 @@ def install(patches: Patches, rewrites: Mapping[str, Rewrite], widened: frozense
     import paddle
 
     held = []
-    for name in sorted({*rewrites, *widened}):
+    for name in sorted({*rewrites, *(name for detour in detours for name in detour.names)}):
         entry, rewrite = vars(paddle._C_ops).get(name), rewrites.get(name)
         known = name in sunk_apis() or name not in TABLE
         if entry is None or not known or (rewrite and not rewrite.signature and name not in sunk_apis()):
             continue
-        replacement = _replacement(name, entry, rewrite, name in widened, refuse)
+        replacement = _replacement(name, entry, rewrite, [detour for detour in detours if name in detour.names], refuse)
         held.append((entry, replacement))
         patches.attribute(paddle._C_ops, name, replacement)
     patches.references(held)
 
 
-def _replacement(name: str, entry: Entry, rewrite: Rewrite | None, widens: bool, refuse: Refuse) -> Entry:
+def _replacement(name: str, entry: Entry, rewrite: Rewrite | None, detours: Sequence[Detour], refuse: Refuse) -> Entry:
     """`entry` must stand in this function's own closure: `Patches.references` spares what the replacement holds."""
     from paddle.base.framework import in_pir_mode
 
@@ -70,8 +83,9 @@ def _replacement(name: str, entry: Entry, rewrite: Rewrite | None, widens: bool,
     def replacement(*args: Any, **kwargs: Any) -> Any:
         if not (creates and in_pir_mode()) and not any(map(is_value, (*args, *kwargs.values()))):
             return entry(*args, **kwargs)
-        if widens and any(map(_is_small, (*args, *kwargs.values()))):
-            return _in_wider(entry, replacement, args, kwargs)
+        for detour in detours:
+            if any(map(detour.wants, (*args, *kwargs.values()))):
+                return detour.through(name, entry, replacement, args, kwargs)
         result = None
         if rewrite is not None:
             try:
@@ -111,7 +125,12 @@ def _is_small(argument: Any) -> bool:
     return is_value(argument) and dtype_name(argument) in _WIDER
 
 
-def _in_wider(entry: Entry, again: Entry, args: Any, kwargs: Any) -> Any:
+def widening(names: frozenset[str]) -> Detour:
+    """Compute in int32 or float32 where a dtype is smaller."""
+    return Detour(names, _is_small, _in_wider)
+
+
+def _in_wider(_name: str, entry: Entry, again: Entry, args: Any, kwargs: Any) -> Any:
     """Cast, compute, and cast to what the entry itself says the result is; the entry's own operator is dropped."""
     result = again(*map(_widened, args), **{name: _widened(value) for name, value in kwargs.items()})
     like = entry(*args, **kwargs)

@@ -36,8 +36,10 @@ transpose tril trilinear_interp triu unbind unfold uniform unique unsqueeze unst
 _STRUCTURE = ("pd_op.assert", "builtin.", "cf.", "pd_op.data", "pd_op.feed", "pd_op.fetch", "pd_op.if", "pd_op.while")
 #: Told apart in the file: an operator of PIR that is in place gives a new value like any other.
 IN_PLACE = "_"
-#: The first is a limit of paddle2onnx, which takes the process down; ONNX Runtime computes no complex numbers.
-_NO_DTYPES = {"int16": "cast to int32 instead", "complex64": "compute both parts", "complex128": "compute both parts"}
+_PARTS = "put out its real and imaginary parts, or compute with them"
+#: paddle2onnx aborts the process at int16; ONNX Runtime computes no complex numbers, and most calls that take some are
+#: written with both parts before (`spectra.py`).
+_NO_DTYPES = {"int16": "cast to int32 instead", "complex64": _PARTS, "complex128": _PARTS}
 
 
 def refuse_unsupported(program: Any) -> None:
@@ -53,14 +55,14 @@ def refuse_unsupported(program: Any) -> None:
         plain = name.removeprefix("pd_op.")
         if plain.startswith("array_") and operator.get_parent_block() != program.global_block():
             raise _refusal(operator, "a list that grows in a loop has no conversion to ONNX")
-        if not convertible(operator):
-            raise _refusal(operator, f"operator {plain} has no conversion to ONNX")
         if plain.startswith("max_pool") and not operator.results()[1].use_empty():
             raise _refusal(operator, "the places of largest elements need fixed sizes, and a dim is dynamic")
         for dtype in foreign_dtypes(operator):
             raise _refusal(
                 operator, f"operator {plain} gives {dtype}, which has no conversion to ONNX", _NO_DTYPES[dtype]
             )
+        if not convertible(operator):
+            raise _refusal(operator, f"operator {plain} has no conversion to ONNX")
 
 
 def convertible(operator: Any) -> bool:
