@@ -91,7 +91,7 @@ def _idle(harness: Harness) -> tuple[Doubt, ...]:
 
 def _kept(kinds: set[str], evidence: Mapping[Claim, Evidence]) -> list[str]:
     """How well each promise is kept."""
-    own = sorted(((claim, found) for claim, found in evidence.items() if claim.kind in kinds), key=lambda pair: pair[0])
+    own = sorted((claim, found) for claim, found in evidence.items() if claim.kind in kinds)
     return [f"{claim}: {found.reason}" for claim, found in own if found.outcome is Outcome.MATCH and found.reason]
 
 

@@ -23,6 +23,7 @@ from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from exporter.verdict.plan import Run
 from exporter.workers import Setting
 from tests.compare.goldens import golden
+from tests.proofs.test_weights import TRAINED, VALUES, stored
 
 RUN = Run("onnx", "fp32", "onnxruntime")
 RNG = np.random.default_rng(0)
@@ -235,3 +236,36 @@ def test_results_of_paddle_s_kernels_that_differ_in_bits_are_counted_by_run() ->
     ]
     (note,) = unlike_bits(verdict, {"jit_load"}, "the CPU is another one")
     assert "as they may, since the CPU is another one" in note
+
+
+def test_what_only_reads_is_proven_and_told(tmp_path: Path) -> None:
+    artifact = stored(tmp_path, VALUES)
+    others = tuple(kind for kind in PROOFS.names() if kind != "weights")
+    of_files = replace(subject(SOUND, artifact), folder=tmp_path, parameters=TRAINED)
+    found = report(of_files, None, Narrowing(without=others))
+    (weights,) = found.verdict.plan
+    assert found.verdict.of(weights).outcome is Outcome.MATCH and found.verdict.of(weights).elements == 18
+    assert found.verdict.word == "failed" and found.first_reason() == "no output of onnx was shown to be right"
+    wrong = replace(of_files, parameters={**TRAINED, "layer.a": TRAINED["layer.b"]})
+    assert report(wrong, None, Narrowing(without=others)).verdict.of(weights).outcome is Outcome.MISMATCH
+
+
+def test_where_no_engine_is_run_the_files_are_read_all_the_same(tmp_path: Path) -> None:
+    artifact = stored(tmp_path, VALUES)
+    others = tuple(kind for kind in PROOFS.names() if kind not in ("weights", "outputs"))
+    of_files = replace(subject(ALIKE, artifact), folder=tmp_path, parameters=TRAINED)
+    found = report(of_files, None, Narrowing(without=others)).verdict
+    assert {claim.kind: found.of(claim).outcome for claim in found.plan} == {
+        "weights": Outcome.MATCH,
+        "outputs": Outcome.INCONCLUSIVE,
+    }
+
+
+def test_a_promise_that_is_kept_is_told_with_how_well(tmp_path: Path) -> None:
+    low = {name: value.astype("float16") for name, value in VALUES.items()}
+    artifacts = stored(tmp_path, VALUES), stored(tmp_path, low, "onnx-fp16", precision="fp16")
+    precisions = {"precisions": {"fp32": {}, "fp16": {"budget": {"max_size": 0.9}}}}
+    others = tuple(kind for kind in PROOFS.names() if kind != "size")
+    of_files = replace(subject(SOUND, *artifacts, spec=precisions), folder=tmp_path)
+    found = report(of_files, None, Narrowing(without=others), RUN, replace(RUN, precision="fp16"))
+    assert [note for note in found.notes if note.startswith("onnx-fp16/size: ")], found.notes

@@ -7,8 +7,9 @@ left alone: strings, docstrings, annotations, decorators, f-strings, what stands
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 #: Calls that only tell of progress, and keyword arguments that only word a message or guard our own mistakes.
@@ -49,7 +50,8 @@ EMPTY = {"list": "[]", "dict": "{}", "tuple": "()", "set": "set()", "frozenset":
 class Mutant:
     """One fault. `scope` is the function's qualified name, empty for what runs when the module is imported.
 
-    `names` are the names that such an import binds: constants, functions whose defaults changed, fields.
+    `names` are the names that such an import binds: constants, functions whose defaults changed, fields. `times` counts
+    the faults of one line that read alike.
     """
 
     file: str
@@ -61,6 +63,7 @@ class Mutant:
     text: str
     names: tuple[str, ...]
     source: str
+    times: int = 1
 
     @property
     def id(self) -> str:
@@ -70,7 +73,8 @@ class Mutant:
     @property
     def key(self) -> str:
         """Its name whatever lines move: the file, the function, the text of the line, what it changes."""
-        return f"{self.file} | {self.scope} | {self.text} | {self.kind}: {self.change}"
+        again = f" (no. {self.times})" if self.times > 1 else ""
+        return f"{self.file} | {self.scope} | {self.text} | {self.kind}: {self.change}{again}"
 
 
 def mutants(file: str, source: str) -> list[Mutant]:
@@ -78,7 +82,12 @@ def mutants(file: str, source: str) -> list[Mutant]:
     made: dict[str, Mutant] = {}
     for mutant in _Planter(file, source, ast.parse(source)).plant():
         made.setdefault(mutant.id, mutant)
-    return sorted(made.values(), key=lambda mutant: (mutant.line, mutant.column, mutant.kind, mutant.change))
+    ordered = sorted(made.values(), key=lambda mutant: (mutant.line, mutant.column, mutant.kind, mutant.change))
+    seen: Counter[str] = Counter()
+    for at, mutant in enumerate(ordered):
+        seen[mutant.key] += 1
+        ordered[at] = replace(mutant, times=seen[mutant.key])
+    return ordered
 
 
 class _Planter:

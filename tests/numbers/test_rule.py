@@ -336,7 +336,7 @@ class TestWholeCases:
         assert {name: found.outcome for name, found in self.judge(self.right()).items()} == {"a": "match", "b": "match"}
         missing = self.judge({"b": self.right()["b"]})
         assert missing["a"] == Judged("missing", "no output of this name came; what came: b")
-        assert missing["b"].outcome == "match"
+        assert missing["b"].outcome == "match" and missing["a"].elements == 0
         assert self.judge({})["b"].reason == "no output of this name came; what came: nothing"
         more = self.judge({**self.right(), "z": self.A, "c": self.A})
         assert more["a"] == Judged("mismatch", "outputs came that nobody promised: c, z") == more["b"]
@@ -430,6 +430,8 @@ class TestReducedPrecision:
         got[1, 2] = got[1, 2, ::-1]
         found = self.judge(got, of(scores))
         assert (found.metrics["rows"], found.metrics["agree"]) == (6.0, 5.0)
+        narrow = self.judge(got[:, :1], of(scores[:, :1]))
+        assert (narrow.metrics["rows"], narrow.metrics["agree"]) == (2.0, 2.0)
 
     def test_rows_of_one_score_and_flat_outputs_have_no_agreement(self) -> None:
         for value in (np.array([1.0, 2.0]), np.array([[1.0], [2.0]])):
@@ -509,6 +511,11 @@ class TestPromises:
         assert judge_promise("top1", 0.5, goldens, seen).outcome == "inconclusive"
         assert judge_promise("snr_db", 50.0, goldens, seen).outcome == "match"
 
+    def test_one_case_without_rows_is_enough(self) -> None:
+        goldens = {"a": golden(np.array([[1.0, 2.0], [3.0, 2.0]])), "b": golden(np.array([1.0, 2.0, 3.0]), seed=1)}
+        seen = {name: judge_reduced(one, one.eager, [one], True) for name, one in goldens.items()}
+        assert judge_promise("top1", 0.5, goldens, seen).outcome == "inconclusive"
+
     def test_labels_have_no_energies(self) -> None:
         goldens = {"a": golden(np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))}
         seen = {"a": judge_reduced(goldens["a"], goldens["a"].eager, [goldens["a"]], True)}
@@ -573,3 +580,9 @@ def test_wilson_s_interval(hits: int, trials: int, low: float, high: float) -> N
     """The last is the example of Newcombe, 1998 (Statistics in Medicine 17, method 3): 0.2553 to 0.3662."""
     assert wilson(hits, trials) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
     assert math.isclose(sum(wilson(hits, trials)) + sum(wilson(trials - hits, trials)), 2.0)
+
+
+@pytest.mark.parametrize("trials", range(1, 60))
+def test_an_interval_ends_at_nothing_and_at_all(trials: int) -> None:
+    assert wilson(0, trials)[0] == 0.0 and wilson(trials, trials)[1] == 1.0
+    assert 0.0 < wilson(trials, trials)[0] < 1.0 and 0.0 < wilson(0, trials)[1] < 1.0
