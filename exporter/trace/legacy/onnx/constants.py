@@ -38,6 +38,11 @@ def fold_constants(program: Any) -> int:
     return count
 
 
+def is_constant(value: Any) -> bool:
+    """Whether no input, parameter or draw stands behind a value of the program."""
+    return _constant(value.get_defining_op(), {})
+
+
 def _converts(operator: Any) -> bool:
     return convertible(operator) and not foreign_dtypes(operator)
 

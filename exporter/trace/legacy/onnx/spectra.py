@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from exporter.trace.legacy.onnx.common import constant, sizes
+from exporter.trace.legacy.onnx.constants import is_constant
 from exporter.trace.legacy.onnx.dispatch import Arguments, Detour, Entry, Rewrite, dtype_name
 
 _FLOATS = {"complex64": "float32", "complex128": "float64"}
@@ -90,6 +91,8 @@ def _is_complex(argument: Any) -> bool:
 def _from_real(entry: Entry, call: Arguments) -> Any:
     """`fft_r2c`: the last of the axes first; of it, where `onesided`, the first n // 2 + 1 frequencies."""
     x, axes = call["x"], [int(axis) for axis in call["axes"]]
+    if is_constant(x):
+        return _stored(entry, call)
     if dtype_name(x) not in _FLOATS.values():
         return None
     *rest, last = axes
@@ -102,6 +105,8 @@ def _from_real(entry: Entry, call: Arguments) -> Any:
 def _from_complex(entry: Entry, call: Arguments) -> Any:
     """`fft_c2c`."""
     x, pair = call["x"], pair_of(call["x"])
+    if is_constant(x):
+        return _stored(entry, call)
     if pair is None:
         return None
     axes = [int(axis) for axis in call["axes"]]
@@ -139,6 +144,14 @@ def _to_real(entry: Entry, call: Arguments) -> Any:
         result = result - paddle.matmul(moved.imaginary, sines)
     result = swapped(result)
     return _scaled(Pair(result), result, [*rest, last], call).real
+
+
+def _stored(entry: Entry, call: Arguments) -> Any:
+    """The spectrum of a constant by Paddle's own operators: `fold_constants` stores what they give."""
+    from paddle.base import core
+
+    value = entry(*(given for name, given in call.items() if name != "out"))
+    return Pair(core.pir.ops.real(value), core.pir.ops.imag(value)).value()
 
 
 def _along(pair: Pair, axis: int, forward: bool, halved: bool = False) -> Pair:
