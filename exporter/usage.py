@@ -43,6 +43,7 @@ class _Look:
     resident: int = 0
     states: frozenset[str] = frozenset()
     queued: Mapping[int, float] | None = field(default_factory=dict)
+    members: tuple[int, ...] = ()
 
 
 class Meter:
@@ -79,7 +80,10 @@ class Meter:
         else:
             # Of all together, since they wait for each other: one that is queued lets the next one sleep.
             queued = sum(late - before.queued.get(thread, 0.0) for thread, late in now.queued.items())
-        self.slept += min(_MOST_ASLEEP, max(0.0, passed - worked - queued))
+        asleep = min(_MOST_ASLEEP, max(0.0, passed - worked - queued))
+        # Linux counts a thread's time in the queue when it leaves it: one that is in it now did not sleep either.
+        if asleep and not any(map(_runnable, now.members)):
+            self.slept += asleep
         return now.resident
 
 
@@ -99,6 +103,7 @@ def _look(pid: int | None) -> _Look:
         resident=sum(process.resident for process in family.values()),
         states=frozenset(process.state for process in family.values()),
         queued=queued if known else None,
+        members=tuple(family),
     )
 
 
@@ -128,6 +133,15 @@ def _parsed(stat: bytes) -> _Process:
     state, parent = fields[0].decode(), int(fields[1])
     user, system, ended_user, ended_system = (int(number) * _TICK for number in fields[11:15])
     return _Process(parent, state, user + system, ended_user + ended_system, int(fields[21]) * _PAGE)
+
+
+def _runnable(pid: int) -> bool:
+    """Whether any thread of a process computes, or waits for a processor."""
+    for path in (_PROC / str(pid) / "task").glob("*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            if path.read_bytes().rpartition(b")")[2].split()[:1] == [b"R"]:
+                return True
+    return False
 
 
 def _threads(pid: int) -> Iterator[tuple[int, float, float]]:

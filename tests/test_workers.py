@@ -160,6 +160,15 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 
 
 @pytest.mark.usefixtures("load")
+def test_a_thread_that_is_in_the_queue_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux adds the time in the queue when a thread leaves it, which on a busy machine is after many looks."""
+    monkeypatch.setattr(usage, "_threads", lambda pid: iter([(pid, 1.0, 0.0)]))
+    call("tests.children:burns", {"seconds": 1.5}, Limits(seconds=2.5))
+    with pytest.raises(ChildTimedOut, match="waited for nothing"):
+        call("tests.children:locks", {}, SHORT)
+
+
+@pytest.mark.usefixtures("load")
 def test_processes_that_come_and_go_are_not_charged_for_waiting() -> None:
     assert call("tests.children:waits_for_another", {"seconds": 0.05, "times": 10}, Limits(seconds=4)) == {}
 
