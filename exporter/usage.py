@@ -146,8 +146,8 @@ def _runnable(pid: int) -> bool:
 
 def _threads(pid: int) -> Iterator[tuple[int, float, float]]:
     """Of each thread its number, and the seconds that it ran and stood in the queue; zeros where none are counted."""
-    with contextlib.suppress(OSError, ValueError):
-        for entry in os.scandir(_PROC / str(pid) / "task"):
+    with contextlib.suppress(OSError, ValueError), os.scandir(_PROC / str(pid) / "task") as entries:
+        for entry in entries:
             numbers = (Path(entry.path) / "schedstat").read_text().split()
             run, late = (int(number) / 1e9 for number in numbers[:2])
             yield int(entry.name), run, late

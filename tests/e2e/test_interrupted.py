@@ -124,10 +124,10 @@ def test_what_a_killed_release_left_the_next_one_removes(work: Path) -> None:
 def test_an_interrupt_ends_it_with_130_and_leaves_nothing(work: Path, how: signal.Signals) -> None:
     before = contents(work)
     process = release(work)
-    while not leftovers(work / "artifacts"):
+    while not (leftovers(work / "artifacts") and children(process)):
         time.sleep(0.02)
         assert process.poll() is None, ended(process)
-    time.sleep(1.5)
+    time.sleep(0.3)
     started = children(process)
     process.send_signal(how)
     code, err = ended(process)

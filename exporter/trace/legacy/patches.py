@@ -63,6 +63,7 @@ class Patches:
         self._in_classes([holder for holder in holders if isinstance(holder, dict) and "__module__" in holder], new_of)
         for holder in holders:
             self._in_holder(holder, new_of)
+        self._in_defaults({id(holder): holder for holder in holders if type(holder) is tuple}, new_of)
 
     def undo(self) -> None:
         """Restore everything."""
@@ -81,8 +82,8 @@ class Patches:
                     self._item(holder, index, new_of[id(value)])
         elif isinstance(holder, types.CellType):
             self._cell(holder, new_of[id(holder.cell_contents)])
-        elif isinstance(holder, (tuple, functools.partial)):
-            self._in_arguments(holder, new_of)
+        elif type(holder) is functools.partial:
+            self._in_partial(holder, new_of)
         elif hasattr(holder, "__dict__") and not isinstance(holder, (types.FrameType, type, types.ModuleType)):
             self._in_holder(vars(holder), new_of)  # an instance whose attributes are not a dict yet
 
@@ -108,16 +109,13 @@ class Patches:
         cell.cell_contents = new
         self._undo.append((setattr, (cell, "cell_contents", old)))
 
-    def _in_arguments(self, holder: Any, new_of: dict[int, Any]) -> None:
-        """A partial's function, or a tuple of default arguments."""
-        if type(holder) is functools.partial:
-            self._in_partial(holder, new_of)
-            return
-        replaced = tuple(new_of.get(id(value), value) for value in holder)
-        for function in gc.get_referrers(holder):
-            if isinstance(function, types.FunctionType) and function.__defaults__ is holder:
-                function.__defaults__ = replaced
-                self._undo.append((setattr, (function, "__defaults__", holder)))
+    def _in_defaults(self, tuples: dict[int, Any], new_of: dict[int, Any]) -> None:
+        """Default arguments. Of all tuples at once, since the collector walks all objects to find who refers to one."""
+        for function in gc.get_referrers(*tuples.values()) if tuples else ():
+            if isinstance(function, types.FunctionType) and id(function.__defaults__) in tuples:
+                before = function.__defaults__
+                function.__defaults__ = tuple(new_of.get(id(value), value) for value in before or ())
+                self._undo.append((setattr, (function, "__defaults__", before)))
 
     def _in_partial(self, holder: Any, new_of: dict[int, Any]) -> None:
         reduced: Any = holder.__reduce__()
