@@ -112,7 +112,7 @@ def test_what_a_killed_release_left_the_next_one_removes(work: Path) -> None:
     while not leftovers(work / "artifacts"):
         time.sleep(0.02)
         assert process.poll() is None, ended(process)
-    time.sleep(1)
+    time.sleep(0.3)
     process.send_signal(signal.SIGKILL)
     ended(process)
     assert leftovers(work / "artifacts"), "it was killed while it wrote"
