@@ -19,3 +19,9 @@ def about(input_: str, dims: str = "batch=1..3..5", **more: Any) -> dict[str, An
         name, _, span = text.partition("=")
         named[name] = dict(zip(("min", "typical", "max"), map(int, span.split("..")), strict=True))
     return {"inputs": inputs, "dims": named, **more}
+
+
+def small(model: str, **keys: Any) -> dict[str, Any]:
+    """The spec of a layer from four numbers to some, as `.json` in one engine."""
+    plain = {"name": "small", "version": "1", "model": model, "formats": ["pir"], "engines": ["jit_load"]}
+    return {**plain, **about("x=float32[batch,4]", "batch=1..2..4"), "device": "cpu", **keys}

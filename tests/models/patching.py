@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import paddle
-from paddle import nn
+from models.doubled import Doubled  # noqa: F401 - what the spec names
 
 import exporter.lower._stored
 import exporter.tensors
@@ -20,20 +19,3 @@ def _lying(array: np.ndarray) -> str:
 
 for _room in (exporter.tensors, exporter.trace.layer, exporter.lower._stored):
     _room.digest = _lying
-
-
-class Doubled(nn.Layer):
-    def __init__(self) -> None:
-        super().__init__()
-        self.only = nn.Linear(4, 3)
-        self._done = False
-
-    def eval(self) -> None:
-        super().eval()
-        if not self._done:
-            self._done = True
-            for parameter in self.parameters():
-                parameter.set_value(parameter * 2.0)
-
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        return self.only(x)

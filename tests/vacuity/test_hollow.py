@@ -17,6 +17,7 @@ from exporter.errors import ExitCode, ModelError
 from exporter.lower._stored import stored_digests
 from tests import faults
 from tests.command import Done, environment, exporter, refused
+from tests.described import small
 
 MISTREATING = Path(__file__).parent / "mistreating"
 
@@ -281,20 +282,6 @@ class TestWhatIsReadIsWhatIsRun:
         assert found["format"] == "pir" and "2 stored tensors are not what was trained" in found["reason"]
 
 
-def spec_of(model: str, **keys: Any) -> dict[str, Any]:
-    return {
-        "name": "small",
-        "version": "1",
-        "model": model,
-        "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
-        "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
-        "formats": ["pir"],
-        "engines": ["jit_load"],
-        "device": "cpu",
-        **keys,
-    }
-
-
 class TestTheCodeOfTheModel:
     @pytest.mark.parametrize("how", ["changed", "put back", "put back with its folder"])
     def test_what_is_sealed_is_what_was_verified(self, tmp_path: Path, how: str) -> None:
@@ -320,7 +307,7 @@ class TestTheCodeOfTheModel:
 
     def test_float64_is_held_to_float64(self, workplace: Path) -> None:
         """An error of 5e-7 is rounding in float32, and a wrong number here."""
-        spec = spec_of("models.wide:Wide", weights="factory")
+        spec = small("models.wide:Wide", weights="factory")
         spec["inputs"]["x"]["dtype"] = "float64"
         (workplace / "small.yaml").write_text(json.dumps(spec))
         done = exporter("release", "small.yaml", "--json", cwd=workplace)
@@ -340,7 +327,7 @@ class TestTheCodeOfTheModel:
 
 class TestWhatNobodyAskedFor:
     def test_weights_that_nobody_trained(self, workplace: Path) -> None:
-        spec = spec_of("models.sound:mlp")
+        spec = small("models.sound:mlp")
         (workplace / "untrained.yaml").write_text(json.dumps(spec))
         done = exporter("release", "untrained.yaml", cwd=workplace)
         refused(done, ExitCode.USAGE, "which weights are exported", "weights: factory")

@@ -14,6 +14,7 @@ import pytest
 from exporter.errors import ExitCode
 from tests import faults
 from tests.command import Done, environment, exporter
+from tests.described import small
 
 MISTREATING = Path(__file__).parent / "mistreating"
 #: What the engine does, and what must be said of it.
@@ -106,16 +107,7 @@ SILENT = (
 @pytest.mark.parametrize("model", SILENT)
 def test_what_stock_paddle_exports_in_silence_and_wrong(model: str, workplace: Path) -> None:
     """Refused by the static check, while it is traced, or by what comes out: never passed."""
-    spec = {
-        "name": "silent",
-        "model": f"models.silent:{model}",
-        "weights": "factory",
-        "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
-        "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
-        "formats": ["pir"],
-        "engines": ["jit_load"],
-        "device": "cpu",
-    }
+    spec = small(f"models.silent:{model}", name="silent", weights="factory")
     (workplace / "silent.yaml").write_text(json.dumps(spec))
     done = exporter("release", "silent.yaml", "--json", cwd=workplace)
     assert done.code in (ExitCode.REFUSED, ExitCode.USAGE, ExitCode.MODEL), done.out + done.err

@@ -10,6 +10,7 @@ import pytest
 
 from tests import faults
 from tests.command import Done, exporter
+from tests.described import small
 
 WAIVED = {"reason": "known and accepted by all", "until": "2099-12-31"}
 
@@ -50,25 +51,12 @@ def test_a_claim_that_is_waived_leaves_the_look_inside_planned(released: Path, d
     assert [(check["engine"], check["outcome"]) for check in looks] == [("onnxruntime", "match")], done.out
 
 
-SPEC = {
-    "name": "small",
-    "version": "1",
-    "model": "models.sound:mlp",
-    "weights": "factory",
-    "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
-    "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
-    "formats": ["pir"],
-    "engines": ["jit_load"],
-    "device": "cpu",
-}
-
-
 @pytest.fixture(scope="module")
 def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.conftest import working_folder
 
     work = working_folder(tmp_path_factory.mktemp("untrained") / "work")
-    (work / "small.yaml").write_text(json.dumps(SPEC))
+    (work / "small.yaml").write_text(json.dumps(small("models.sound:mlp", weights="factory")))
     return work
 
 
