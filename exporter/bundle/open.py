@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
+from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, SIGNATURE, Content, FileFacts, Manifest, Variant, parse
 from exporter.compare.golden import read_goldens
 from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
@@ -56,6 +56,7 @@ def open_bundle(folder: Path) -> Bundle:
     _refuse_strangers(folder, set(manifest.files))
     for name, facts in manifest.files.items():
         _check_file(folder / name, facts)
+    _refuse_missing_documents(manifest)
     for variant, one in manifest.variants.items():
         if unlisted := set(one.files) - set(manifest.files):
             raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
@@ -123,8 +124,15 @@ def _refuse_strangers(folder: Path, listed: set[str]) -> None:
         if path.is_symlink():
             raise BundleError("is a symbolic link", where=str(path), hint=_HINT)
         name = path.relative_to(folder).as_posix()
-        if not path.is_dir() and name != NAME and name not in listed:
+        if not path.is_dir() and name not in (NAME, SIGNATURE) and name not in listed:
             raise BundleError("is not listed in the manifest", where=str(path), hint=_HINT)
+
+
+def _refuse_missing_documents(manifest: Manifest) -> None:
+    documents = manifest.documents
+    for name in (documents.provenance, documents.bom) if documents else ():
+        if name not in manifest.files:
+            raise BundleError(f"names {name}, and does not list it", where=NAME, hint=_HINT)
 
 
 def _check_file(path: Path, facts: FileFacts) -> None:

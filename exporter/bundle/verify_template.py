@@ -87,7 +87,10 @@ def damaged_files(manifest: Any) -> list[str]:
     listed = manifest["files"]
     paths = [path for path in BUNDLE.rglob("*") if path.is_symlink() or not path.is_dir()]
     found = {path.relative_to(BUNDLE).as_posix(): path for path in paths}
-    faults = [f"{name}: not a file of this bundle" for name in sorted(set(found) - set(listed) - {"manifest.json"})]
+    faults = [
+        f"{name}: not a file of this bundle"
+        for name in sorted(set(found) - set(listed) - {"manifest.json", "model.sig"})
+    ]
     used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
     faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
     for name, entry in sorted(listed.items()):
