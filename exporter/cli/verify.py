@@ -23,6 +23,16 @@ _Engines = Annotated[str | None, typer.Option("--engines", help="Only these, sep
 _Without = Annotated[
     str | None, typer.Option("--without", help="Leave these proofs out, as metric,speed.", metavar="KINDS")
 ]
+_Trust = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trust", help="A public key or certificates as PEM, or a trust file; may be repeated.", metavar="KEYS"
+    ),
+]
+_Signature = Annotated[
+    Path | None, typer.Option("--signature", help="The signature; BUNDLE/model.sig by default.", metavar="FILE")
+]
+_Digest = Annotated[str | None, typer.Option("--digest", help="Only the bundle of this digest.", metavar="sha256:HEX")]
 
 
 def verify(  # noqa: PLR0913 - an option is a parameter
@@ -30,6 +40,9 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     engines: _Engines = None,
     case: _Case = None,
     without: _Without = None,
+    trust: _Trust = None,
+    signature: _Signature = None,
+    digest: _Digest = None,
     repro: _Repro = None,
     scramble: _Scramble = False,
     device: Device = None,
@@ -43,18 +56,23 @@ def verify(  # noqa: PLR0913 - an option is a parameter
 
     A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong. What
     is narrowed by --engines, --case or --without and holds is called partial.
+
+    With --trust nothing of it is read before somebody trusted is known to have signed just these files.
     """
     from exporter import pipeline
     from exporter.cli._outcome import conclude_report
     from exporter.cli._progress import setting
+    from exporter.cli._trust import Demands, demanded, still_the_same
     from exporter.proofs.base import Narrowing
 
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
+        expected = demanded(bundle, Demands(tuple(trust or ()), signature, digest), how)
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
         report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble))
+    still_the_same(report, expected, bundle)
     return conclude_report(report, as_json=as_json)
 
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exporter.distribution import how_to_install
 from exporter.errors import EnvironmentLacks, UsageError
 from exporter.files import read_regular
 
@@ -36,7 +37,7 @@ def require_library() -> None:
         import cryptography  # noqa: F401
     except ImportError as error:
         raise EnvironmentLacks(
-            "cryptography is not installed", where="signatures", hint="install the extra `sign`: cryptography>=45"
+            "cryptography is not installed", where="signatures", hint=how_to_install("sign")
         ) from error
 
 
