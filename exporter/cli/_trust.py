@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.errors import BundleError, UsageError
+from exporter.errors import BundleError, UsageError, printable
 
 if TYPE_CHECKING:
     from exporter.judge.report import Report
@@ -38,7 +38,7 @@ def demanded(bundle: Path, demands: Demands, setting: Setting) -> str:
 
     if demands.trust:
         trusted = verify(bundle, anchors(demands.trust), demands.signature)
-        setting.say(f"signed by {trusted.signer}: {trusted.files} files")
+        setting.say(printable(f"signed by {trusted.signer}: {trusted.files} files"))
         manifest = trusted.manifest
     else:
         manifest = open_bundle(bundle).manifest

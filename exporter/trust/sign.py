@@ -8,10 +8,10 @@ from pathlib import Path
 from exporter.bundle.manifest import SIGNATURE
 from exporter.bundle.open import Bundle
 from exporter.errors import UsageError
-from exporter.files import write_bytes
+from exporter.files import sha256_file, write_bytes
 from exporter.trust import keys
 from exporter.trust.statement import Signature, authenticated, statement, written
-from exporter.trust.verify import digests
+from exporter.trust.verify import files_in
 
 #: The first schema of a bundle whose own verify.py takes a signature for no stranger.
 _HOLDS_SIGNATURES = 4
@@ -49,7 +49,7 @@ def sign(bundle: Bundle, signer: Signer, into: Path | None = None, *, replace: b
     if chain and keys.fingerprint(chain[0].public_key()) != keys.fingerprint(key.public_key()):  # type: ignore[arg-type]
         hint = "the first certificate is the one that was issued for this key"
         raise UsageError(f"is not the certificate of {signer.key}", where=str(signer.certificate), hint=hint)
-    files = digests(bundle.folder, place)
+    files = {name: sha256_file(path) for name, path in files_in(bundle.folder, place).items()}
     inside = place.absolute().parent == bundle.folder.absolute()
     payload = statement(bundle.folder.absolute().name, files, (place.name,) if inside else ())
     signed = Signature(

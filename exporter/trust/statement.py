@@ -2,7 +2,7 @@
 
 A Sigstore bundle (JSON) holds a DSSE envelope; its payload is an in-toto statement that names every file of the folder
 with its sha256. The stock command `model_signing` (1.1.1) verifies what is written here, and the other way round.
-Its package is not used: it imports pyopenssl, which it does not declare, brings 25 packages to a machine that only
+Its package is not used: it imports pyopenssl, which it does not declare, brings 21 more packages to a machine that only
 verifies, takes an expired certificate for a valid one, and reads a signature file of any size.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -55,8 +55,8 @@ def verify(
     signed, where = _signature(place, signature is not None), str(place)
     makers = _makers(signed, trusted, at, where)
     statement = read_statement(signed.payload, where)
-    _compare(folder, statement, place)
-    manifest = _manifest(folder, statement.files.get(NAME, ""))
+    manifest = _manifest(folder, statement, place)
+    _refuse_changed(folder, manifest, statement)
     refusals = [_refuses(maker.anchor, manifest, at) for maker in makers]
     if "" not in refusals:
         raise refusal(refusals[0], where)
@@ -138,18 +138,14 @@ def _by_certificate(signed: Signature, trusted: Sequence[Anchor], at: datetime, 
     return makers
 
 
-def digests(folder: Path, signature: Path | None = None) -> dict[str, str]:
-    """The sha256 of every file of a folder by its path in it, all but the signature.
+def files_in(folder: Path, signature: Path) -> dict[str, Path]:
+    """Every file of a folder by its path in it, all but the signature.
 
     Raises:
         BundleError: it holds something else than files and folders, or more than any bundle.
     """
-    left_out = (signature or folder / SIGNATURE).absolute()
-    return {
-        path.relative_to(folder).as_posix(): sha256_file(path)
-        for path in _regular(folder)
-        if path.absolute() != left_out
-    }
+    left_out = signature.absolute()
+    return {path.relative_to(folder).as_posix(): path for path in _regular(folder) if path.absolute() != left_out}
 
 
 def _regular(folder: Path) -> Iterator[Path]:
@@ -169,44 +165,40 @@ def _regular(folder: Path) -> Iterator[Path]:
                     raise refusal("is a symbolic link" if stat.S_ISLNK(mode) else "is no regular file", entry.path)
 
 
-def _compare(folder: Path, statement: Statement, signature: Path) -> None:
-    found = digests(folder, signature)
-    faults = list(_faults(found, statement.files))
-    if not faults:
-        return
-    more = f"; and {len(faults) - 1} more" if len(faults) > 1 else ""
-    if found.get(NAME) != statement.files.get(NAME):
-        raise refusal(
-            f"is the signature of another bundle (signed as {statement.name!r}), or this one was sealed again since: "
-            f"{'; '.join(faults[:8])}",
-            str(signature),
-        )
-    raise refusal(f"{faults[0]}{more}", str(folder))
+def _faults(found: set[str], signed: set[str]) -> list[str]:
+    """What the names alone tell: a file that nobody signed may be of any size, and is not read."""
+    faults = [f"{name} was not signed" for name in sorted(found - signed)]
+    faults += [f"{name} is missing, which was signed" for name in sorted(signed - found)]
+    return [*faults[:8], f"and {len(faults) - 8} more"] if faults[8:] else faults
 
 
-def _faults(found: Mapping[str, str], signed: Mapping[str, str]) -> Iterator[str]:
-    """What is not as it was signed, in words."""
-    for name in sorted(found.keys() | signed.keys()):
-        if name not in found:
-            yield f"{name} is missing, which was signed"
-        elif name not in signed:
-            yield f"{name} was not signed"
-        elif found[name] != signed[name]:
-            yield f"{name} is not the file that was signed"
-
-
-def _manifest(folder: Path, sha256: str) -> Manifest:
-    """The manifest, read once: what is parsed is what was signed."""
-    path = folder / NAME
-    if not sha256:
-        raise refusal(f"was signed without {NAME}, so it is the signature of no bundle", str(folder))
+def _manifest(folder: Path, statement: Statement, signature: Path) -> Manifest:
+    """The manifest, read once, and parsed only where it and the names of all files are those that were signed."""
+    path, where = folder / NAME, str(signature)
+    if NAME not in statement.files:
+        raise refusal(f"was made over a folder without {NAME}, so it is the signature of no bundle", where)
+    faults = _faults(set(files_in(folder, signature)), set(statement.files))
     try:
         raw = read_regular(path, _MOST_MANIFEST)
     except UsageError as error:
-        raise BundleError(error.what, where=str(path), hint=error.hint) from error
-    if sha256_bytes(raw) != sha256:
-        raise refusal("changed while it was read", str(path))
+        raise BundleError("; ".join(faults) or error.what, where=str(folder), hint=error.hint) from error
+    if sha256_bytes(raw) != statement.files[NAME]:
+        said = "; ".join([f"{NAME} is not the file that was signed", *faults])
+        what = f"is the signature of another bundle (signed as {statement.name!r}), or this one was sealed again since"
+        raise refusal(f"{what}: {said}", where)
+    if faults:
+        raise refusal("; ".join(faults), str(folder))
     return parse(raw, str(path))
+
+
+def _refuse_changed(folder: Path, manifest: Manifest, statement: Statement) -> None:
+    """Compare each file with what was signed: first its size, which the manifest tells, so none is read for ever."""
+    if strange := statement.files.keys() ^ {*manifest.files, NAME}:
+        raise refusal(f"{min(strange)} was signed and is not in the manifest, or the other way round", str(folder))
+    for name, facts in manifest.files.items():
+        path = folder / name
+        if path.stat().st_size != facts.size or sha256_file(path) != statement.files[name]:
+            raise refusal(f"{name} is not the file that was signed", str(folder))
 
 
 def require_digest(manifest: Manifest, wanted: str, where: str) -> None:
