@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.command import exporter
-from tests.trust.material import Wanted, bundle_in, chain_of, make_key, resealed_with_other_goldens, sign
+from tests.trust.material import Wanted, bundle_in, chain_of, make_key, resealed_with_other_goldens, signed
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,7 @@ class Case:
 
 def signed_by_key(folder: Path) -> Case:
     key = make_key(folder, "release")
-    bundle = bundle_in(folder)
-    assert sign(bundle, key).code == 0
-    return Case(bundle, key.public, key.public)
+    return Case(signed(bundle_in(folder), key), key.public, key.public)
 
 
 def _changed(change: Callable[[Path], None], *said: str) -> Callable[[Path], Case]:
@@ -86,7 +84,7 @@ def resealed_and_signed_by_somebody(folder: Path) -> Case:
     plain, somebody = signed_by_key(folder), make_key(folder, "somebody")
     (folder / "beside").mkdir()
     other = resealed_with_other_goldens(folder / "beside")
-    assert sign(other, somebody).code == 0
+    signed(other, somebody)
     return Case(other, plain.trust, plain.anchor, ("not trusted",))
 
 
@@ -94,7 +92,7 @@ def hint_of_another(folder: Path) -> Case:
     """A signature by somebody's key that says it were by the trusted one."""
     plain, somebody = signed_by_key(folder), make_key(folder, "somebody")
     genuine = (plain.bundle / "model.sig").read_text()
-    assert sign(plain.bundle, somebody, "--replace").code == 0
+    signed(plain.bundle, somebody, replace=True)
     path = plain.bundle / "model.sig"
     hints = [text.split('"hint":"')[1][:64] for text in (path.read_text(), genuine)]
     path.write_text(path.read_text().replace(hints[0], hints[1]))
@@ -104,9 +102,7 @@ def hint_of_another(folder: Path) -> Case:
 def _by_certificate(root: Wanted, leaf: Wanted, *said: str, stock_accepts: bool = False) -> Callable[[Path], Case]:
     def case(folder: Path) -> Case:
         top, middle, last = chain_of(folder, root, leaf)
-        bundle = bundle_in(folder)
-        done = sign(bundle, last, "--certificate", last.certificate, "--chain", middle.certificate)
-        assert done.code == 0, done.err
+        bundle = signed(bundle_in(folder), last, (middle.certificate,))
         return Case(bundle, top.certificate, top.certificate, said, stock_accepts, "certificate")
 
     return case

@@ -21,7 +21,10 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from exporter.bundle.manifest import sealed
+from exporter.bundle.open import open_bundle
 from exporter.files import sha256_file
+from exporter.trust.sign import Signer
+from exporter.trust.sign import sign as sign_bundle
 from tests.command import ROOT, Done, exporter
 
 STORED = ROOT / "tests/data/bundles"
@@ -106,6 +109,13 @@ def bundle_in(folder: Path, name: str = "bundle", version: int = 4) -> Path:
 
 def sign(bundle: Path, pair: Pair, *options: str | Path) -> Done:
     return exporter("sign", bundle, "--key", pair.private, *options, cwd=bundle.parent)
+
+
+def signed(bundle: Path, pair: Pair, chain: tuple[Path, ...] = (), *, replace: bool = False) -> Path:
+    """The same in this process, for tests that are about what comes after."""
+    signer = Signer(pair.private, pair.certificate if chain else None, chain)
+    sign_bundle(open_bundle(bundle), signer, replace=replace)
+    return bundle
 
 
 def verify(bundle: Path, *options: str | Path) -> Done:
