@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -137,8 +136,3 @@ def test_a_release_may_run_the_source_and_each_format_by_each_engine_that_can() 
         Run("pir", "fp32", "jit_load"),
         Run("onnx", "fp32", "onnxruntime"),
     )
-
-
-@pytest.fixture
-def at_the_models(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(workplace)
