@@ -29,6 +29,7 @@ def cases(*outputs: Array, names: tuple[str, ...] = ("a", "a#2", "b"), gate: str
 
 def test_goldens_that_differ_leave_no_doubt() -> None:
     assert doubts(cases(*TELLING), 4.0) == doubts(cases(*TELLING[:2]), 4.0, more_to_come=True) == ()
+    assert doubts(cases(TELLING[0]), 4.0) == (), "one case alone has no other to be mistaken for"
 
 
 def test_outputs_that_hardly_depend_on_the_input_are_named_with_the_impostor_and_the_cure() -> None:
@@ -39,6 +40,7 @@ def test_outputs_that_hardly_depend_on_the_input_are_named_with_the_impostor_and
     assert "another case's output would have passed" in found[0].reason
     said = told(found)
     assert "no engine was run" in said and "checkpoint" in said and "values" in said and found[0].reason in said
+    assert said.endswith("the outputs hardly depend on the inputs")
 
 
 def test_what_eager_cannot_be_trusted_on_is_a_doubt_at_once() -> None:
@@ -50,6 +52,9 @@ def test_a_third_case_may_still_tell_what_two_that_are_equal_do_not() -> None:
     equal = [TELLING[0], TELLING[0], TELLING[1]]
     assert doubts(cases(*equal[:2]), 4.0, more_to_come=True) == ()
     assert doubts(cases(*equal[:2]), 4.0), "alone they would be all there is"
+    assert doubts(cases(TELLING[0]), 4.0, more_to_come=True) == ()
+    lengths = [np.array([1, 1]), np.array([1, 1, 1])]
+    assert doubts(cases(*lengths), 4.0, more_to_come=True) == () and doubts(cases(*lengths), 4.0)
     labels = [np.array([1, 1]), np.array([1, 1])]
     assert doubts(cases(*labels), 4.0, more_to_come=True) == () and doubts(cases(*labels), 4.0)
 

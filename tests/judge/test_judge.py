@@ -18,6 +18,7 @@ from exporter.judge.report import GRAVITY, Report, unlike_bits
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase
 from exporter.proofs.base import Narrowing, Subject
+from exporter.proofs.process import Process
 from exporter.spec.read import validate
 from exporter.tensors import Array, TensorSpec
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
@@ -102,6 +103,29 @@ def test_a_proof_stands_behind_those_whose_evidence_it_needs(without: tuple[str,
     for at, kind in enumerate(ordered):
         assert not set(PROOFS[kind].after) & set(ordered[at + 1 :]), kind
     assert any(PROOFS[kind].after for kind in ordered)
+
+
+class _Behind(Process):
+    kind = "behind"
+    after = ("process",)
+
+
+class _Further(Process):
+    kind = "a further one"
+    after = ("behind", "left out")
+
+
+def test_the_order_is_that_of_the_needs_and_not_of_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin may need what is called like something that comes later."""
+    found = {"a further one": _Further(), "behind": _Behind(), "process": Process()}
+
+    class Registered:
+        def all(self) -> list[tuple[str, Process]]:
+            return list(found.items())
+
+    monkeypatch.setattr(judged_by, "PROOFS", Registered())
+    assert [proof.kind for proof in judged_by._in_order(())] == ["process", "behind", "a further one"]
+    assert [proof.kind for proof in judged_by._in_order(("process",))] == ["behind", "a further one"]
 
 
 class TestIdle:
@@ -331,6 +355,7 @@ def test_what_only_reads_is_proven_and_told(tmp_path: Path) -> None:
     (weights,) = found.verdict.plan
     assert found.verdict.of(weights).outcome is Outcome.MATCH and found.verdict.of(weights).elements == 18
     assert found.verdict.word == "failed" and found.first_reason() == "no output of onnx was shown to be right"
+    assert not any("tensors by name" in note for note in found.notes), "it is no promise"
     wrong = replace(of_files, parameters={**TRAINED, "layer.a": TRAINED["layer.b"]})
     assert report(wrong, None, Narrowing(without=others)).verdict.of(weights).outcome is Outcome.MISMATCH
 
