@@ -24,6 +24,7 @@ ORDER = (
         "distribution",
         "diagnostics",
         "files",
+        "pickles",
         "tensors",
         "registry",
         "references",
