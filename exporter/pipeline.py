@@ -41,6 +41,8 @@ from exporter.prune.search import run as pruning
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.root_cause.repro import REPRO, Keep
+from exporter.runtimes.environment import default_cache, read_runtimes
+from exporter.runtimes.matrix import Matrix, try_runtimes
 from exporter.spec.model import Spec
 from exporter.train import qat
 from exporter.train import run as training
@@ -253,3 +255,15 @@ def verify(
         if blaming is None:
             return report
         return blame(harness, report, Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None)
+
+
+def in_runtimes(folder: Path, runtimes: str, setting: Setting) -> Matrix:
+    """What a bundle computes in other versions of the engines, as `paddle==2.6.2,onnxruntime==1.20.1` names them.
+
+    Raises:
+        UsageError: a runtime is unknown, or the bundle has nothing for it.
+        BundleError: the bundle is damaged, or its verify.py is not ours.
+    """
+    wanted = read_runtimes(runtimes)
+    setting.say("opening the bundle")
+    return try_runtimes(open_bundle(folder), wanted, default_cache(), setting)
