@@ -124,6 +124,8 @@ def _refuse_strangers(folder: Path, listed: set[str]) -> None:
         if path.is_symlink():
             raise BundleError("is a symbolic link", where=str(path), hint=_HINT)
         name = path.relative_to(folder).as_posix()
+        if name == SIGNATURE and not path.is_file():
+            raise BundleError("is no signature: not a regular file", where=str(path), hint=_HINT)
         if not path.is_dir() and name not in (NAME, SIGNATURE) and name not in listed:
             raise BundleError("is not listed in the manifest", where=str(path), hint=_HINT)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,30 @@ def test_nothing_of_an_untrusted_bundle_is_read(tmp_path: Path) -> None:
     bundle = signed(bundle_in(tmp_path), key)
     (bundle / "manifest.json").write_bytes(b"[" * 100_000)
     refused(verify(bundle, "--trust", key.public), 5, "manifest.json is not the file that was signed")
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link"])
+def test_a_signature_is_a_regular_file(kind: str, tmp_path: Path) -> None:
+    bundle, key = bundle_in(tmp_path), make_key(tmp_path, "release")
+    path = bundle / "model.sig"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to(signed(bundle_in(tmp_path, "other"), key) / "model.sig")
+    else:
+        path.mkdir()
+    refused(verify(bundle), 5, "model.sig")
+    refused(verify(bundle, "--trust", key.public), 5, "model.sig")
+
+
+def test_a_file_of_any_size_is_not_read(tmp_path: Path) -> None:
+    """16 TB that take no disk, under a name that was signed and under one that was not."""
+    key = make_key(tmp_path, "release")
+    for name in ("report.html", "more.bin"):
+        bundle = signed(bundle_in(tmp_path, name), key)
+        with (bundle / name).open("wb") as stream:
+            stream.truncate(8 << 40)
+        refused(verify(bundle, "--trust", key.public), 5, name)
 
 
 def test_the_stored_bundle_itself_is_not_signed() -> None:
