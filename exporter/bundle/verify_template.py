@@ -72,8 +72,10 @@ def read_manifest() -> tuple[Any, list[str]]:
             return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         return {}, [f"manifest.json: cannot be read: {error}"]
-    if manifest["schema"] not in (1, 2, 3) or not (manifest["outputs"] and manifest["variants"] and manifest["cases"]):
-        return {}, ["manifest.json: not of schema 3, or without outputs, variants or cases: nothing could be proved"]
+    if manifest["schema"] not in (1, 2, 3, 4) or not (
+        manifest["outputs"] and manifest["variants"] and manifest["cases"]
+    ):
+        return {}, ["manifest.json: not of schema 4, or without outputs, variants or cases: nothing could be proved"]
     return manifest, []
 
 
