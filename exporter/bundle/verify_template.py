@@ -72,11 +72,9 @@ def read_manifest() -> tuple[Any, list[str]]:
             return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         return {}, [f"manifest.json: cannot be read: {error}"]
-    if manifest["schema"] not in (1, 2, 3, 4) or not (
-        manifest["outputs"] and manifest["variants"] and manifest["cases"]
-    ):
-        return {}, ["manifest.json: not of schema 4, or without outputs, variants or cases: nothing could be proved"]
-    return manifest, []
+    if manifest["schema"] in (1, 2, 3, 4) and all(manifest[key] for key in ("outputs", "variants", "cases")):
+        return manifest, []
+    return {}, ["manifest.json: not of schema 4, or without outputs, variants or cases: nothing could be proved"]
 
 
 def as_json(value: Any, **layout: Any) -> str:
@@ -90,8 +88,7 @@ def damaged_files(manifest: Any) -> list[str]:
     paths = [path for path in BUNDLE.rglob("*") if path.is_symlink() or not path.is_dir()]
     found = {path.relative_to(BUNDLE).as_posix(): path for path in paths}
     faults = [
-        f"{name}: not a file of this bundle"
-        for name in sorted(set(found) - set(listed) - {"manifest.json", "model.sig"})
+        f"{name}: not a file of this bundle" for name in sorted({*found} - {*listed, "manifest.json", "model.sig"})
     ]
     used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
     faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
