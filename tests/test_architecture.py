@@ -35,7 +35,18 @@ ORDER = (
     ),
     *("workers", "forkserver", "machine", "git", "readers", "numbers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "verdict", "compare", "goldens"),
-    *("harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "runtimes", "mutation", "handoff"),
+    *(
+        "harness",
+        "root_cause",
+        "proofs",
+        "judge",
+        "prune.search",
+        "bundle",
+        "runtimes",
+        "transfer",
+        "mutation",
+        "handoff",
+    ),
     *("report", "bench", "skeleton", "gate", "doctor", "preflight", "pipeline", "cli", "__main__"),
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")
