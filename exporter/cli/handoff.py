@@ -43,7 +43,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
     place = out or Path("artifacts/handoff") / f"{leaf}-{to}"
     with setting(quiet=quiet, timeout=timeout) as how:
-        done = hand_over(opened, to, place, how, variant)
+        done = hand_over(opened, to, place, how.importing(None), variant)
     told = {"folder": str(done.folder), "target": to, "variant": done.variant, "digest": about.digest}
     if as_json:
         proof = {"verified_here": done.proof.verified, "how": done.proof.how}

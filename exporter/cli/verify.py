@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Jobs, Json, Quiet, Timeout
+from exporter.cli._options import Debug, Device, Jobs, Json, Quiet, Source, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, UsageError
 
@@ -30,6 +30,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     engines: _Engines = None,
     case: _Case = None,
     without: _Without = None,
+    source: Source = None,
     repro: _Repro = None,
     scramble: _Scramble = False,
     device: Device = None,
@@ -40,6 +41,9 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     debug: Debug = False,
 ) -> ExitCode:
     """Prove BUNDLE again: its integrity, then every output of every case on every engine.
+
+    Nothing that BUNDLE names is imported: its goldens stand for the model. With --source the model itself is
+    judged too, and its sublayers, if its files are those that the bundle was made of.
 
     A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong. What
     is narrowed by --engines, --case or --without and holds is called partial.
@@ -54,7 +58,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
-        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble))
+        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
     return conclude_report(report, as_json=as_json)
 
 
