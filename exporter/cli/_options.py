@@ -16,6 +16,10 @@ Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a ke
 Device = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N. What is asked for is what runs.")
 ]
+Source = Annotated[
+    Path | None,
+    typer.Option("--source", help="The folder of the model's code, which is imported then.", metavar="DIR"),
+]
 Jobs = Annotated[
     int,
     typer.Option(

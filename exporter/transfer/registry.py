@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from exporter.bundle.write import refuse_overwrite
 from exporter.distribution import how_to_install
 from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.files import canonical_json, translated
+from exporter.scratch import scratch
 from exporter.transfer.packed import pack, unpack
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def push(folder: Path, target: str, *, plain_http: bool = False) -> Pushed:
     """
     bundle = open_bundle(folder)
     about = bundle.manifest
-    with _talking(target, plain_http) as (client, container), tempfile.TemporaryDirectory(prefix="exporter-") as place:
+    with _talking(target, plain_http) as (client, container), scratch() as place:
         packed = pack(bundle, Path(place) / f"{about.name}-{about.version}.tar")
         empty = Path(place) / "empty"
         empty.write_bytes(_EMPTY)
@@ -109,7 +109,7 @@ def pull(source: str, into: Path, *, plain_http: bool = False) -> tuple[Bundle, 
         EnvironmentLacks: the client is not installed, or the registry does not answer or refuses.
     """
     refuse_overwrite(into)
-    with _talking(source, plain_http) as (client, container), tempfile.TemporaryDirectory(prefix="exporter-") as place:
+    with _talking(source, plain_http) as (client, container), scratch() as place:
         answer = client.do_request(_url(client, container), "GET", headers={"Accept": MANIFEST}, stream=True)
         if answer.status_code == 404:
             raise UsageError("the registry has no such artifact", where=source, hint="check the name, and the digest")
