@@ -85,7 +85,7 @@ def _written(place: Path, spec: dict[str, Any], verb: str) -> Path:
 
 
 def _time(bundle: Path, runs: int) -> bool:
-    ours = [EXPORTER, "verify", str(bundle), "--engines", ",".join(ENGINES), "--quiet"]
+    ours = [EXPORTER, "verify", str(bundle), "--engines", ",".join(ENGINES), "--source", ".", "--quiet"]
     formats = {"onnxruntime": "onnx", "openvino": "onnx"}
     bare = [[sys.executable, BARE, f"{formats.get(engine, 'pir')}/{engine}", str(bundle)] for engine in ENGINES]
     mine, theirs = compare(ours, bare, runs)
@@ -100,13 +100,13 @@ def _share(bundle: Path, released: Path, runs: int) -> bool:
         able = ("pir", "pdmodel") if engine in ("jit_load", "paddle_inference") else ("onnx",)
         judged += [(format, engine) for format in content["formats"] if format in able]
     bare = [[sys.executable, BARE, f"{format}/{engine}", str(released)] for format, engine in judged]
-    mine, theirs = compare([EXPORTER, "verify", str(bundle), "--quiet"], bare, runs)
+    mine, theirs = compare([EXPORTER, "verify", str(bundle), "--source", ".", "--quiet"], bare, runs)
     recorded = "" if bundle == released else ", goldens too"
     return report(f"verify {manifest['name']}{recorded}, processor", mine, theirs, SHARE, "processor")
 
 
 def _memory(bundle: Path, engine: str, runs: int) -> bool:
-    ours = [EXPORTER, "verify", str(bundle), "--engines", engine, "--quiet"]
+    ours = [EXPORTER, "verify", str(bundle), "--engines", engine, "--source", ".", "--quiet"]
     format = "onnx" if engine == "onnxruntime" else "pir"
     mine, theirs = compare(ours, [[sys.executable, BARE, f"{format}/{engine}", str(bundle)]], runs, memory=True)
     return report(f"verify 500 MB, {engine}", mine, theirs, MEMORY, "megabytes")

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from exporter import machine
+from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import CaseFacts, Manifest
-from exporter.bundle.open import GOLDEN, Bundle, open_bundle
+from exporter.bundle.open import Bundle, open_bundle
 from exporter.engines._device import choose_device
 from exporter.engines._job import TimingJob, runnable
 from exporter.errors import ChildFailed, EnvironmentLacks, ExitCode, UsageError

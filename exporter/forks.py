@@ -35,20 +35,26 @@ _STOP = 10.0
 #: The builds of these that run on a GPU: CUDA does not survive a fork, so their jobs import for themselves.
 _GPU_BUILDS = ("paddlepaddle-gpu", "onnxruntime-gpu")
 _ROOT = str(Path(__file__).parents[1])
-#: The server finds the package where this process found it, and nothing else there: a checkout holds other folders.
+#: The server finds the package where this process found it, and nothing else there: a checkout holds other folders. It
+#: imports nothing from the folder that it runs in (`-P` does the same, from Python 3.11 on).
 _START = (
-    "import sys, socket, json; root, handle, imports = sys.argv[1:]; sys.path[0] = root; import exporter.forkserver; "
+    "import sys; sys.path = [place for place in sys.path if place]; import json, socket; "
+    "root, handle, imports = sys.argv[1:]; sys.path.insert(0, root); import exporter.forkserver; "
     "sys.path.remove(root); exporter.forkserver.serve(socket.socket(fileno=int(handle)), json.loads(imports))"
 )
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a child is to run: a function on the request in the folder `place`, in this process's working folder."""
+    """What a child is to run: a function on the request in the folder `place`.
+
+    It runs in the folder `code` and imports from there; without one in the working folder, and imports nothing there.
+    """
 
     function: str
     place: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    code: Path | None = Path()
 
 
 class Forked:
@@ -168,7 +174,8 @@ def fork(
             {
                 "function": job.function,
                 "place": str(job.place),
-                "folder": str(Path.cwd()),
+                "folder": str(Path.cwd() / (job.code or "")),
+                "imports_there": job.code is not None,
                 "environment": dict(job.environment),
             }
         )

@@ -6,7 +6,7 @@ kinds of process take part::
 
     main ── server (imports, then only forks)
               └── keeper, one for each job (keeps what the job starts from outliving it)
-                    └── job (runs `exporter.workers`' function; what `workers` calls the child)
+                    └── job (runs a function by `exporter.jobs`; what `workers` calls the child)
 
 The keeper is a subreaper (`prctl`, PR_SET_CHILD_SUBREAPER): what the job started, daemons included, becomes the
 keeper's when its parent ends, and is killed when the job ends, or when the main process does.
@@ -174,14 +174,22 @@ def _become(job: dict[str, Any], events: int, log: int) -> NoReturn:
         os.dup2(log, descriptor)
     os.close(log)
     os.chdir(job["folder"])
-    sys.path.insert(0, job["folder"])
+    _import_from(job["folder"], trusted=job["imports_there"])
     os.environ.update(job["environment"])
     os.set_inheritable(events, False)
     tempfile.tempdir = None  # an import may have asked for it, under another TMPDIR
 
-    from exporter.workers import run_job
+    from exporter.jobs import run_job
 
     run_job(job["function"], Path(job["place"]), events)
+
+
+def _import_from(folder: str, *, trusted: bool) -> None:
+    """Let this process import from a folder, before all others; or not at all, even where PYTHONPATH names it."""
+    if trusted:
+        sys.path.insert(0, folder)
+    else:
+        sys.path[:] = [place for place in sys.path if place and os.path.realpath(place) != os.path.realpath(folder)]
 
 
 def _prctl(option: int, value: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,6 +19,7 @@ from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.pooled import Draws, Pooled, draws
 from exporter.pool import in_order
+from exporter.scratch import scratch
 from exporter.tensors import TensorMap, load
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
@@ -92,7 +92,7 @@ def run_engines(bench: Bench, runs: Sequence[Run], setting: Setting) -> list[dic
     """
     # What else is in a GPU's memory is not known here.
     at_once = 1 if bench.device.startswith("gpu") else setting.at_once(_ENGINE + _COPIES * bench.megabytes())
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+    with scratch() as folder:
         tasks = [partial(_run_engine, bench, run, Path(folder) / str(at), setting) for at, run in enumerate(runs)]
         with contextlib.closing(in_order(tasks, at_once)) as answers:
             return [_judge_run(bench, run, *answer) for run, answer in zip(runs, answers, strict=True)]

@@ -7,7 +7,6 @@ spec ─┬─ train ── checkpoint ─┬─ convert ── artifacts ─┐
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +14,11 @@ from pathlib import Path
 from exporter.bundle import bom
 from exporter.bundle.contents import contents, with_record
 from exporter.bundle.documents import with_documents
+from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
-from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
-from exporter.bundle.provenance import find_checkpoint, find_whole, recorded_checkpoint, source_at_hand, training_of
+from exporter.bundle.open import Bundle, open_bundle, recorded_spec
+from exporter.bundle.provenance import find_checkpoint, find_whole, training_of
+from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
 from exporter.bundle.write import Proven, drafting, refuse_overwrite, refuse_strangers, seal
 from exporter.check import settle
@@ -43,6 +44,7 @@ from exporter.report.base import Renderer
 from exporter.root_cause.repro import REPRO, Keep
 from exporter.runtimes.environment import default_cache, read_runtimes
 from exporter.runtimes.matrix import Matrix, try_runtimes
+from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.train import qat
 from exporter.train import run as training
@@ -183,7 +185,7 @@ def _release(
         report = judge(harness, about(content, device.notes, device=device.name))
         place = root / spec.name / (content.version if report.verdict.passed else "failed")
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
-        for name, form in (("parity.json", "json"), ("report.html", "html")):
+        for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
         content = content.model_copy(update={"verdict": report.verdict.word})
         content = with_documents(content, draft, conversion.modules)
@@ -219,38 +221,41 @@ def verify(
     narrowing: Narrowing | None = None,
     device: str | None = None,
     blaming: Blaming | None = None,
+    code: Path | None = None,
 ) -> Report:
-    """Judge a bundle's artifacts anew: by its goldens, and where the model's code is at hand by eager itself.
+    """Judge a bundle's artifacts anew: by its goldens, and with the folder of the model's `code` by eager itself.
 
     What is planned comes from the spec in it, whatever it holds; `narrowing` leaves out a part of that on purpose.
-    Without `blaming` failures are not localised.
+    Without `blaming` failures are not localised. Without `code` nothing is imported that the bundle names.
 
     Raises:
         UsageError: an engine is unknown, or has nothing here to run; no such case; `repro` cannot be written.
-        BundleError: the bundle is damaged.
-        EnvironmentLacks: it holds no goldens and the code to make them is not here, or the device is not.
+        BundleError: the bundle is damaged, or the code is not what it was made of.
+        EnvironmentLacks: it holds no goldens and no code was given to make them, or the device is not here.
     """
     setting.say("opening the bundle")
     bundle, narrowing = open_bundle(folder), narrowing or Narrowing()
     manifest: Content = bundle.manifest
     spec = recorded_spec(bundle.manifest)
-    source, notes = source_at_hand(manifest.provenance, spec)
-    no_source = "" if source else notes[0]
+    source = source_in(code, manifest.provenance, spec)
+    folder, setting = folder.absolute() if source.folder else folder, setting.importing(source.folder)
     plan = plan_some if narrowing.engines else plan_runs
-    runs = plan(narrowing.engines or spec.engines, spec.variants(), source)
+    runs = plan(narrowing.engines or spec.engines, spec.variants(), not source.absent)
     taken = choose_device(device or spec.device, [run.engine for run in runs], setting.limits)
-    checkpoint = recorded_checkpoint(manifest.provenance) if source else None
-    if not manifest.cases and not source:
-        raise EnvironmentLacks(no_source, where=str(folder), hint="it holds no goldens: verify it where it was made")
-    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+    if not manifest.cases and source.absent:
+        what, hint = "it holds no goldens, and nothing says where the code is that would make them", "give --source DIR"
+        raise EnvironmentLacks(what, where=str(folder), hint=hint)
+    with scratch() as place:
         golden = folder / GOLDEN
         if manifest.verdict == "unverified" and not manifest.cases:
             golden = Path(place) / GOLDEN
             outputs = [one.name for one in manifest.outputs]
-            manifest = with_record(manifest, record(spec, checkpoint, outputs, golden, setting))
-        subject = subject_in(manifest, spec, (folder, golden), taken.name, checkpoint, no_source, narrowing.case)
+            manifest = with_record(manifest, record(spec, source.checkpoint, outputs, golden, setting))
+        places = (folder, golden)
+        subject = subject_in(manifest, spec, places, taken.name, source.checkpoint, source.absent, narrowing.case)
         harness = harness_of(subject, runs, setting, narrowing)
-        said = about(manifest, (*taken.notes, *notes), bundle.manifest.digest, taken.name)
+        notes = (*taken.notes, source.absent) if source.absent else taken.notes
+        said = about(manifest, notes, bundle.manifest.digest, taken.name)
         report = judge(harness, replace(said, objections=objections(bundle)))
         if blaming is None:
             return report

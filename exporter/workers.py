@@ -11,33 +11,28 @@ The function named must take one dict and return one; in it, :func:`doing` says 
 from __future__ import annotations
 
 import contextlib
-import importlib
+import errno
 import json
 import os
 import signal
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, NoReturn, TypeAlias
+from typing import IO, Any, TypeAlias
 
+from exporter.answers import ANSWER, DATA_LIMIT, EVENTS, MOST_SAID, NO_ROOM_LEFT, read_answer, read_events
 from exporter.errors import (
-    BY_NAME,
     ChildCrashed,
     ChildFailed,
     ChildOutOfMemory,
     ChildTimedOut,
-    EnvironmentLacks,
-    ExitCode,
-    ExporterError,
 )
 from exporter.forks import Forked, Job, fork
-from exporter.paddle.child import prepare_paddle
 from exporter.pool import share
+from exporter.scratch import no_room, scratch
 from exporter.usage import Meter
 
 Json: TypeAlias = dict[str, Any]
@@ -57,8 +52,6 @@ SINGLE_THREAD = {
 #: The `imports` of a child that runs Paddle.
 PADDLE = ("paddle",)
 
-_EVENTS = "EXPORTER_EVENTS_FD"
-_DATA_LIMIT = "EXPORTER_DATA_LIMIT"
 _TAIL = 4000
 #: Seconds between two looks at what a child uses, and the share of a processor that looking may take: each look reads
 #: what all processes of the machine say of their parents.
@@ -73,10 +66,13 @@ class Limits:
     """`seconds` of processor time or of sleep, and `megabytes` of resident memory, children of the child included.
 
     Waiting for a processor counts nothing, so that a busy machine ends no sound child (:mod:`exporter.usage`).
+    `code` is the folder that a child runs in and may import from, besides what is installed; None: it imports from no
+    such folder, since whatever lies there is a stranger's.
     """
 
     seconds: float = 600.0
     megabytes: int = 0
+    code: Path | None = Path()
 
     def bytes(self) -> int:
         """The memory limit; by default nine tenths of what the machine has left, shared by those that run at once."""
@@ -102,6 +98,10 @@ class Setting:
     say: Callable[[str], None] = _silent
     jobs: int = 0
 
+    def importing(self, code: Path | None) -> Setting:
+        """The same for children that may import from the folder `code`, or from none."""
+        return replace(self, limits=replace(self.limits, code=code))
+
     def at_once(self, megabytes: int) -> int:
         """How many children that take so much memory each may run at once."""
         if self.jobs:
@@ -119,6 +119,7 @@ class _Watch:
     doing: str = "starting"
     killed: str = ""
     hint: str = ""
+    no_room: bool = False
 
 
 def call(
@@ -132,7 +133,7 @@ def call(
 ) -> Json:
     """Run `module:function` on a request in a child and return its answer.
 
-    The child runs in this process's folder, which is also on its `sys.path`, so that `recipes.digits:build` works.
+    The child runs in the folder `limits.code`, which is also on its `sys.path`, so that `recipes.digits:build` works.
     It is forked from a process that has these `imports` (:mod:`exporter.forks`). Nothing that it starts outlives it.
 
     Raises:
@@ -146,8 +147,8 @@ def call(
         with (place / "log").open("w+b") as log:
             # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
             # What a child that was killed leaves in its temporary folder goes with the request.
-            own = {_DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
-            child = _start(Job(function, place, own), log, environment or {}, imports)
+            own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
+            child = _start(Job(function, place, own, limits.code), log, environment or {}, imports)
             watch, status = _supervise(child, limits, on_event)
             tail = _tail(log)
         return _answer(place, watch, status, tail)
@@ -156,25 +157,20 @@ def call(
 @contextlib.contextmanager
 def _asked(request: Mapping[str, Any]) -> Iterator[Path]:
     """A temporary folder that holds the request."""
-    with contextlib.ExitStack() as stack:
+    with scratch() as place:
         try:
-            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="exporter-")))
             (place / "request.json").write_text(json.dumps(dict(request), allow_nan=False))
         except OSError as error:
-            raise EnvironmentLacks(
-                f"cannot write temporary files: {error.strerror}",
-                where=os.environ.get("TMPDIR", "the folder for temporary files"),
-                hint="free space there, or set TMPDIR to another folder",
-            ) from error
+            raise no_room(error) from error
         yield place
 
 
 def doing(what: str, **details: Any) -> None:
     """In a child: say what comes next; the parent quotes it if the child dies, and may show it as progress."""
-    handle = os.environ.get(_EVENTS)
+    handle = os.environ.get(EVENTS)
     if handle is None:
         return
-    line = json.dumps({"doing": what, **details}) + "\n"
+    line = json.dumps({"doing": what[:MOST_SAID], **details}) + "\n"
     with contextlib.suppress(BrokenPipeError):
         os.write(int(handle), line.encode())
 
@@ -200,7 +196,7 @@ def _start(job: Job, log: IO[bytes], environment: Mapping[str, str | None], impo
 
 def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple[_Watch, int]:
     watch, meter = _Watch(), Meter()
-    reader = threading.Thread(target=_read_events, args=(child.events, watch, on_event), daemon=True)
+    reader = threading.Thread(target=_follow, args=(child.events, watch, on_event), daemon=True)
     reader.start()
     most, stop = limits.bytes(), share().stop
     look = 0.0
@@ -247,11 +243,10 @@ def _ended(process: Forked) -> int | None:
         return None
 
 
-def _read_events(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> None:
+def _follow(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> None:
     with events:
-        for line in events:
-            event = json.loads(line)
-            watch.doing = event["doing"]
+        for event in read_events(events):
+            watch.doing, watch.no_room = event["doing"], watch.no_room or NO_ROOM_LEFT in event
             if on_event:
                 on_event(event)
 
@@ -287,27 +282,20 @@ def _answer(place: Path, watch: _Watch, status: int, tail: str) -> Json:
         raise ChildOutOfMemory(watch.killed, where=where, hint=watch.hint, details=tail)
     if watch.killed:
         raise ChildTimedOut(watch.killed, where=where, hint=watch.hint, details=tail)
-    answer = place / "answer.json"
+    if watch.no_room:
+        raise no_room(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    path = place / ANSWER
     if status < 0:
         raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, hint=_LAST_WORDS, details=tail)
-    if not answer.is_file():
+    if not path.is_file():
         what = f"the child left with code {status} and no answer"
         raise ChildCrashed(what, where=where, hint=_LAST_WORDS, details=tail)
-    content: Json = json.loads(answer.read_text())
-    if "interrupted" in content:
-        raise KeyboardInterrupt
-    if "error" in content:
-        raise _revive(content["error"], where)
-    result: Json = content["result"]
-    return result
-
-
-def _revive(error: Json, where: str) -> ExporterError:
-    kind = BY_NAME.get(error["kind"])
-    if kind is not None:
-        return kind(error["what"], where=error["where"], hint=error["hint"])
-    hint = error["hint"] or _LAST_WORDS
-    return ChildFailed(error["what"], where=error["where"] or where, hint=hint, details=error["details"])
+    try:
+        return read_answer(path)
+    except ChildFailed as error:
+        error.where, error.hint = error.where or where, error.hint or _LAST_WORDS
+        error.details = error.details or tail
+        raise
 
 
 def _signal_name(number: int) -> str:
@@ -315,67 +303,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-# ---- the child's side ------------------------------------------------------------------------------------------
-
-
-def _run_child(function: str, place: Path) -> str:
-    """Run the function on the request; return its answer as JSON.
-
-    Whatever it raises becomes an answer, since the parent must hear of it; also a result that is no JSON.
-    """
-    module, _, name = function.partition(":")
-    request = json.loads((place / "request.json").read_text())
-    try:
-        return json.dumps({"result": getattr(importlib.import_module(module), name)(request)}, allow_nan=False)
-    except KeyboardInterrupt:
-        return json.dumps({"interrupted": True})
-    except ExporterError as error:
-        details = getattr(error, "details", "")
-        kind = next((kind.__name__ for kind in type(error).__mro__ if kind.__name__ in BY_NAME), "")
-        return _failure(kind, error.what, error.where, error.hint, details)
-    except (Exception, SystemExit) as error:  # user code may raise anything, and may call sys.exit
-        import traceback
-
-        from exporter.references import blamed_line
-
-        what, where = f"{type(error).__name__}: {error}", blamed_line(error)
-        return _failure("", what, where, "", traceback.format_exc())
-
-
-def _failure(kind: str, what: str, where: str, hint: str, details: str) -> str:
-    return json.dumps({"error": {"kind": kind, "what": what, "where": where, "hint": hint, "details": details}})
-
-
-def _exit_now(status: int) -> NoReturn:
-    """Leave without Python's teardown: Paddle's and ONNX Runtime's destructors may crash after the work is done."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
-def _limit_data() -> None:
-    limit = os.environ.get(_DATA_LIMIT)
-    if limit and sys.platform == "linux":
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
-
-
-def run_job(function: str, place: Path, events: int) -> NoReturn:
-    """In the child: run the function on the request of the folder `place`, leave its answer there, and end.
-
-    `events` is the file descriptor to which :func:`doing` writes.
-    """
-    os.environ[_EVENTS] = str(events)
-    _limit_data()
-    prepare_paddle()
-    answer = _run_child(function, place)
-    draft = place / "answer.draft"  # a full disk must leave no half an answer
-    draft.write_text(answer)
-    draft.rename(place / "answer.json")
-    _exit_now(ExitCode.PASSED)
 
 
 @contextlib.contextmanager

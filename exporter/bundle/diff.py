@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from exporter.bundle.compatible import Change, changes
-from exporter.bundle.open import GOLDEN, Bundle, open_bundle
+from exporter.bundle.layout import GOLDEN
+from exporter.bundle.open import Bundle, open_bundle
 from exporter.errors import printable
 from exporter.numbers.golden import GoldenOutput
 from exporter.numbers.norms import error, ratio

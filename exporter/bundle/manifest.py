@@ -12,11 +12,11 @@ Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from exporter.bounded_json import parse_json
 from exporter.errors import BundleError
 from exporter.files import canonical_json, readable_json, sha256_bytes
 from exporter.lower.base import Artifact
@@ -199,7 +199,7 @@ def parse(raw: bytes, where: str) -> Manifest:
     """
     hint = "do not use this bundle; ask for a fresh one"
     try:
-        content = json.loads(raw)
+        content = parse_json(raw)
         if not isinstance(content, dict):
             raise ValueError("not an object")
         whole = sealed(content) == raw
@@ -216,6 +216,6 @@ def parse(raw: bytes, where: str) -> Manifest:
     try:
         return Manifest.model_validate(content)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise BundleError(f"the manifest is wrong at {place}: {first['msg']}", where=where, hint=hint) from error

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, SIGNATURE, Content, FileFacts, Manifest, Variant, parse
+from exporter.bounded_json import read_bytes
+from exporter.bundle.layout import GOLDEN, refuse_unlisted, refuse_unnamed
+from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
 from exporter.compare.golden import read_goldens
 from exporter.errors import BundleError, UsageError
 from exporter.files import safe_relative, sha256_file
@@ -16,7 +18,6 @@ from exporter.readers import read_program
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
-GOLDEN = "golden.safetensors"
 _HINT = "do not use this bundle; ask for a fresh one"
 
 
@@ -42,25 +43,28 @@ def open_bundle(folder: Path) -> Bundle:
 
     Raises:
         UsageError: there is no bundle.
-        BundleError: a file is missing, changed, not listed, or lies outside, or a program does more than compute; the
-            error names the file.
+        BundleError: a file is missing, changed, not listed, or lies outside, is none that a bundle can hold, or a
+            program does more than compute; the error names the file.
     """
     manifest_path = folder / NAME
     if not folder.is_dir():
         raise UsageError("no such bundle", where=str(folder), hint="give a folder that `exporter release` wrote")
-    if not manifest_path.is_file():
+    if not (manifest_path.exists() or manifest_path.is_symlink()):
         raise UsageError("no manifest.json here, so this is no bundle", where=str(folder), hint="check the path")
-    manifest = parse(manifest_path.read_bytes(), str(manifest_path))
+    if manifest_path.is_symlink():
+        raise BundleError("is a symbolic link", where=str(manifest_path), hint=_HINT)
+    manifest = parse(read_bytes(manifest_path), str(manifest_path))
     for name in manifest.files:
         safe_relative(name, str(manifest_path))
-    _refuse_strangers(folder, set(manifest.files))
-    for name, facts in manifest.files.items():
-        _check_file(folder / name, facts)
-    _refuse_missing_documents(manifest)
+    refuse_unlisted(folder, set(manifest.files))
     for variant, one in manifest.variants.items():
         if unlisted := set(one.files) - set(manifest.files):
             raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
         _refuse_other_files(variant, one, set(manifest.files))
+    refuse_unnamed(manifest)
+    for name, facts in manifest.files.items():
+        _check_file(folder / name, facts)
+    for one in manifest.variants.values():
         read_program(folder / one.artifact().main)
     return Bundle(folder, manifest)
 
@@ -117,24 +121,6 @@ def _names(manifest: Content) -> tuple[str, ...]:
 
 def _variant(format: str, precision: str) -> str:
     return format if precision == "fp32" else f"{format}-{precision}"
-
-
-def _refuse_strangers(folder: Path, listed: set[str]) -> None:
-    for path in sorted(folder.rglob("*")):
-        if path.is_symlink():
-            raise BundleError("is a symbolic link", where=str(path), hint=_HINT)
-        name = path.relative_to(folder).as_posix()
-        if name == SIGNATURE and not path.is_file():
-            raise BundleError("is no signature: not a regular file", where=str(path), hint=_HINT)
-        if not path.is_dir() and name not in (NAME, SIGNATURE) and name not in listed:
-            raise BundleError("is not listed in the manifest", where=str(path), hint=_HINT)
-
-
-def _refuse_missing_documents(manifest: Manifest) -> None:
-    documents = manifest.documents
-    for name in (documents.provenance, documents.bom) if documents else ():
-        if name not in manifest.files:
-            raise BundleError(f"names {name}, and does not list it", where=NAME, hint=_HINT)
 
 
 def _check_file(path: Path, facts: FileFacts) -> None:

@@ -1,4 +1,4 @@
-"""Where a bundle comes from: which checkpoint, which code, which toolchain; and whether these are at hand again."""
+"""Where a bundle comes from: which checkpoint, which code, which toolchain."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from exporter import __version__, machine
+from exporter.bundle.source import code_of
 from exporter.errors import UsageError
 from exporter.files import sha256_file
 from exporter.prune.plan import plan_in
 from exporter.prune.search import run as pruning
 from exporter.recipe.source import default_folder
-from exporter.references import find_source, split
 from exporter.spec.model import Spec
 from exporter.train import qat
 from exporter.train.run import TrainRequest, finished
@@ -68,10 +68,9 @@ def training_of(recipe: str, seed: int, device: str = "auto") -> TrainRequest:
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
     """What the manifest records of the origin."""
-    source = find_source(split(spec.model)[0])
     return {
         "model": spec.model,
-        "code": {source.name: sha256_file(source)} if source else {},
+        "code": code_of(spec),
         "weights": _weights(checkpoint) if checkpoint else {"factory": spec.model, "seed": spec.seed},
         "exporter": __version__,
         "python": platform.python_version(),
@@ -111,12 +110,6 @@ def _said(value: str | list[str]) -> str:
     return value if isinstance(value, str) else ", ".join(value) or "none"
 
 
-def recorded_checkpoint(recorded: dict[str, Any]) -> Path | None:
-    """The checkpoint that a bundle was made from, where :func:`source_at_hand` has found it unchanged."""
-    weights = recorded["weights"]
-    return Path(weights["checkpoint"]) if "checkpoint" in weights else None
-
-
 def _weights(checkpoint: Path) -> dict[str, Any]:
     weights: dict[str, Any] = {"checkpoint": checkpoint.as_posix(), "sha256": sha256_file(checkpoint)}
     if (plan := plan_in(checkpoint)) is not None:
@@ -125,18 +118,6 @@ def _weights(checkpoint: Path) -> dict[str, Any]:
     if ranges := qat.told(checkpoint):
         weights["rounded_in_training"] = ranges
     return weights
-
-
-def source_at_hand(recorded: dict[str, Any], spec: Spec) -> tuple[bool, list[str]]:
-    """Whether the model's code and the very checkpoint are here; if not, a note that says what is missing."""
-    if find_source(split(spec.model)[0]) is None:
-        return False, [f"{spec.model} is not importable here, so eager itself was not run again"]
-    weights = recorded["weights"]
-    if "checkpoint" in weights:
-        path = Path(weights["checkpoint"])
-        if not path.is_file() or sha256_file(path) != weights["sha256"]:
-            return False, [f"the checkpoint {path} is not here as it was, so eager itself was not run again"]
-    return True, []
 
 
 def _versions() -> dict[str, str]:

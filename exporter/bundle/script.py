@@ -6,9 +6,10 @@ One file that an operator reads from top to bottom, and that judges by the very 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
-_PACKAGE = "exporter"
+_PACKAGE, _FUTURE = "exporter", "from __future__ import annotations"
 _ROOT = Path(__file__).parents[1]
 
 
@@ -20,7 +21,31 @@ def verify_script() -> str:
     first, last = places[0].lineno - 1, places[-1].end_lineno or 0
     known = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     known |= {ast.unparse(node) for node in tree.body if isinstance(node, ast.Import)}
-    return "\n".join([*lines[:first], *_copied(places, known), *lines[last:]]) + "\n"
+    return _annotations_as_text("\n".join([*lines[:first], *_copied(places, known), *lines[last:]]) + "\n")
+
+
+def _annotations_as_text(source: str) -> str:
+    """The same without `from __future__ import annotations`: Python would look for that module beside the script.
+
+    Whatever Python 3.8 would evaluate stands in quotes.
+    """
+    tree, lines = ast.parse(source), source.encode().splitlines()
+    for node in sorted(_evaluated(tree), key=lambda node: (node.lineno, node.col_offset), reverse=True):
+        first, last = node.lineno - 1, (node.end_lineno or 0) - 1
+        quoted = f'"{ast.unparse(node)}"'.encode()
+        lines[first : last + 1] = [lines[first][: node.col_offset] + quoted + lines[last][node.end_col_offset :]]
+    return "\n".join(line for line in b"\n".join(lines).decode().splitlines() if line != _FUTURE) + "\n"
+
+
+def _evaluated(tree: ast.Module) -> Iterator[ast.expr]:
+    """The annotations of parameters, results, and of names in modules and classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg)
+            annotations = [argument.annotation for argument in every if argument is not None]
+            yield from (annotation for annotation in (*annotations, node.returns) if annotation is not None)
+        elif isinstance(node, (ast.Module, ast.ClassDef)):
+            yield from (inner.annotation for inner in node.body if isinstance(inner, ast.AnnAssign))
 
 
 def _copied(places: list[ast.stmt], known: set[str]) -> list[str]:

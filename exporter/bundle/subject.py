@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from exporter.bounded_json import read_json
+from exporter.bundle.layout import GOLDEN, REPORT
 from exporter.bundle.manifest import CaseFacts, Content, Manifest
-from exporter.bundle.open import GOLDEN, Bundle
+from exporter.bundle.open import Bundle
 from exporter.bundle.provenance import unlike_the_recorded
 from exporter.compare.golden import input_shapes, one_case, read_goldens
 from exporter.errors import BundleError
@@ -20,7 +21,8 @@ from exporter.tensors import TensorSpec
 #: The probing cases that every bundle of schema 1 has planned.
 _FIRST_KINDS = ("", "zeros", "large", "tiny", "one_hot", "padded", "equal_rows", "reversed", "one_row")
 _HINT = "do not use this bundle; ask for a fresh one"
-REPORT = "parity.json"
+#: Values in a report: 25 for each claim.
+MOST_REPORTED = 1_000_000
 
 
 def subject_of(
@@ -122,10 +124,10 @@ def objections(bundle: Bundle) -> tuple[str, ...]:
 def _report(path: Path, manifest: Manifest) -> str:
     """What is wrong with the stored report; empty where nothing is."""
     try:
-        report = json.loads(path.read_bytes())
+        report = read_json(path, MOST_REPORTED)
         outcomes = [check["outcome"] for check in report["checks"]]
         verdict, planned = report["verdict"], report["planned"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (BundleError, KeyError, TypeError) as error:
         return f"it cannot be read ({type(error).__name__}: {error})"
     return _contradiction(manifest, {"verdict": verdict, "planned": planned}, outcomes)
 

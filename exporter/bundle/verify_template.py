@@ -10,7 +10,7 @@ holds; 1 an artifact computes something else; 3 a variant could not be run here:
 with --only; 5 the bundle is damaged. On a GPU it runs ONNX Runtime alone, without TF32; where the CPU took over, that
 is no run, and exit code 3.
 
-How it judges: by section 2, which is the exporter's own source. golden.safetensors holds inputs and, for each output,
+How it judges: by section 1, which is the exporter's own source. golden.safetensors holds inputs and, for each output,
 what the original float32 model computed, and the truth: the model computed in float64. An engine may be `budget` times
 as far from it, in the largest error and in the root mean square (of few numbers with an allowance, since their largest
 error is chance); whole numbers must be equal, but for labels whose scores are a near tie.
@@ -22,15 +22,23 @@ low precision is judged over all cases together, by the budget that the spec in 
 
 from __future__ import annotations
 
+import sys
+
+if __name__ == "__main__":  # this folder comes first on the path then, and a json.py in it is not Python's
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        del sys.path[0]
+    import os
+
+    _HERE = os.path.realpath(os.path.dirname(__file__))  # noqa: PTH120
+    sys.path = [entry for entry in sys.path if os.path.realpath(entry) != _HERE]
+
 import argparse
 import fnmatch
-import hashlib
 import importlib
 import importlib.util
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
@@ -39,7 +47,7 @@ from typing import Any
 
 try:
     import numpy as np
-except ImportError:  # then nothing can be run; section 4 says so
+except ImportError:  # then nothing can be run; section 3 says so
     np = None  # type: ignore[assignment]
 
 PASSED, FAILED, NO_ENGINE, DAMAGED = 0, 1, 3, 5
@@ -52,94 +60,17 @@ ENGINES = {
     "paddle_inference": ("paddle", "pip install paddlepaddle", ("pir", "pdmodel")),
     "paddle_inference_int8": ("paddle", "pip install paddlepaddle", ("pdmodel-int8",)),
 }
-DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1"}
-DTYPES.update({"U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"})
 
 
-# ---- 1. the files are the ones that were sealed ---------------------------------------------------------------------
+# ---- 1. the files that were sealed, and the rule: what the goldens show, and how an engine is judged by them --------
+from exporter.bundle.run_onnx import NotThere, a_device, run_onnxruntime  # its source stands here
+from exporter.bundle.sealed_files import MOST_JSON, damaged_files, read_golden, read_manifest, read_plain
+from exporter.numbers.golden import GoldenCase, promised, read_cases, to_run
+from exporter.numbers.pooled import Pooled, draws
+from exporter.numbers.rule import judge_case, judge_promise, promised_of
 
 
-def read_manifest() -> tuple[Any, list[str]]:
-    """Return the manifest and what is wrong with it; every byte of the file counts, blanks too."""
-    try:
-        content = (BUNDLE / "manifest.json").read_bytes()
-        manifest = json.loads(content.decode("utf-8"))
-        if (as_json(manifest, indent=2) + "\n").encode("utf-8") != content:
-            return {}, ["manifest.json: changed: it is not laid out as it was written"]
-        rest = {key: value for key, value in manifest.items() if key != "digest"}
-        digest = hashlib.sha256(as_json(rest, separators=(",", ":")).encode("utf-8")).hexdigest()
-        if digest != manifest.get("digest"):
-            return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        return {}, [f"manifest.json: cannot be read: {error}"]
-    if manifest["schema"] in (1, 2, 3, 4) and all(manifest[key] for key in ("outputs", "variants", "cases")):
-        return manifest, []
-    return {}, ["manifest.json: not of schema 4, or without outputs, variants or cases: nothing could be proved"]
-
-
-def as_json(value: Any, **layout: Any) -> str:
-    """The one way in which manifests are written."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, **layout)
-
-
-def damaged_files(manifest: Any) -> list[str]:
-    """Say of each file that is not as it was sealed what is wrong with it: not listed, missing or changed."""
-    listed = manifest["files"]
-    paths = [path for path in BUNDLE.rglob("*") if path.is_symlink() or not path.is_dir()]
-    found = {path.relative_to(BUNDLE).as_posix(): path for path in paths}
-    faults = [
-        f"{name}: not a file of this bundle" for name in sorted({*found} - {*listed, "manifest.json", "model.sig"})
-    ]
-    used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
-    faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
-    for name, entry in sorted(listed.items()):
-        fault = fault_of(found[name], entry) if name in found else "missing"
-        faults += [f"{name}: {fault}"] if fault else []
-    return faults
-
-
-def fault_of(path: Path, entry: Any) -> str:
-    """Say what is wrong with a listed file; an empty text if nothing is."""
-    try:
-        if path.is_symlink() or not path.is_file():
-            return "not a plain file"
-        if path.stat().st_size != entry["size"]:
-            return f"has {path.stat().st_size} bytes, not {entry['size']}"
-        return "" if sha256(path) == entry["sha256"] else "changed: its sha256 is not the one in manifest.json"
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-
-
-def sha256(path: Path) -> str:
-    """Hex sha256 of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        for piece in iter(lambda: stream.read(1 << 20), b""):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
-def read_golden() -> dict[str, Any]:
-    """Read golden.safetensors: 8 bytes of length, a JSON header, the numbers."""
-    content = (BUNDLE / "golden.safetensors").read_bytes()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:begin].decode("utf-8"))
-    tensors = {}
-    for name in header.keys() - {"__metadata__"}:
-        start, stop = header[name]["data_offsets"]
-        numbers = np.frombuffer(content[begin + start : begin + stop], DTYPES[header[name]["dtype"]])
-        tensors[name] = numbers.reshape(header[name]["shape"])
-    return tensors
-
-
-# ---- 2. the rule: what the goldens show, and how an engine is judged by them ----------------------------------------
-from exporter.bundle.run_onnx import NotThere, a_device, run_onnxruntime  # noqa: E402  # its source stands here
-from exporter.numbers.golden import GoldenCase, promised, read_cases, to_run  # noqa: E402
-from exporter.numbers.pooled import Pooled, draws  # noqa: E402
-from exporter.numbers.rule import judge_case, judge_promise, promised_of  # noqa: E402
-
-
-# ---- 3. one artifact in one engine, in a process of its own ---------------------------------------------------------
+# ---- 2. one artifact in one engine, in a process of its own ---------------------------------------------------------
 def run_paddle_inference(
     files: list[Path], cases: list[Any], threads: int, device: str, said: list[str]
 ) -> Iterator[dict[str, Any]]:
@@ -178,7 +109,7 @@ def recorded_cases(manifest: Any, golden: Any) -> tuple[GoldenCase, ...]:
 
 def child(name: str, engine: str, device: str, answer: str) -> None:
     """Run one variant and write what came of it; whatever goes wrong before that is a failure, which `run` sees."""
-    manifest, golden = read_manifest()[0], read_golden()
+    manifest, golden = read_manifest(BUNDLE)[0], read_golden(BUNDLE)
     variant, package = manifest["variants"][name], ENGINES[engine][0]
     try:
         version = importlib.import_module(package).__version__
@@ -296,12 +227,12 @@ def concluded(manifest: Any, variant: str, engine: str, found: Any) -> tuple[str
     return word if passed else "failed", reason, found["checks"]
 
 
-# ---- 4. all of it ---------------------------------------------------------------------------------------------------
+# ---- 3. all of it ---------------------------------------------------------------------------------------------------
 def objections(manifest: Any) -> list[str]:
     """What speaks against the bundle before anything runs: its release, its report, and what its spec asked for."""
     found = [] if manifest["verdict"] in RELEASED else [f"the verdict of the release itself was {manifest['verdict']}"]
     try:
-        report = json.loads((BUNDLE / "parity.json").read_bytes().decode("utf-8"))
+        report = json.loads(read_plain(BUNDLE / "parity.json", MOST_JSON).decode("utf-8"))
         outcomes = {check["outcome"] for check in report["checks"]}
         sound = report["planned"] == len(report["checks"]) > 0 and outcomes <= {"match", "waived"}
         if not found and not (sound and report["verdict"] == manifest["verdict"]):
@@ -326,8 +257,8 @@ def objections(manifest: Any) -> list[str]:
 
 def verify(only: list[str], device: str, timeout: float) -> dict[str, Any]:
     """Check the files, then run what can be run; the report holds the exit code."""
-    manifest, faults = read_manifest()
-    faults = faults or damaged_files(manifest)
+    manifest, faults = read_manifest(BUNDLE)
+    faults = faults or damaged_files(BUNDLE, manifest)
     report: dict[str, Any] = {key: manifest.get(key, "") for key in ("name", "version", "digest", "verdict")}
     report.update({"damaged": faults, "against": [], "runs": [], "exit": DAMAGED, "word": "damaged"})
     if faults:
@@ -395,8 +326,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # This folder must not shadow packages: it may hold one called onnx.
-    sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != BUNDLE]
     if sys.argv[1:2] == ["--child"]:
         child(*sys.argv[2:6])
     sys.exit(main())

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.bundle.layout import VERIFY
 from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.script import verify_script
 from exporter.errors import ModelError, UsageError
 from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_draft
-
-VERIFY = "verify.py"
 
 
 def refuse_overwrite(final: Path) -> None:

@@ -8,7 +8,6 @@ none, it is a finding of its own, at the line that Paddle blames or at `forward`
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -20,6 +19,7 @@ from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
 from exporter.registry import Registry
+from exporter.scratch import scratch
 from exporter.workers import PADDLE, Json, Limits, call
 
 #: Which rules explain that a program depends on something outside the model.
@@ -58,7 +58,7 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
         for at, (one, size) in enumerate(zip(model.inputs, sizes, strict=True))
     ]
     limits = Limits(seconds=seconds)
-    with tempfile.TemporaryDirectory(prefix="exporter-probe-") as folder:
+    with scratch() as folder:
         request: Json = {
             "path": str(path.resolve()),
             "builder": model.builder,

@@ -1,15 +1,14 @@
 """The command line: one file a verb, found by its place; each reads, calls the pipeline, renders and exits."""
 
-from __future__ import annotations
-
+import os
 import sys
-from collections.abc import Sequence
 
 VERBS = "exporter.cli"
 
 
 def main() -> None:
     """Entry point of `exporter` and `export`."""
+    _import_nothing_from_here()
     import typer
 
     import exporter
@@ -44,7 +43,18 @@ def main() -> None:
     _run.run(app, sys.argv[1:])
 
 
-def _asked(arguments: Sequence[str], verbs: Sequence[str]) -> Sequence[str]:
+def _import_nothing_from_here() -> None:
+    """Take the working folder off the path: a bundle may lie there, and its `numpy.py` is not numpy.
+
+    `python -m` and PYTHONPATH may have put it there. Only Python's own `os` is used, which is loaded already. A folder
+    that holds this package itself stays. This file imports no `__future__`, which would be found there as well.
+    """
+    here, ours = os.path.realpath("."), os.path.realpath(os.path.join(__file__, *[os.pardir] * 3))  # noqa: PTH118
+    if here != ours:
+        sys.path[:] = [place for place in sys.path if os.path.realpath(place) != here]
+
+
+def _asked(arguments: list[str], verbs: tuple[str, ...]) -> tuple[str, ...]:
     """The verb that a command line names; all of them where it names none, for the help and the suggestions."""
     first = next((each for each in arguments if not each.startswith("-")), "")
     return (first,) if first in verbs else verbs

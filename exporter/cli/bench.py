@@ -40,7 +40,7 @@ def bench(  # noqa: PLR0913 - an option is a parameter
 
     named = tuple(engines.split(",")) if engines else ()
     with setting(quiet=quiet, timeout=timeout) as how:
-        found = measure(bundle, Wish(named, device or "", threads, rounds, seconds), how)
+        found = measure(bundle, Wish(named, device or "", threads, rounds, seconds), how.importing(None))
     sys.stdout.write(json.dumps(found.to_json(), allow_nan=False) + "\n" if as_json else as_text(found))
     return found.exit
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Json, Quiet, Timeout
+from exporter.cli._options import Debug, Device, Json, Quiet, Source, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
@@ -32,6 +32,7 @@ def drill(  # noqa: PLR0913 - an option is a parameter
     engines: _Engines = None,
     reseal_parameters: _Resealed = False,
     through_verify: _Through = 0,
+    source: Source = None,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -52,12 +53,13 @@ def drill(  # noqa: PLR0913 - an option is a parameter
         device=device or "cpu",
         resealed=reseal_parameters,
         through_verify=through_verify,
+        code=source,
     )
     with setting(quiet=quiet, timeout=timeout) as how:
 
         def verify(folder: Path, named: tuple[str, ...]) -> str:
             left_out = ("weights",) if reseal_parameters else ()
-            return pipeline.verify(folder, how, Narrowing(named, "", left_out), device).verdict.word
+            return pipeline.verify(folder, how, Narrowing(named, "", left_out), device, code=source).verdict.word
 
         result = run.drill(bundle, wish, how, verify)
     sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n" if as_json else result.table())

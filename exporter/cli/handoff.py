@@ -56,7 +56,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
         matrix = pipeline.in_runtimes(bundle, runtime, how) if runtime is not None else None
         if matrix is not None and matrix.exit is not ExitCode.PASSED:
             return conclude_matrix(matrix, as_json=as_json)
-        done = hand_over(opened, to, place, how, variant, matrix)
+        done = hand_over(opened, to, place, how.importing(None), variant, matrix)
     told = {"folder": str(done.folder), "target": to, "variant": done.variant, "digest": about.digest}
     if as_json:
         proof = {"verified_here": done.proof.verified, "how": done.proof.how}

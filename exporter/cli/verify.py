@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Jobs, Json, Quiet, Timeout
+from exporter.cli._options import Debug, Device, Jobs, Json, Quiet, Source, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, UsageError
 
@@ -47,6 +47,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     trust: _Trust = None,
     signature: _Signature = None,
     digest: _Digest = None,
+    source: Source = None,
     repro: _Repro = None,
     scramble: _Scramble = False,
     runtime: _Runtime = None,
@@ -58,6 +59,9 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     debug: Debug = False,
 ) -> ExitCode:
     """Prove BUNDLE again: its integrity, then every output of every case on every engine.
+
+    Nothing that BUNDLE names is imported: its goldens stand for the model. With --source the model itself is
+    judged too, and its sublayers, if its files are those that the bundle was made of.
 
     A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong. What
     is narrowed by --engines, --case or --without and holds is called partial. With --runtime the bundle's verify.py
@@ -75,8 +79,8 @@ def verify(  # noqa: PLR0913 - an option is a parameter
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     demands = Demands(tuple(trust or ()), signature, digest)
     if runtime is not None:
-        if engines or case or without or repro or device:
-            hint = "leave out --engines, --case, --without, --repro and --device"
+        if engines or case or without or source or repro or device:
+            hint = "leave out --engines, --case, --without, --source, --repro and --device"
             raise UsageError("runs verify.py as it is", where="--runtime", hint=hint)
         with setting(quiet=quiet, timeout=timeout) as how:
             demanded(bundle, demands, how)
@@ -85,7 +89,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
         expected = demanded(bundle, demands, how)
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
-        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble))
+        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
     still_the_same(report, expected, bundle)
     return conclude_report(report, as_json=as_json)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from exporter.answers import told
 from exporter.engines.base import Engine, Runnable, Settings
 from exporter.errors import ChildFailed
 from exporter.lower.base import Artifact
@@ -65,6 +66,25 @@ class SessionFacts:
 
 
 @dataclass(frozen=True)
+class _Session:
+    """A session, as the child tells it."""
+
+    provider: str
+    asked: dict[str, str | int | bool]
+    effective: dict[str, str | int | bool]
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """The child's answer."""
+
+    version: str
+    sessions: dict[int, _Session]
+    refused: dict[str, str]
+    load: str
+
+
+@dataclass(frozen=True)
 class EngineAnswer:
     """How a job went: the sessions by their number of threads, the cases that were refused, and why it did not load."""
 
@@ -74,12 +94,13 @@ class EngineAnswer:
 
     @classmethod
     def from_json(cls, answer: Json) -> EngineAnswer:
-        """The answer of :func:`exporter.engines._child.run`."""
+        """The answer of :func:`exporter.engines._child.run`; raises ChildCrashed where it is none."""
+        ran = told(_Ran, answer)
         sessions = {
-            int(threads): SessionFacts(facts["provider"], Settings(facts["asked"], facts["effective"]))
-            for threads, facts in answer["sessions"].items()
+            threads: SessionFacts(facts.provider, Settings(facts.asked, facts.effective))
+            for threads, facts in ran.sessions.items()
         }
-        return cls(sessions, answer["refused"], answer["load"])
+        return cls(sessions, ran.refused, ran.load)
 
     @property
     def refusal(self) -> str:
@@ -117,9 +138,9 @@ class TimingJob:
             "cpu_time": self.cpu_time,
         }
         answer = _call("exporter.engines._bench:measure", request, setting, self.artifact.threads)
-        if refused := answer.pop("refused"):
+        if refused := answer.pop("refused", None):
             raise ChildFailed(f"the engine refused it: {refused}")
-        return Timing(**answer)
+        return told(Timing, answer)
 
 
 @dataclass(frozen=True)
@@ -165,7 +186,7 @@ def _call(function: str, request: Json, setting: Setting, threads: int = 1) -> J
     return call(
         function,
         request,
-        setting.limits,
+        setting.limits if request["source"] else replace(setting.limits, code=None),
         environment={
             **SINGLE_THREAD,
             **dict.fromkeys(_THREADS, str(threads)),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from exporter.answers import told
 from exporter.engines.base import Availability
-from exporter.errors import ExporterError
+from exporter.errors import ChildCrashed, ExporterError
 from exporter.workers import SINGLE_THREAD, Limits, call
 
 #: Seconds that looking may take: CUDA needs some to start, on a machine with many GPUs more.
@@ -20,12 +21,15 @@ def availability(names: Sequence[str], device: str, limits: Limits, function: st
     `function` takes `engines` and `device` and answers with the fields of :class:`Availability` by name.
     """
     request = {"engines": list(names), "device": device}
-    limits = replace(limits, seconds=min(limits.seconds, _LIMIT))
+    limits = replace(limits, seconds=min(limits.seconds, _LIMIT), code=None)
     try:
-        answers = call(function, request, limits, environment=SINGLE_THREAD)
+        answers = told(dict[str, Availability], call(function, request, limits, environment=SINGLE_THREAD))
+        lacking = sorted(set(names) - set(answers))
+        if lacking:
+            raise ChildCrashed(f"nothing was said of {lacking[0]}")
     except ExporterError as error:
         if len(names) > 1:
             return {name: availability([name], device, limits, function)[name] for name in names}
         why = f"looking for it failed: {error.what} {error.where}".strip()
         return {names[0]: Availability(why_not=why, cure="install it anew with scripts/install")}
-    return {name: Availability(**answer) for name, answer in answers.items()}
+    return answers

@@ -7,7 +7,6 @@ activations on noise are not those on what the model will see.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from exporter.errors import UsageError
 from exporter.goldens.cases import Case, batch_dim
 from exporter.lower._convert import PRECISIONS
+from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.tensors import Array
 from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
@@ -49,7 +49,7 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
     Raises:
         UsageError: the samples do not fit the inputs.
     """
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+    with scratch() as folder:
         drawn = {}
         for name, settings in spec.precisions.items():
             if name != "fp32" and PRECISIONS[name].calibrates(settings):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from exporter.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
 from exporter.goldens.cases import plan_cases
 from exporter.goldens.finish import finish
+from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
@@ -35,9 +35,9 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
         ModelError: the eager layer fails on a case that the spec promises.
     """
     setting.say("recording goldens")
-    with tempfile.TemporaryDirectory(prefix="exporter-") as scratch:
-        answer = _asked(spec, checkpoint, outputs, Path(scratch), setting)
-        cases, left_out, said = finish(spec, answer, Path(scratch), into)
+    with scratch() as place:
+        answer = _asked(spec, checkpoint, outputs, place, setting)
+        cases, left_out, said = finish(spec, answer, place, into)
     recorded = [one["name"] for one in cases]
     planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
     if answer["whole"] and sorted([*recorded, *left_out]) != sorted(planned):

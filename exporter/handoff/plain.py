@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from exporter.bundle.open import GOLDEN
+from exporter.bundle.layout import GOLDEN
 from exporter.compare.outputs import compare_case
 from exporter.errors import EnvironmentLacks, ModelError
 from exporter.handoff._plain_run import write
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.numbers.golden import GoldenCase
+from exporter.scratch import scratch
 from exporter.spec.model import Waiver
 from exporter.tensors import Array, load
 from exporter.verdict.claim import Claim, Evidence, Verdict
@@ -85,7 +85,7 @@ def _run(folder: Path, inputs: Mapping[str, Array], limits: Limits, case: str) -
     """
     import numpy as np
 
-    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+    with scratch() as place:
         given, got = Path(place) / "inputs.npz", Path(place) / "outputs.npz"
         write(given, inputs)
         request = {"command": [sys.executable, str(folder.resolve() / "run.py"), str(given), str(got)], "cwd": place}

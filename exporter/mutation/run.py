@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import NAME, sealed
-from exporter.bundle.open import GOLDEN, Bundle, open_bundle, recorded_spec
-from exporter.bundle.provenance import recorded_checkpoint, source_at_hand
+from exporter.bundle.open import Bundle, open_bundle, recorded_spec
+from exporter.bundle.source import Source, source_in
 from exporter.bundle.subject import subject_of
 from exporter.engines._device import choose_device
 from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
@@ -29,6 +29,7 @@ from exporter.mutation.inside import keep_witness
 from exporter.mutation.result import INSIDE, Drilled, Planted
 from exporter.readers.safetensors import read_safetensors
 from exporter.root_cause.witness import observe
+from exporter.scratch import scratch
 from exporter.verdict.plan import ENGINES, Run, plan_runs
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
@@ -39,7 +40,10 @@ _CHILD = "exporter.mutation._child"
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of a drill: how many faults, from which seed, by what. `resealed` leaves the parameters unasked."""
+    """What is asked of a drill: how many faults, from which seed, by what. `resealed` leaves the parameters unasked.
+
+    `code` is the folder of the model's code; without it no sublayers are compared.
+    """
 
     faults: int
     seed: int
@@ -48,6 +52,7 @@ class Wish:
     device: str = "cpu"
     resealed: bool = False
     through_verify: int = 0
+    code: Path | None = None
 
 
 def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled:
@@ -58,14 +63,16 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
         BundleError: it is damaged.
         EnvironmentLacks: an engine is not here.
     """
-    bundle = open_bundle(folder)
+    bundle = open_bundle(folder.absolute())
+    source = source_in(wish.code, bundle.manifest.provenance, recorded_spec(bundle.manifest))
+    setting = setting.importing(source.folder)
     runs = _runs(bundle, wish)
     device = choose_device(wish.device, [run.engine for run in runs], setting.limits, every=True)
     wish = replace(wish, device=device.name)
     variants = list(dict.fromkeys(one.variant for one in runs))
     planted, notes = list[Planted](), list[str]()
-    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
-        witness, doubt = observed(bundle, Path(place), setting)
+    with scratch() as place:
+        witness, doubt = observed(bundle, source, Path(place), setting)
         notes += [doubt] if doubt else []
         for at, variant in enumerate(variants):
             share = wish.faults // len(variants) + (at < wish.faults % len(variants))
@@ -79,14 +86,12 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     return Drilled(manifest.name, manifest.version, manifest.budget, planted, notes)
 
 
-def observed(bundle: Bundle, into: Path, setting: Setting) -> tuple[str, str]:
+def observed(bundle: Bundle, source: Source, into: Path, setting: Setting) -> tuple[str, str]:
     """The folder in which the source's sublayers were recorded in the first case; or empty, and why."""
-    spec = recorded_spec(bundle.manifest)
-    source, notes = source_at_hand(bundle.manifest.provenance, spec)
-    if not source:
-        return "", f"no sublayers were compared: {notes[0]}"
+    if source.absent:
+        return "", f"no sublayers were compared: {source.absent}"
     setting.say("observing the source's sublayers")
-    subject = subject_of(bundle, spec, "cpu", recorded_checkpoint(bundle.manifest.provenance))
+    subject = subject_of(bundle, recorded_spec(bundle.manifest), "cpu", source.checkpoint)
     try:
         witness = observe(subject.bench(), bundle.manifest.cases[0].name, into, setting)
     except (ModelError, UsageError, EnvironmentLacks) as error:
@@ -161,7 +166,7 @@ class Room:
 
     def each(self, function: str, engine: str, faults: Mapping[int, Fault]) -> tuple[dict[int, Json], Json]:
         """Have one child do them all; what kills it is done once more in a child of its own, then the rest."""
-        with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        with scratch() as folder:
             place, waiting = Path(folder), list(faults)
             while True:
                 answer, death = self._attempt(function, engine, {one: faults[one] for one in waiting}, place)
@@ -285,7 +290,7 @@ def _ask_verify(
         fault = planted[at].fault
         setting.say(f"verify on {fault.variant} with {fault}")
         engines = tuple(one.engine for one in runs if one.variant == fault.variant)
-        with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+        with scratch() as place:
             Room(bundle, fault.variant, wish, setting).plant_into(fault, Path(place))
             planted[at] = replace(planted[at], verified=verify(Path(place), engines))
     return planted

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from exporter.check.settle import Evidence
 from exporter.diagnostics import Diagnostic
 from exporter.lower._convert import convert_all
+from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
@@ -23,7 +23,7 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting) -> Evid
     """
     plain = spec.model_copy(update={"formats": ("pir",), "precisions": {"fp32": spec.precisions["fp32"]}})
     weights = Path(spec.checkpoint) if spec.checkpoint else None  # a recipe's may be yet to come
-    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+    with scratch() as place:
         request: Json = {
             "spec": spec.model_dump(mode="json"),
             "checkpoint": str(weights) if weights else None,

@@ -8,7 +8,6 @@ later, with its own exit code.
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from exporter.errors import UsageError
 from exporter.goldens.calibrate import calibration
 from exporter.lower._convert import convert_all
 from exporter.prune.search import run as pruning
+from exporter.scratch import scratch
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import qat
 from exporter.train import run as training
@@ -35,7 +35,7 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
     untrained = request is not None and spec.checkpoint is None and training.finished(request) is None
     whole = None if untrained else find_whole(spec)
     long = untrained or _tunes(spec, whole, smaller)
-    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+    with scratch() as place:
         initial = Path(place, "initial.safetensors") if untrained else None
         if request is not None and (long or len(spec.precisions) > 1):
             if untrained:

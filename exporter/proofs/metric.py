@@ -5,7 +5,6 @@ Three steps in children: eager runs on the samples, each engine runs on the same
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from exporter.goldens.cases import batch_dim
 from exporter.harness import Bench
 from exporter.proofs._promises import Promise, lower_runs, promises, weighed
 from exporter.proofs.base import Harness, Proof, per_run
+from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.train import qat
 from exporter.verdict.claim import Claim, Evidence, Outcome
@@ -61,12 +61,10 @@ class TaskMetric(Proof):
             "" if task.ratable else "the spec names no recipe that feeds the inputs"
         )
         if why_not:
-            reason = (
-                f"the metric cannot be rated here: {why_not}; verify it where it was made, or --without {self.kind}"
-            )
+            reason = f"the metric cannot be rated: {why_not}; or leave it out on purpose, --without {self.kind}"
             return dict.fromkeys(claims, Evidence(Outcome.MISSING, reason, stage="environment"))
         wanted = promises(claims, harness, lambda budget, _: budget.max_metric_loss)
-        with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+        with scratch() as place:
             return prove_metric(task, harness.bench, wanted, Path(place), harness.setting)
 
 

@@ -6,7 +6,6 @@ Speeds are compared only on CPUs with the same instruction sets: they decide whi
 from __future__ import annotations
 
 import statistics
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from exporter.errors import ExporterError
 from exporter.harness import Bench
 from exporter.proofs._promises import lower, nothing_to_measure_by
 from exporter.proofs.base import ByClaim, Harness, Proof, per_run
+from exporter.scratch import scratch
 from exporter.spec.model import Speedup
 from exporter.tensors import recorded_inputs, save_scratch
 from exporter.verdict.claim import Claim, Evidence, Outcome
@@ -77,7 +77,7 @@ def prove_speed(runs: tuple[Run, Run], wish: Speedup, bench: Bench, setting: Set
     fast, plain = runs
     setting.say(f"timing {fast.variant} by {fast.engine} beside fp32 by {plain.engine}")
     times: dict[Run, list[float]] = {fast: [], plain: []}
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+    with scratch() as folder:
         inputs = Path(folder) / "inputs.safetensors"
         rows = _write(bench, wish.batch, inputs)
         try:

@@ -60,10 +60,14 @@ def source_digest(reference: str) -> str:
     return sha256_bytes(b"".join(f"{name} {sha256_bytes(path.read_bytes())}\n".encode() for name, path in files))
 
 
-def sources(reference: str) -> list[tuple[str, Path]]:
-    """Return the module names and files that :func:`source_digest` covers, sorted."""
+def sources(reference: str, folder: Path | None = None) -> list[tuple[str, Path]]:
+    """Return the module names and files that :func:`source_digest` covers, sorted; with `folder` those that lie there.
+
+    Raises:
+        UsageError: as :func:`source_digest`.
+    """
     module, _ = split(reference)
-    start = find_source(module)
+    start = find_source(module, folder)
     if start is None:
         here = ", ".join(sorted(path.stem for path in Path("recipes").glob("[a-z]*.py")))
         raise UsageError(
@@ -74,7 +78,7 @@ def sources(reference: str) -> list[tuple[str, Path]]:
     depth = module.count(".") + (start.name == "__init__.py")
     root = start.resolve().parents[depth]
     found: dict[str, Path] = {}
-    waiting = [module]
+    waiting = list(_with_parents(module))
     while waiting:
         name = waiting.pop()
         path = _local(name, root, module.partition(".")[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from exporter.harness import Bench
 from exporter.lower.base import Format
 from exporter.numbers.norms import ratio
 from exporter.registry import Registry
+from exporter.scratch import scratch
 from exporter.tensors import Array, load, save
 from exporter.verdict.blame import Blame
 from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
@@ -75,7 +75,7 @@ def part_ratios(folder: Path, limits: Limits) -> dict[str, float]:
     job = EngineJob(
         about["engine"], artifact, folder / "case.safetensors", (EngineCase(_CASE, _CASE),), about["device"]
     )
-    with tempfile.TemporaryDirectory(prefix="exporter-") as into:
+    with scratch() as into:
         answer = job.run(Path(into), Setting(limits))
         if refused := answer.refusal:
             raise ModelError(refused)

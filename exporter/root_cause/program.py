@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from exporter.errors import ModelError
 from exporter.harness import Bench
 from exporter.registry import Registry
 from exporter.root_cause.taps.base import Tap
+from exporter.scratch import scratch
 from exporter.tensors import TensorMap, load
 from exporter.verdict.plan import Run
 from exporter.workers import Setting
@@ -30,7 +30,7 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
     asked = next(one for one in bench.cases if one.name == case)
     # A case that is run again shows what the artifact kept from the first time.
     cases = [EngineCase(name, asked.recorded, asked.threads) for name in dict.fromkeys((asked.recorded, case))]
-    with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+    with scratch() as folder:
         tapped, into = Path(folder) / "tapped", Path(folder) / "values"
         tapped.mkdir()
         into.mkdir()

@@ -84,7 +84,7 @@ def folder_name(claim: Claim) -> str:
 def verify_command(keep: Keep, blame: Blame) -> str:
     """What shows the failure again in the bundle itself."""
     claim = blame.claim
-    engines = "" if claim.format == "source" else f" --engines {claim.engine}"
+    engines = " --source ." if claim.format == "source" else f" --engines {claim.engine}"
     return f"exporter verify {shlex.quote(str(keep.bundle))} --case {shlex.quote(claim.case)}{engines}"
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.harness import Bench
 from exporter.root_cause.align import Observed, Shown, worst
+from exporter.scratch import scratch
 from exporter.tensors import TensorMap, load
 from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 
@@ -42,7 +42,7 @@ class Witnesses:
         """The source's own computation of a case; or why it cannot be had."""
         recorded = next(golden.recorded for golden in self.bench.cases if golden.name == case)
         if recorded not in self._known:
-            with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+            with scratch() as folder:
                 try:
                     self._known[recorded] = observe(self.bench, recorded, Path(folder), self.setting)
                 except NOT_HERE as error:

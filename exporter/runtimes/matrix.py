@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,6 +18,7 @@ from exporter.bundle.script import verify_script
 from exporter.bundle.write import VERIFY
 from exporter.errors import BundleError, EnvironmentLacks, ExitCode, UsageError
 from exporter.runtimes.environment import Runtime, ensure
+from exporter.scratch import scratch
 from exporter.workers import SINGLE_THREAD, Setting
 
 #: Of a variant in a runtime: what verify.py said; `not run` where the runtime cannot hold the format.
@@ -127,7 +127,7 @@ def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> Map
     limit = setting.limits.seconds
     command = [str(python), "-I", str((folder / VERIFY).resolve()), "--json", "--engine", runtime.engine]
     variables = {**SINGLE_THREAD, "PATH": f"{python.parent}:/usr/bin:/bin", "HOME": "/nonexistent"}
-    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+    with scratch() as place:
         try:
             done = subprocess.run(
                 [*command, "--timeout", f"{limit:g}"],

@@ -81,8 +81,9 @@ def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     for name in dict.fromkeys(engines):
         able = [Run(*variant, name) for variant in here if ENGINES[name].runs(*variant)]
         if not able:
-            formats = ", ".join(ENGINES[name].formats)
-            raise UsageError(f"engine '{name}' has nothing to run here", where="--engines", hint=f"it runs: {formats}")
+            hint = f"it runs: {', '.join(ENGINES[name].formats)}"
+            hint += "; give --source DIR, the folder of the model's code" if "source" in ENGINES[name].formats else ""
+            raise UsageError(f"engine '{name}' has nothing to run here", where="--engines", hint=hint)
         runs.extend(able)
     if all(run.format == "source" for run in runs):
         raise UsageError(

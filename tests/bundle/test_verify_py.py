@@ -154,11 +154,11 @@ def test_every_bit_of_the_manifest_counts(bundle: Path, tmp_path: Path) -> None:
     copy = faults.copied(bundle, tmp_path / "copy")
     raw = (copy / "manifest.json").read_bytes()
     read_manifest = script_of(copy).read_manifest
-    assert read_manifest()[1] == []
+    assert read_manifest(copy)[1] == []
     for bit in range(0, len(raw) * 8, 37):
         (copy / "manifest.json").write_bytes(raw)
         faults.flip_bit(copy / "manifest.json", bit)
-        assert read_manifest()[1], f"bit {bit} went unseen"
+        assert read_manifest(copy)[1], f"bit {bit} went unseen"
 
 
 @pytest.mark.parametrize(

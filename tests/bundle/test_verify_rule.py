@@ -245,7 +245,7 @@ def test_the_spec_s_budget_is_the_one_that_counts() -> None:
 def test_what_errs_always_the_same_way_within_the_budget_of_each_case_is_found(bundle: Path) -> None:
     """A bias that is off by less than a case allows, in the goldens of a real network."""
     manifest = json.loads((bundle / "manifest.json").read_bytes())
-    tensors = script_of(bundle).read_golden()
+    tensors = script_of(bundle).read_golden(bundle)
     cases = to_run(read_cases(tensors, manifest["cases"]))
     step = 3.2 * min(case.outputs["logits"].unit[1] * case.outputs["logits"].scale[1] for case in cases)
     wide = [replace(case, outputs={"logits": _wide(case.outputs["logits"])}) for case in cases]

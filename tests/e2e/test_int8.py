@@ -40,12 +40,12 @@ def test_both_formats_keep_every_promise(workplace: Path, tmp_path: Path) -> Non
     found = budgets(workplace / "artifacts/digits-int8/1.0.0")
     assert set(found) == {f"{format}/{kind}" for format in ("onnx", "pdmodel") for kind in KINDS}
     assert {one["outcome"] for one in found.values()} == {"match"}
-    again = exporter("verify", "artifacts/digits-int8/1.0.0", cwd=workplace)
+    again = exporter("verify", "artifacts/digits-int8/1.0.0", "--source", ".", cwd=workplace)
     assert again.code == 0, again.out + again.err
-    elsewhere = exporter("verify", workplace / "artifacts/digits-int8/1.0.0", "--json", cwd=tmp_path)
+    elsewhere = exporter("verify", "artifacts/digits-int8/1.0.0", "--json", cwd=workplace)
     lacking = [one for one in elsewhere.json()["checks"] if one["outcome"] != "match"]
     assert elsewhere.code == 3 and {(one["kind"], one["outcome"]) for one in lacking} == {("metric", "missing")}
-    assert all("--without metric" in one["reason"] for one in lacking)
+    assert all("--source DIR" in one["reason"] and "--without metric" in one["reason"] for one in lacking)
     narrowed = exporter(
         "verify", workplace / "artifacts/digits-int8/1.0.0", "--json", "--without", "metric", cwd=tmp_path
     )
@@ -78,7 +78,7 @@ def promising(workplace: Path) -> Path:
 
 def speed(bundle: Path) -> tuple[str, dict[str, Any]]:
     """The verdict, and the check of the promised speed."""
-    done = exporter("verify", bundle.name, "--json", cwd=bundle.parent)
+    done = exporter("verify", bundle.name, "--source", ".", "--json", cwd=bundle.parent)
     assert done.code == 1, done.out + done.err
     (found,) = (one for one in done.json()["checks"] if one["kind"] == "speed")
     return done.json()["verdict"], found
@@ -118,7 +118,8 @@ def test_a_waiver_of_all_that_int8_promises_does_not_pass_for_zeros(promising: P
     content["waivers"] = content["spec"]["waivers"] = [waiver]
     (waived / "manifest.json").write_bytes(sealed(content))
     env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="zeros in low precision")
-    done = exporter("verify", waived.name, "--json", "--without", "metric,speed", cwd=waived.parent, env=env)
+    narrow = ("--without", "metric,speed", "--source", ".")
+    done = exporter("verify", waived.name, "--json", *narrow, cwd=waived.parent, env=env)
     assert (done.code, done.json()["verdict"]) == (1, "failed"), done.out
     assert done.json()["against"] == ["no output of onnx-int8 was shown to be right"]
 
@@ -133,7 +134,7 @@ def for_vnni(workplace: Path) -> Path:
 
 
 def test_what_is_made_for_vnni_fails_without_and_says_why(for_vnni: Path) -> None:
-    done = exporter("verify", for_vnni.name, "--json", cwd=for_vnni.parent)
+    done = exporter("verify", for_vnni.name, "--source", ".", "--json", cwd=for_vnni.parent)
     (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
     content = json.loads((for_vnni / "manifest.json").read_text())
     assert content["variants"]["onnx-int8"]["details"]["cpu"] == {"asked": "vnni", "effective": "vnni"}
@@ -153,7 +154,7 @@ def test_a_file_of_all_8_bits_that_is_promised_for_any_cpu_fails_on_every_one(fo
     content = json.loads((promised / "manifest.json").read_text())
     content["spec"]["precisions"]["int8"]["cpu"] = "any"
     (promised / "manifest.json").write_bytes(sealed(content))
-    done = exporter("verify", promised.name, "--json", cwd=promised.parent)
+    done = exporter("verify", promised.name, "--source", ".", "--json", cwd=promised.parent)
     (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
     assert (done.code, pairs["outcome"]) == (1, "mismatch"), done.out
     assert "`cpu: any` promises that none does" in pairs["reason"]

@@ -47,7 +47,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_is_verified_and_differs_in_nothing_from_itself(masked: Path) -> None:
-    done = exporter("verify", "artifacts/masked/1.0.0", "--json", cwd=masked)
+    done = exporter("verify", "artifacts/masked/1.0.0", "--source", ".", "--json", cwd=masked)
     assert done.code == 0, done.out + done.err
     assert {one["outcome"] for one in done.json()["checks"]} == {"match"}
     assert exporter("diff", *["artifacts/masked/1.0.0"] * 2, "--json", cwd=masked).code == 0
@@ -55,5 +55,5 @@ def test_it_is_verified_and_differs_in_nothing_from_itself(masked: Path) -> None
 
 @pytest.mark.slow
 def test_no_fault_in_it_survives(masked: Path) -> None:
-    done = exporter("drill", "artifacts/masked/1.0.0", "--json", cwd=masked)
+    done = exporter("drill", "artifacts/masked/1.0.0", "--source", ".", "--json", cwd=masked)
     assert done.code == 0 and done.json()["survived"] == [], done.out + done.err

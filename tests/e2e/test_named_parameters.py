@@ -44,7 +44,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_is_trained_released_and_verified_in_every_number_of_threads(named: Path) -> None:
-    done = exporter("verify", "artifacts/named/1.0.0", "--json", cwd=named)
+    done = exporter("verify", "artifacts/named/1.0.0", "--source", ".", "--json", cwd=named)
     assert done.code == 0, done.out + done.err
     checks = done.json()["checks"]
     assert {one["outcome"] for one in checks} == {"match"}
@@ -55,7 +55,8 @@ def test_a_fault_in_it_is_brought_down_to_its_sublayer(named: Path) -> None:
     bundle = copied(named / "artifacts/named/1.0.0", named / "faulty")
     scale_tensor(bundle / "pir/model.pdiparams", 3)  # by name: bn_conv1_mean, _offset, _scale, _variance
     reseal(bundle)
-    done = exporter("verify", bundle, "--engines", "jit_load", "--case", "batch=1", "--json", cwd=named)
+    narrow = ("--engines", "jit_load", "--case", "batch=1", "--source", ".")
+    done = exporter("verify", bundle, *narrow, "--json", cwd=named)
     assert done.code == 1, done.out + done.err
     assert [(one["path"], one["class"]) for one in done.json()["blame"]] == [("stem.norm", "BatchNorm")]
 

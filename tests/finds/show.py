@@ -31,7 +31,8 @@ def bundle_of(find: Find, into: Path) -> Path:
 
 def verified(bundle: Path, find: Find, as_json: bool) -> Done:
     """Verify it on the engine that is wrong."""
-    return _run(bundle, "verify", bundle, "--engines", find.engine, *(["--json"] if as_json else []))
+    more = ["--json"] if as_json else []
+    return _run(bundle, "verify", bundle, "--engines", find.engine, "--source", ROOT, *more)
 
 
 def _run(bundle: Path, *arguments: str | Path) -> Done:

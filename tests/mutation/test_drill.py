@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.bundle.open import GOLDEN, open_bundle
+from exporter.bundle.layout import GOLDEN
+from exporter.bundle.open import open_bundle
 from exporter.mutation.fault import FAMILIES, Fault
 from exporter.mutation.material import PROGRAMS
 from exporter.mutation.run import Room, Wish
@@ -32,7 +33,7 @@ def work(released: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def told(digits: Path, work: Path) -> Any:
     before = contents(digits)
-    arguments = ("--faults", str(FAULTS), "--through-verify", "2", "--json")
+    arguments = ("--faults", str(FAULTS), "--through-verify", "2", "--source", ".", "--json")
     done = exporter("drill", digits, *arguments, cwd=work)
     assert done.code == 0, done.out + done.err
     assert contents(digits) == before, "the bundle itself is never touched"
@@ -78,6 +79,7 @@ def test_verify_says_the_same(told: Any) -> None:
 
 def test_without_the_recorded_digests_only_the_outputs_tell(digits: Path, work: Path) -> None:
     arguments = ("--faults", "12", "--formats", "onnx", "--reseal-parameters", "--through-verify", "1", "--json")
+    arguments = (*arguments, "--source", ".")
     done = exporter("drill", digits, *arguments, cwd=work)
     told = done.json()
     assert told["planted"] == 12

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import sealed
-from exporter.bundle.open import GOLDEN, open_bundle
+from exporter.bundle.open import open_bundle, recorded_spec
+from exporter.bundle.source import source_in
 from exporter.engines.onnxruntime import plugin as onnxruntime
 from exporter.harness import Bench
 from exporter.lower._stored import stored_digests
@@ -70,13 +72,13 @@ def _one_more(value: np.ndarray) -> np.ndarray:
     return changed
 
 
-def told(bundle: str, cwd: Path) -> tuple[int, Any]:
-    done = exporter("verify", bundle, "--json", cwd=cwd)
+def told(bundle: str, cwd: Path, *more: str) -> tuple[int, Any]:
+    done = exporter("verify", bundle, "--json", *more, cwd=cwd)
     return done.code, done.json()
 
 
 def test_a_sublayer_fails_a_claim_that_is_within_the_budget(work: Path) -> None:
-    code, report = told("wrong", work)
+    code, report = told("wrong", work, "--source", ".")
     assert (code, report["verdict"]) == (1, "failed")
     failed = [one for one in report["checks"] if one["outcome"] != "match"]
     assert {(one["kind"], one["engine"]) for one in failed} == {
@@ -91,15 +93,16 @@ def test_a_sublayer_fails_a_claim_that_is_within_the_budget(work: Path) -> None:
         assert (one["path"], one["class"]) == ("first", "Linear") and one["stage"].startswith("lower")
 
 
-def test_without_the_source_only_the_outputs_speak(work: Path, tmp_path: Path) -> None:
-    code, report = told(str(work / "wrong"), tmp_path)
+def test_without_the_source_only_the_outputs_speak(work: Path) -> None:
+    code, report = told("wrong", work)
     assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
+    assert any("no sublayer was compared: --source DIR" in note for note in report["notes"]), "it says how"
 
 
 def hidden(work: Path, *engines: str) -> Any:
     """An ONNX Runtime that refuses to put out more than the outputs."""
     env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="shows nothing inside")
-    done = exporter("verify", "wrong", "--json", "--engines", ",".join(engines), cwd=work, env=env)
+    done = exporter("verify", "wrong", "--json", "--engines", ",".join(engines), "--source", ".", cwd=work, env=env)
     report = done.json()
     return done.code, [check for check in report["checks"] if check["kind"] == "sublayers"], report["notes"]
 
@@ -119,14 +122,15 @@ def test_where_none_does_all_cases_together_speak_and_the_report_says_so(work: P
 
 
 def test_a_sound_bundle_passes(work: Path) -> None:
-    code, report = told("artifacts/quiet/1", work)
+    code, report = told("artifacts/quiet/1", work, "--source", ".")
     assert (code, report["verdict"], report["blame"]) == (0, "passed", [])
 
 
 def test_a_drill_looks_inside_likewise(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(work)
     bundle = open_bundle(work / "artifacts/quiet/1")
-    witness, doubt = observed(bundle, tmp_path, Setting())
+    source = source_in(work, bundle.manifest.provenance, recorded_spec(bundle.manifest))
+    witness, doubt = observed(bundle, source, tmp_path, Setting())
     assert doubt == ""
     manifest = bundle.manifest
     request = {

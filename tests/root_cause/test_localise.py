@@ -60,7 +60,7 @@ def verify(bundle: Path, *more: str, cwd: Path) -> Any:
 
 def test_a_planted_fault_is_blamed_on_its_sublayer(faulty: tuple[Path, Path]) -> None:
     work, bundle = faulty
-    report = verify(bundle, "--engines", "paddle_inference", "--repro", "repro", cwd=work)
+    report = verify(bundle, "--engines", "paddle_inference", "--repro", "repro", "--source", ".", cwd=work)
     assert report["verdict"] == "failed" and {one["case"] for one in report["checks"]} == {
         "batch=1",
         "batch=1:again",
@@ -83,16 +83,17 @@ def test_a_planted_fault_is_blamed_on_its_sublayer(faulty: tuple[Path, Path]) ->
     assert load(repro / "case.safetensors")["batch=1/input/image"].shape == (1, 1, 8, 8)
 
 
-def test_without_the_source_it_says_why_nothing_is_localised(faulty: tuple[Path, Path], tmp_path: Path) -> None:
-    _, bundle = faulty
-    (tmp_path / "elsewhere").mkdir()
-    report = verify(bundle, "--engines", "jit_load", cwd=tmp_path / "elsewhere")
+def test_without_the_source_it_says_why_nothing_is_localised(faulty: tuple[Path, Path]) -> None:
+    work, bundle = faulty
+    report = verify(bundle, "--engines", "jit_load", cwd=work)
     assert [one["located"] for one in report["blame"]] == [False, False]
-    assert all("not here as it was" in one["reason"] or "not importable" in one["reason"] for one in report["blame"])
+    assert all("no source was given" in one["reason"] and "--source" in one["reason"] for one in report["blame"])
 
 
 def test_a_sound_bundle_blames_nobody(released: Path, digits: Path) -> None:
-    done = exporter("verify", digits, "--json", "--case", "batch=1", "--engines", "onnxruntime", cwd=released)
+    done = exporter(
+        "verify", digits, "--json", "--case", "batch=1", "--engines", "onnxruntime", "--source", ".", cwd=released
+    )
     assert done.code == 0 and done.json()["blame"] == []
     assert any("only the case batch=1" in note for note in done.json()["notes"])
 
@@ -105,7 +106,7 @@ def test_a_case_that_was_not_recorded_is_refused(released: Path, digits: Path) -
 def test_a_converters_mistake_is_blamed_on_the_lowering(tmp_path: Path) -> None:
     """paddle2onnx 2.1.0's own file of an LSTM with lengths is wrong; the exporter's own file of that LSTM is right."""
     bundle = bundle_of(FINDS["lstm"], tmp_path / "lstm")
-    chosen = ("--engines", "onnxruntime", "--case", "batch=1", "--repro", "repro")
+    chosen = ("--engines", "onnxruntime", "--case", "batch=1", "--repro", "repro", "--source", str(ROOT))
     done = exporter("verify", bundle, "--json", *chosen, cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT)))
     assert done.code == 1, done.err
     (blame,) = done.json()["blame"]
@@ -125,7 +126,7 @@ def test_an_engine_that_is_wrong_alone_is_the_stage_and_leaves_the_sublayer_that
     assert blame["reason"] == "jit_load computes the same file right"
     part = work / blame["repro"] / "part"
     assert part.is_relative_to(failed) and replayed(part, work).returncode == 1
-    done = exporter("verify", failed, "--repro", "shared", "--scramble", cwd=work)
+    done = exporter("verify", failed, "--repro", "shared", "--scramble", "--source", ".", cwd=work)
     assert done.code == 1, done.err
     (shared,) = (work / "shared").iterdir()
     again = replayed(shared / "part", work)

@@ -161,7 +161,7 @@ def test_the_table_gives_the_reason_for_all_that_did_not_pass() -> None:
     ("runtimes", "not_run"),
     [
         ("onnxruntime==1.17.3,1.20.1", set[Any]()),
-        ("paddle==2.6.2,3.0.0,3.1.1,3.3.1", {("paddle==2.6.2", "pir"), ("paddle==3.0.0", "pir")}),
+        ("paddle==2.6.2,3.0.0,3.1.1,3.3.1", {("paddle==2.6.2", "pir")}),
     ],
 )
 def test_old_runtimes_from_the_package_index(

@@ -60,8 +60,10 @@ class TestTheEngine:
         assert "threads 1 was asked for and 7 is in effect" in process["reason"]
 
     def test_one_that_reads_no_artifact_proves_nothing(self, released: Path, digits: Path) -> None:
-        done = exporter("verify", digits, "--engines", "eager", cwd=released)
+        done = exporter("verify", digits, "--engines", "eager", "--source", ".", cwd=released)
         refused(done, ExitCode.USAGE, "read no artifact")
+        done = exporter("verify", digits, "--engines", "eager", cwd=released)
+        refused(done, ExitCode.USAGE, "has nothing to run here", "--source DIR")
 
 
 class TestWhatTheSpecAsksForAndTheBundleLacks:

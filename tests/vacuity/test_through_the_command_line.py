@@ -123,7 +123,7 @@ def test_what_is_right_in_one_thread_only(workplace: Path) -> None:
     more = ("--input", "x=float32[batch,4]", "--dim", "batch=1..4", "--formats", "pir", "--out", "threads")
     done = exporter("convert", "models.silent:KnowsItsThreads", *more, cwd=workplace)
     assert done.code == 0, done.out + done.err
-    done = exporter("verify", "threads", "--engines", "eager,jit_load", "--json", cwd=workplace)
+    done = exporter("verify", "threads", "--engines", "eager,jit_load", "--source", ".", "--json", cwd=workplace)
     wrong = [one for one in done.json()["checks"] if one["outcome"] != "match" and one["engine"] == "eager"]
     assert done.code == ExitCode.REFUSED and [one["case"] for one in wrong] == ["batch=4:threads=2"]
 
@@ -132,7 +132,7 @@ def test_outputs_of_a_dict_keep_their_names(workplace: Path) -> None:
     """Stock sorts them by key, so that values come under each other's names."""
     more = ("--input", "x=float32[batch,4]", "--dim", "batch=1..4", "--formats", "pir,onnx", "--out", "named")
     assert exporter("convert", "models.silent:Named", *more, cwd=workplace).code == 0
-    done = exporter("verify", "named", "--engines", "jit_load,onnxruntime", "--json", cwd=workplace)
+    done = exporter("verify", "named", "--engines", "jit_load,onnxruntime", "--source", ".", "--json", cwd=workplace)
     assert done.code == 0 and {one["output"] for one in done.json()["checks"]} >= {"zebra", "apple"}
     manifest = json.loads((workplace / "named/manifest.json").read_text())
     assert [one["name"] for one in manifest["outputs"]] == ["zebra", "apple"]
@@ -146,7 +146,8 @@ def test_a_file_exported_for_one_row(workplace: Path) -> None:
     for path in ("onnx/model.onnx", "pir/model.json"):
         (workplace / "any" / path).write_bytes((workplace / "one" / path).read_bytes())
     faults.reseal(workplace / "any")
-    done = exporter("verify", "any", "--engines", "onnxruntime,paddle_inference", "--json", cwd=workplace)
+    engines = "onnxruntime,paddle_inference"
+    done = exporter("verify", "any", "--engines", engines, "--source", ".", "--json", cwd=workplace)
     report = done.json()
     assert done.code == ExitCode.REFUSED and report["verdict"] == "failed"
     declared = [one for one in report["checks"] if one["kind"] == "interface"]

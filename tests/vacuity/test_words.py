@@ -46,7 +46,7 @@ def test_a_claim_that_is_waived_leaves_the_look_inside_planned(released: Path, d
     """Where the source is at hand: the look was given up for the whole run once one of its claims was waived."""
     work = faults.copied(released, tmp_path / "work")
     copy = waiving(digits, work / "waived", "onnx/onnxruntime/batch=8/*")
-    done = exporter("verify", copy, "--json", "--engines", "onnxruntime", cwd=work)
+    done = exporter("verify", copy, "--json", "--engines", "onnxruntime", "--source", ".", cwd=work)
     looks = [check for check in done.json()["checks"] if check["kind"] == "sublayers"]
     assert [(check["engine"], check["outcome"]) for check in looks] == [("onnxruntime", "match")], done.out
 
@@ -70,7 +70,7 @@ def test_untrained_weights_show_on_every_report(untrained: Path, tmp_path: Path)
     bundle = untrained / "artifacts/small/1"
     assert "not trained" in (bundle / "report.html").read_text()
     assert any("not trained" in note for note in json.loads((bundle / "parity.json").read_bytes())["notes"])
-    says_so(exporter("verify", bundle, cwd=untrained))
+    says_so(exporter("verify", bundle, "--source", ".", cwd=untrained))
     elsewhere = faults.copied(bundle, tmp_path / "copy")
     says_so(exporter("verify", elsewhere, "--json", cwd=tmp_path))
     content = json.loads((elsewhere / "manifest.json").read_bytes())

@@ -1,0 +1,77 @@
+"""Folders for temporary files, which later runs remove where the run that made them was killed.
+
+Each is locked (`flock`) for as long as its run lives, and the lock goes with the process, however that ends. So what is
+not locked is nobody's, in whatever container or by whatever process number its owner ran.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from exporter.errors import EnvironmentLacks
+
+_PREFIX, _LOCK = "exporter-run-", ".lock"
+_OURS = re.compile(rf"{_PREFIX}[a-z0-9_]+")
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Yield a fresh folder for temporary files, removed afterwards.
+
+    Raises:
+        EnvironmentLacks: there is no room, or no such place.
+    """
+    where = tempfile.gettempdir()
+    _sweep(where)
+    try:
+        folder = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+    except OSError as error:
+        raise no_room(error) from error
+    with folder as name:
+        try:
+            lock = os.open(Path(name, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise no_room(error) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield Path(name)
+        finally:
+            os.close(lock)
+
+
+def no_room(error: OSError) -> EnvironmentLacks:
+    """What to say where temporary files cannot be written."""
+    return EnvironmentLacks(
+        f"cannot write temporary files: {error.strerror}",
+        where=os.environ.get("TMPDIR", "the folder for temporary files"),
+        hint="free space there, or set TMPDIR to another folder",
+    )
+
+
+@cache
+def _sweep(where: str) -> None:
+    """Once for each place: remove what killed runs of this user have left. Links are never followed."""
+    with suppress(OSError), os.scandir(where) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                own = entry.stat(follow_symlinks=False).st_uid == os.getuid()
+                if own and _OURS.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                    _remove_unlocked(entry.path)
+
+
+def _remove_unlocked(folder: str) -> None:
+    """Remove a folder whose lock nobody holds; one without a lock has only just been made."""
+    lock = os.open(Path(folder, _LOCK), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(lock)
