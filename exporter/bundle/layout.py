@@ -24,7 +24,8 @@ def refuse_unnamed(manifest: Manifest) -> None:
     Raises:
         BundleError: it does.
     """
-    told = (manifest.documents.provenance, manifest.documents.bom) if manifest.documents else ()
+    documents = manifest.documents
+    told: tuple[str, ...] = (documents.provenance, documents.bom) if documents else ()
     known = {name for variant in manifest.variants.values() for name in variant.files}.union(NAMED, told)
     for name in told:
         if name not in manifest.files:

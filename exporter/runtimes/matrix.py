@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.bundle.layout import VERIFY
 from exporter.bundle.open import Bundle
 from exporter.bundle.script import verify_script
-from exporter.bundle.write import VERIFY
 from exporter.errors import BundleError, EnvironmentLacks, ExitCode, UsageError
 from exporter.runtimes.environment import Runtime, ensure
 from exporter.scratch import scratch
@@ -132,7 +132,7 @@ def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> Map
             done = subprocess.run(
                 [*command, "--timeout", f"{limit:g}"],
                 cwd=place,
-                env={**variables, "TMPDIR": place},
+                env={**variables, "TMPDIR": str(place)},
                 capture_output=True,
                 text=True,
                 errors="replace",
