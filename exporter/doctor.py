@@ -116,7 +116,9 @@ def _packages() -> Iterator[Check]:
         return
     for need in declared:
         groups = [
-            one for one in ("", extra, "convert", "train") if not need.marker or need.marker.evaluate({"extra": one})
+            one
+            for one in ("", extra, "convert", "sign", "train")
+            if not need.marker or need.marker.evaluate({"extra": one})
         ]
         if not groups:
             continue
@@ -125,7 +127,7 @@ def _packages() -> Iterator[Check]:
             yield Check(f"package {need.name}", State.OK, found)
         else:
             said = f"{found}, not {need.specifier}" if found else "not installed"
-            optional = {"train"} if _writes() else {"train", "convert"}
+            optional = {"train", "sign"} if _writes() else {"train", "sign", "convert"}
             state = State.ABSENT if set(groups) <= optional else State.LACKING
             cure = f"scripts/install, or pip install '{need.name}{need.specifier}'"
             yield Check(f"package {need.name}", state, said, cure)

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exporter.bundle import bom
 from exporter.bundle.contents import contents, with_record
+from exporter.bundle.documents import with_documents
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import Bundle, open_bundle, recorded_spec
@@ -129,7 +131,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         except ModelError as error:
             return _foretold(spec, findings, error)
-        content = contents(spec, conversion, draft, checkpoint)
+        content = with_documents(contents(spec, conversion, draft, checkpoint), draft, conversion.modules)
         return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
 
 
@@ -186,6 +188,7 @@ def _release(
         for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
         content = content.model_copy(update={"verdict": report.verdict.word})
+        content = with_documents(content, draft, conversion.modules)
         bundle = seal(draft, place, content, proven, runnable=True)
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
 
@@ -194,6 +197,7 @@ def _plan(spec: Spec, setting: Setting) -> tuple[Device, tuple[Run, ...]]:
     """The device, and what will run: so that a mistake in the spec is found before any work."""
     if spec.prune is not None:
         pruning.check(spec, pruning.default_folder(spec))
+    bom.require_library()
     refuse_precisions(spec)
     refuse_noise(spec)
     refuse_promises(spec)

@@ -23,7 +23,7 @@ ORDER = (
     *("paddle", "pool", "scratch", "answers", "forks", "usage"),
     *("workers", "jobs", "forkserver", "machine", "git", "readers", "numbers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "verdict", "compare", "goldens"),
-    *("harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "runtimes", "transfer"),
+    *("harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "trust", "runtimes", "transfer"),
     *("mutation", "handoff", "report", "bench", "skeleton", "gate", "doctor", "preflight", "pipeline", "cli"),
     "__main__",
 )

@@ -68,7 +68,7 @@ def numbers(array: Ndarray | Joined, content: Content) -> Array:
     if array.dtype is None or array.raw is None:
         raise PickleRefused("an array whose state is never set")
     order = "<" if array.dtype.order in ("|", "=") else array.dtype.order
-    dtype = np.dtype(array.dtype.code).newbyteorder(order)
+    dtype = np.dtype(f"{order}{array.dtype.code}")
     raw = _raw(array.raw, content)
     if len(raw) != math.prod(array.shape) * dtype.itemsize:
         raise PickleRefused(f"an array of {list(array.shape)} has {len(raw):,} bytes of numbers")
@@ -82,7 +82,7 @@ def _raw(raw: Bytes, content: Content) -> bytes | memoryview:
     try:
         return content[raw.start : raw.stop].decode().encode("latin-1")
     except UnicodeError as error:
-        raise PickleRefused(f"an array whose bytes are not written as latin-1: {error.reason}") from error
+        raise PickleRefused("an array whose bytes are not written as latin-1") from error
 
 
 def is_pickle(path: Path) -> bool:
@@ -186,7 +186,8 @@ class _Leaves:
     def _entries(self, value: object) -> Mapping[str, Any]:
         if isinstance(value, Table):
             return _named(value, self.content)
-        return {str(place): item for place, item in enumerate(value)} if type(value) in _ROWS else {}
+        rows: Sequence[Any] = value if isinstance(value, (list, tuple)) and type(value) in _ROWS else ()
+        return {str(place): item for place, item in enumerate(rows)}
 
 
 def _tensor(value: object) -> Ndarray | None:

@@ -97,7 +97,13 @@ def describe(value: object) -> str:
         return f"the number {value}" if abs(value) < 1e18 else "a large number"
     if isinstance(value, (list, tuple, Table)):
         count = len(value.pairs if isinstance(value, Table) else value)
-        kind = {list: "list", tuple: "tuple"}.get(type(value), "dict")
-        return f"a {kind} of {count} without arrays" if kind != "tuple" or count else "an empty tuple"
-    names = {Text: "text", Bytes: "bytes", Global: "a name of Python", Dtype: "a dtype", Ndarray: "an array"}
+        kind = "dict" if isinstance(value, Table) else type(value).__name__
+        return f"a {kind} of {count} without arrays"
+    names: dict[type, str] = {
+        Text: "text",
+        Bytes: "bytes",
+        Global: "a name of Python",
+        Dtype: "a dtype",
+        Ndarray: "an array",
+    }
     return names.get(type(value), "a single number of numpy")
