@@ -25,22 +25,22 @@ def refuse_unnamed(manifest: Manifest) -> None:
         BundleError: it does.
     """
     documents = manifest.documents
+    known = {name for variant in manifest.variants.values() for name in variant.files}.union(NAMED)
     told: tuple[str, ...] = (documents.provenance, documents.bom) if documents else ()
-    known = {name for variant in manifest.variants.values() for name in variant.files}.union(NAMED, told)
     for name in told:
         if name not in manifest.files:
             raise BundleError(f"names {name}, and does not list it", where=NAME, hint=_HINT)
     if manifest.cases and GOLDEN not in manifest.files:
         raise BundleError(f"records cases, and lists no {GOLDEN}", where=NAME, hint=_HINT)
     for name in sorted(manifest.files):
-        if name not in known and (manifest.released or PurePosixPath(name).parts[0] != REPRO):
+        if name not in known.union(told) and (manifest.released or PurePosixPath(name).parts[0] != REPRO):
             raise BundleError(f"lists {name}, which no bundle of its schema holds", where=NAME, hint=_HINT)
 
 
 def refuse_unlisted(folder: Path, listed: set[str]) -> None:
     """Refuse a folder that holds a file which is not listed, a link, or a folder for none of the listed files.
 
-    A signature beside the manifest is not listed: it is over the manifest, too.
+    A signature covers the manifest, so it cannot be listed there; it is a regular file.
 
     Raises:
         BundleError: it does; the first is named.
@@ -57,8 +57,8 @@ def refuse_unlisted(folder: Path, listed: set[str]) -> None:
                     raise BundleError("is a folder for none of the listed files", where=str(path), hint=_HINT)
                 waiting.append(path)
             elif name == SIGNATURE and not path.is_file():
-                raise BundleError("is not a regular file", where=str(path), hint=_HINT)
-            elif name not in (NAME, SIGNATURE) and name not in listed:
+                raise BundleError("is no signature: not a regular file", where=str(path), hint=_HINT)
+            elif name not in listed.union((NAME, SIGNATURE)):
                 raise BundleError("is not listed in the manifest", where=str(path), hint=_HINT)
 
 

@@ -10,7 +10,7 @@ holds; 1 an artifact computes something else; 3 a variant could not be run here:
 with --only; 5 the bundle is damaged. On a GPU it runs ONNX Runtime alone, without TF32; where the CPU took over, that
 is no run, and exit code 3.
 
-How it judges: by section 1, which is the exporter's own source. golden.safetensors holds inputs and, for each output,
+How it judges: by section 2, which is the exporter's own source. golden.safetensors holds inputs and, for each output,
 what the original float32 model computed, and the truth: the model computed in float64. An engine may be `budget` times
 as far from it, in the largest error and in the root mean square (of few numbers with an allowance, since their largest
 error is chance); whole numbers must be equal, but for labels whose scores are a near tie.
@@ -20,24 +20,17 @@ too little for one case. The first case runs once more after the others, the lar
 low precision is judged over all cases together, by the budget that the spec in the manifest has for it.
 """
 
-
-import sys
-
-if __name__ == "__main__":  # this folder comes first on the path then, and a json.py in it is not Python's
-    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
-        del sys.path[0]
-    import os
-
-    _HERE = os.path.realpath(os.path.dirname(__file__))  # noqa: PTH120
-    sys.path = [entry for entry in sys.path if os.path.realpath(entry) != _HERE]
+from __future__ import annotations
 
 import argparse
 import fnmatch
+import hashlib
 import importlib
 import importlib.util
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import date, datetime, timezone
@@ -46,7 +39,7 @@ from typing import Any
 
 try:
     import numpy as np
-except ImportError:  # then nothing can be run; section 3 says so
+except ImportError:  # then nothing can be run; section 4 says so
     np = None  # type: ignore[assignment]
 
 PASSED, FAILED, NO_ENGINE, DAMAGED = 0, 1, 3, 5
@@ -59,19 +52,94 @@ ENGINES = {
     "paddle_inference": ("paddle", "pip install paddlepaddle", ("pir", "pdmodel")),
     "paddle_inference_int8": ("paddle", "pip install paddlepaddle", ("pdmodel-int8",)),
 }
+DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1"}
+DTYPES.update({"U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"})
 
 
-# ---- 1. the files that were sealed, and the rule: what the goldens show, and how an engine is judged by them --------
+# ---- 1. the files are the ones that were sealed ---------------------------------------------------------------------
+
+
+def read_manifest() -> tuple[Any, list[str]]:
+    """Return the manifest and what is wrong with it; every byte of the file counts, blanks too."""
+    try:
+        content = (BUNDLE / "manifest.json").read_bytes()
+        manifest = json.loads(content.decode("utf-8"))
+        if (as_json(manifest, indent=2) + "\n").encode("utf-8") != content:
+            return {}, ["manifest.json: changed: it is not laid out as it was written"]
+        rest = {key: value for key, value in manifest.items() if key != "digest"}
+        digest = hashlib.sha256(as_json(rest, separators=(",", ":")).encode("utf-8")).hexdigest()
+        if digest != manifest.get("digest"):
+            return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        return {}, [f"manifest.json: cannot be read: {error}"]
+    if manifest["schema"] in (1, 2, 3, 4) and all(manifest[key] for key in ("outputs", "variants", "cases")):
+        return manifest, []
+    return {}, ["manifest.json: not of schema 4, or without outputs, variants or cases: nothing could be proved"]
+
+
+def as_json(value: Any, **layout: Any) -> str:
+    """The one way in which manifests are written."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, **layout)
+
+
+def damaged_files(manifest: Any) -> list[str]:
+    """Say of each file that is not as it was sealed what is wrong with it: not listed, missing or changed."""
+    listed = manifest["files"]
+    paths = [path for path in BUNDLE.rglob("*") if path.is_symlink() or not path.is_dir()]
+    found = {path.relative_to(BUNDLE).as_posix(): path for path in paths}
+    faults = [
+        f"{name}: not a file of this bundle" for name in sorted({*found} - {*listed, "manifest.json", "model.sig"})
+    ]
+    used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
+    faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
+    for name, entry in sorted(listed.items()):
+        fault = fault_of(found[name], entry) if name in found else "missing"
+        faults += [f"{name}: {fault}"] if fault else []
+    return faults
+
+
+def fault_of(path: Path, entry: Any) -> str:
+    """Say what is wrong with a listed file; an empty text if nothing is."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return "not a plain file"
+        if path.stat().st_size != entry["size"]:
+            return f"has {path.stat().st_size} bytes, not {entry['size']}"
+        return "" if sha256(path) == entry["sha256"] else "changed: its sha256 is not the one in manifest.json"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+
+
+def sha256(path: Path) -> str:
+    """Hex sha256 of a file, read in pieces."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        for piece in iter(lambda: stream.read(1 << 20), b""):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def read_golden() -> dict[str, Any]:
+    """Read golden.safetensors: 8 bytes of length, a JSON header, the numbers."""
+    content = (BUNDLE / "golden.safetensors").read_bytes()
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:begin].decode("utf-8"))
+    tensors = {}
+    for name in header.keys() - {"__metadata__"}:
+        start, stop = header[name]["data_offsets"]
+        numbers = np.frombuffer(content[begin + start : begin + stop], DTYPES[header[name]["dtype"]])
+        tensors[name] = numbers.reshape(header[name]["shape"])
+    return tensors
+
+
+# ---- 2. the rule: what the goldens show, and how an engine is judged by them ----------------------------------------
 import contextlib
-import hashlib
 import math
 import re
-import stat
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 Array = Any  # a numpy array, of whatever dtype and shape
@@ -108,12 +176,12 @@ _TIMED = "_kernel_time"
 _CAUSES = (re.compile(r"with error: ([^\n]+)"), re.compile(r"(CUDA failure \d+: [^;\n]+)"))
 
 
-def provider_of(device: "str") -> "str":
+def provider_of(device: str) -> str:
     """The execution provider of `cpu` or `gpu:N`."""
     return CPU if device == "cpu" else CUDA
 
 
-def open_session(model: "str | bytes", options: "Any", provider: "str", device: "str", **of_cuda: "str") -> "Any":
+def open_session(model: str | bytes, options: Any, provider: str, device: str, **of_cuda: str) -> Any:
     """A session on a provider. What goes wrong there comes out: no second try on the CPU in silence.
 
     `of_cuda` are options of the CUDA provider that replace those of :data:`CUDA_OPTIONS`.
@@ -128,7 +196,7 @@ def open_session(model: "str | bytes", options: "Any", provider: "str", device: 
     return onnxruntime.InferenceSession(model, sess_options=options, providers=[wanted], enable_fallback=0)
 
 
-def unmet_options(session: "Any", **of_cuda: "str") -> "list[str]":
+def unmet_options(session: Any, **of_cuda: str) -> list[str]:
     """A phrase for each option of CUDA that is not in effect as it was asked for, by :func:`open_session`."""
     told = session.get_provider_options().get(CUDA, {})
     asked = {**CUDA_OPTIONS, **of_cuda}
@@ -139,7 +207,7 @@ def unmet_options(session: "Any", **of_cuda: "str") -> "list[str]":
     ]
 
 
-def why_not(provider: "str", device: "str") -> "str":
+def why_not(provider: str, device: str) -> str:
     """Why a session of one node does not compute on a provider; empty where it does."""
     import numpy as np
     import onnxruntime
@@ -158,13 +226,13 @@ def why_not(provider: "str", device: "str") -> "str":
     return f"{provider} cannot run here: {cause_of(refused, heard.text)}" if refused else ""
 
 
-def cause_of(refused: "str", heard: "str" = "") -> "str":
+def cause_of(refused: str, heard: str = "") -> str:
     """The cause in what ONNX Runtime raised and wrote beside it, without the C++ around it."""
     causes = [found[1].strip() for pattern in _CAUSES for found in pattern.finditer(f"{heard}\n{refused}")]
     return causes[0] if causes else refused.strip().splitlines()[-1]
 
 
-def errors_of(onnxruntime: "Any") -> "tuple[type[Exception], ...]":
+def errors_of(onnxruntime: Any) -> tuple[type[Exception], ...]:
     """All that a session raises: its own kinds have no base but Exception."""
     state = vars(onnxruntime.capi.onnxruntime_pybind11_state)
     own = (kind for kind in state.values() if isinstance(kind, type) and issubclass(kind, Exception))
@@ -178,7 +246,7 @@ class Heard:
 
 
 @contextlib.contextmanager
-def hearing() -> "Iterator[Heard]":
+def hearing() -> Iterator[Heard]:
     """Collect what libraries write to standard error, where ONNX Runtime says why it left a provider out.
 
     It is written there afterwards, so that a log lacks nothing.
@@ -202,13 +270,13 @@ def hearing() -> "Iterator[Heard]":
 class PlacedNode(NamedTuple):
     """A node that ran: its name, its operator, what ran it, and whether it computes nothing but sizes."""
 
-    name: "str"
-    operator: "str"
-    provider: "str"
-    of_sizes: "bool"
+    name: str
+    operator: str
+    provider: str
+    of_sizes: bool
 
 
-def placed_nodes(profile: "Path") -> "tuple[PlacedNode, ...]":
+def placed_nodes(profile: Path) -> tuple[PlacedNode, ...]:
     """Every node of a profile once, in the order in which they ran first; none of a graph that was folded away.
 
     Raises:
@@ -222,7 +290,7 @@ def placed_nodes(profile: "Path") -> "tuple[PlacedNode, ...]":
     return tuple(dict.fromkeys(ran))
 
 
-def _node(event: "Any") -> "PlacedNode":
+def _node(event: Any) -> PlacedNode:
     about, name = event["args"], event["name"]
     tensors = [*about.get("input_type_shape", ()), *about.get("output_type_shape", ())]
     of_sizes = about["op_name"] in _OF_SIZES or all(_sizes(*pair) for tensor in tensors for pair in tensor.items())
@@ -230,12 +298,12 @@ def _node(event: "Any") -> "PlacedNode":
     return PlacedNode(name, about["op_name"], about["provider"], of_sizes)
 
 
-def _sizes(dtype: "str", shape: "Sequence[int]") -> "bool":
+def _sizes(dtype: str, shape: Sequence[int]) -> bool:
     """Whether a tensor can be a list of sizes: one dimension or none, of whole numbers or of few others."""
     return len(shape) < 2 and (dtype in _WHOLE or sum(shape) <= _FEW)
 
 
-def placement(nodes: "Sequence[PlacedNode]", provider: "str") -> "dict[str, str]":
+def placement(nodes: Sequence[PlacedNode], provider: str) -> dict[str, str]:
     """What is recorded of a run that was to be on a provider.
 
     `placement` counts the nodes of each provider. `sizes_elsewhere` and `values_elsewhere` count, by operator, those
@@ -249,11 +317,11 @@ def placement(nodes: "Sequence[PlacedNode]", provider: "str") -> "dict[str, str]
     }
 
 
-def _counted(names: "Iterable[str]") -> "str":
+def _counted(names: Iterable[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(Counter(names).items()))
 
 
-def computing(nodes: "Sequence[PlacedNode]", provider: "str") -> "str":
+def computing(nodes: Sequence[PlacedNode], provider: str) -> str:
     """What computes the values: `provider` if it runs any node that does, or if none ran; else what runs the most."""
     of_values = [node.provider for node in nodes if not node.of_sizes] or [node.provider for node in nodes]
     return provider if provider in of_values or not nodes else Counter(of_values).most_common(1)[0][0]
@@ -271,8 +339,8 @@ class NotThere(Exception):
 
 
 def run_onnxruntime(
-    files: "list[Path]", cases: "list[Any]", threads: "int", device: "str", said: "list[str]"
-) -> "Iterator[dict[str, Any]]":
+    files: list[Path], cases: list[Any], threads: int, device: str, said: list[str]
+) -> Iterator[dict[str, Any]]:
     """Yield all outputs of each case; on a GPU `said` gets what is to be told of it, and NotThere is raised."""
     import onnxruntime
 
@@ -298,123 +366,12 @@ def run_onnxruntime(
         yield {name: values[place] for place, name in enumerate(names)}
 
 
-def a_device(word: "str") -> "str":
+def a_device(word: str) -> str:
     """`cpu` or `gpu:N`, as --device takes it."""
     kind, _, number = word.partition(":")
     if kind not in ("cpu", "gpu") or (":" in word and (kind == "cpu" or not number.isdecimal())):
         raise argparse.ArgumentTypeError(f"'{word}' is no device: cpu, gpu or gpu:N")
     return word if kind == "cpu" else f"gpu:{number or 0}"
-
-
-# exporter/bundle/sealed_files.py
-#
-# The files of a bundle, as its verify.py reads them: are they the ones that were sealed, each a plain file?
-#
-# Every bundle's verify.py holds a copy of this file, see :mod:`exporter.bundle.script`; it runs on Python 3.8.
-
-#: Bytes of a manifest, and of a header in the goldens: far more than any network needs.
-MOST_JSON = 32 << 20
-DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1"}
-DTYPES.update({"U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1"})
-
-
-def read_manifest(bundle: "Path") -> "tuple[Any, list[str]]":
-    """Return the manifest and what is wrong with it; every byte of the file counts, blanks too."""
-    try:
-        content = read_plain(bundle / "manifest.json", MOST_JSON)
-        manifest = json.loads(content.decode("utf-8"))
-        if (as_json(manifest, indent=2) + "\n").encode("utf-8") != content:
-            return {}, ["manifest.json: changed: it is not laid out as it was written"]
-        rest = {key: value for key, value in manifest.items() if key != "digest"}
-        digest = hashlib.sha256(as_json(rest, separators=(",", ":")).encode("utf-8")).hexdigest()
-        if digest != manifest.get("digest"):
-            return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        return {}, [f"manifest.json: cannot be read: {error}"]
-    if manifest["schema"] in (1, 2, 3, 4) and all(manifest[key] for key in ("outputs", "variants", "cases")):
-        return manifest, []
-    return {}, ["manifest.json: not of schema 4, or without outputs, variants or cases: nothing could be proved"]
-
-
-def as_json(value: "Any", **layout: "Any") -> "str":
-    """The one way in which manifests are written."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False, **layout)
-
-
-def read_plain(path: "Path", most: "int") -> "bytes":
-    """The content of a plain file of at most `most` bytes; a pipe or a device may never end.
-
-    Raises:
-        ValueError: it is something else, or larger.
-        OSError: it cannot be read.
-    """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(str(path), flags), "rb") as stream:
-        about = os.fstat(stream.fileno())
-        if not stat.S_ISREG(about.st_mode) or about.st_size > most:
-            raise ValueError(f"not a plain file of at most {most:,} bytes")
-        return stream.read(about.st_size)
-
-
-def damaged_files(bundle: "Path", manifest: "Any") -> "list[str]":
-    """Say of each file that is not as it was sealed what is wrong with it: not listed, missing or changed."""
-    listed = manifest["files"]
-    folders = {parent.as_posix() for name in listed for parent in PurePosixPath(name).parents}
-    paths = [
-        path
-        for path in bundle.rglob("*")
-        if path.is_symlink() or not path.is_dir() or path.relative_to(bundle).as_posix() not in folders
-    ]
-    found = {path.relative_to(bundle).as_posix(): path for path in paths}
-    known = {*listed, "manifest.json", "model.sig"}  # model.sig: a signature, which whoever trusts its key checks
-    faults = [f"{name}: not a file of this bundle" for name in sorted(set(found) - known)]
-    used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
-    faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
-    for name, entry in sorted(listed.items()):
-        fault = fault_of(found[name], entry) if name in found else "missing"
-        faults += [f"{name}: {fault}"] if fault else []
-    return faults
-
-
-def fault_of(path: "Path", entry: "Any") -> "str":
-    """Say what is wrong with a listed file; an empty text if nothing is."""
-    try:
-        if path.is_symlink() or not path.is_file():
-            return "not a plain file"
-        if path.stat().st_size != entry["size"]:
-            return f"has {path.stat().st_size} bytes, not {entry['size']}"
-        return "" if sha256(path) == entry["sha256"] else "changed: its sha256 is not the one in manifest.json"
-    except OSError as error:
-        return f"cannot be read: {error.strerror}"
-
-
-def sha256(path: "Path") -> "str":
-    """Hex sha256 of a file, read in pieces."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        for piece in iter(lambda: stream.read(1 << 20), b""):
-            digest.update(piece)
-    return digest.hexdigest()
-
-
-def read_golden(bundle: "Path") -> "dict[str, Any]":
-    """Read golden.safetensors: 8 bytes of length, a JSON header, the numbers.
-
-    Raises:
-        ValueError: it is none.
-    """
-    path = bundle / "golden.safetensors"
-    content = read_plain(path, path.stat().st_size)
-    begin = 8 + int.from_bytes(content[:8], "little")
-    if begin > min(len(content), MOST_JSON):
-        raise ValueError("golden.safetensors has no header")
-    header = json.loads(content[8:begin].decode("utf-8"))
-    tensors = {}
-    for name in header.keys() - {"__metadata__"}:
-        start, stop = header[name]["data_offsets"]
-        numbers = np.frombuffer(content[begin + start : begin + stop], DTYPES[header[name]["dtype"]])
-        tensors[name] = numbers.reshape(header[name]["shape"])
-    return tensors
 
 
 # exporter/numbers/norms.py
@@ -438,7 +395,7 @@ WORST_E_REF = 1e-2
 LOUDEST = 200.0
 
 
-def norms(value: "Array") -> "tuple[float, float]":
+def norms(value: Array) -> tuple[float, float]:
     """The largest absolute value, and the root mean square; scaled before squaring so that 1e292 does not overflow."""
     if value.size == 0:
         return 0.0, 0.0
@@ -449,7 +406,7 @@ def norms(value: "Array") -> "tuple[float, float]":
     return largest, largest * float(np.sqrt(np.mean(np.square(wide / largest))))
 
 
-def error(truth: "Array", candidate: "Array") -> "tuple[float, float]":
+def error(truth: Array, candidate: Array) -> tuple[float, float]:
     """Relative error of a candidate of the truth's shape in both norms; NaN where either is not finite.
 
     Where the truth is zero throughout, any difference is infinitely large and none is zero.
@@ -460,7 +417,7 @@ def error(truth: "Array", candidate: "Array") -> "tuple[float, float]":
     return _divide(off[0], scale[0]), _divide(off[1], scale[1])
 
 
-def ratio(truth: "Array", candidate: "Array", e_ref: "tuple[float, float]", floor: "float" = FLOOR) -> "float":
+def ratio(truth: Array, candidate: Array, e_ref: tuple[float, float], floor: float = FLOOR) -> float:
     """The error ratio: how many times worse than eager float32 a candidate is, in the worse of the two norms.
 
     No reference error is taken to be smaller than `floor`. NaN where the candidate is not finite, so callers must write
@@ -471,25 +428,25 @@ def ratio(truth: "Array", candidate: "Array", e_ref: "tuple[float, float]", floo
     return math.nan if any(math.isnan(part) for part in parts) else max(parts)
 
 
-def above(number: "float", limit: "float") -> "str":
+def above(number: float, limit: float) -> str:
     """A number that is over a limit, with three digits or as many as show that it is: 4.0012, not 4."""
     digits = next((digits for digits in range(3, 17) if not float(f"{number:.{digits}g}") <= limit), 17)
     return f"{number:.{digits}g}"
 
 
-def _divide(part: "float", whole: "float") -> "float":
+def _divide(part: float, whole: float) -> float:
     if part == 0.0 and math.isfinite(whole):
         return 0.0
     return part / whole if whole else math.inf
 
 
-def energies(truth: "Array", got: "Array") -> "tuple[float, float]":
+def energies(truth: Array, got: Array) -> tuple[float, float]:
     """The energy of the signal, and of what was added to it (sums of squares, in float64)."""
     true = np.asarray(truth, dtype="float64")
     return float(np.sum(np.square(true))), float(np.sum(np.square(np.asarray(got, dtype="float64") - true)))
 
 
-def decibel(signal: "float", noise: "float") -> "float":
+def decibel(signal: float, noise: float) -> float:
     """The ratio of two energies in dB: 0 for an answer of zeros, 20 for an error of a tenth; NaN stays NaN."""
     if math.isnan(signal) or math.isnan(noise):
         return math.nan
@@ -533,42 +490,42 @@ class GoldenOutput:
     argmax an integer is. `allowance` widens the tolerance of few numbers. `wide`: float64, and no input is narrower.
     """
 
-    name: "str"
-    dtype: "str"
-    shape: "tuple[int, ...]"
-    eager: "Array"
-    truth: "Array"
-    index: "Array | None"
-    scale: "tuple[float, float]"
-    e_ref: "tuple[float, float]"
-    gate: "str"
-    draw: "str"
-    scores: "tuple[str, int] | None"
-    allowance: "float" = 1.0
-    wide: "bool" = False
-    own: "tuple[float, float]" = (0.0, 0.0)
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    eager: Array
+    truth: Array
+    index: Array | None
+    scale: tuple[float, float]
+    e_ref: tuple[float, float]
+    gate: str
+    draw: str
+    scores: tuple[str, int] | None
+    allowance: float = 1.0
+    wide: bool = False
+    own: tuple[float, float] = (0.0, 0.0)
 
     @property
-    def floor(self) -> "float":
+    def floor(self) -> float:
         """The smallest error that is measured in: of rounding in float32, or in float64 where nothing is narrower."""
         return FLOOR_64 if self.wide else FLOOR
 
     @property
-    def unit(self) -> "tuple[float, float]":
+    def unit(self) -> tuple[float, float]:
         """What an error is measured in, in both norms: e_ref, widened by the allowance, and never below the floor."""
         return max(self.allowance * self.e_ref[0], self.floor), max(self.allowance * self.e_ref[1], self.floor)
 
     @property
-    def exact(self) -> "bool":
+    def exact(self) -> bool:
         """Integers and booleans have no rounding: they are equal or wrong."""
         return self.eager.dtype.kind != "f"
 
     @cached_property
-    def memo(self) -> "dict[Any, Any]":
+    def memo(self) -> dict[Any, Any]:
         """What was worked out from it once, for every engine that is judged by it."""
         return {}
 
-    def kept(self, value: "Array") -> "Array":
+    def kept(self, value: Array) -> Array:
         """Of a whole output what the golden keeps of it."""
         return value if self.index is None else value.ravel()[self.index]
 
@@ -580,22 +537,22 @@ class GoldenCase:
     `recorded` is its name in the goldens, which serve more than one case. An engine computes it in so many `threads`.
     """
 
-    name: "str"
-    dims: "Mapping[str, int]"
-    outputs: "Mapping[str, GoldenOutput]"
-    recorded: "str"
-    threads: "int" = 1
+    name: str
+    dims: Mapping[str, int]
+    outputs: Mapping[str, GoldenOutput]
+    recorded: str
+    threads: int = 1
 
-    def again(self) -> "GoldenCase":
+    def again(self) -> GoldenCase:
         """The same case, to be run once more: what an artifact keeps from call to call shows then."""
         return replace(self, name=self.name + AGAIN)
 
-    def in_threads(self, threads: "int") -> "GoldenCase":
+    def in_threads(self, threads: int) -> GoldenCase:
         """The same case, to be run in so many threads: work that is shared out wrongly shows then."""
         return replace(self, name=f"{self.name}{IN_THREADS}{threads}", threads=threads)
 
 
-def to_run(recorded: "Sequence[GoldenCase]") -> "tuple[GoldenCase, ...]":
+def to_run(recorded: Sequence[GoldenCase]) -> tuple[GoldenCase, ...]:
     """What every engine runs: each recorded case, the first once more, and the largest in another number of threads.
 
     The largest, since engines share out only what is worth it.
@@ -604,17 +561,17 @@ def to_run(recorded: "Sequence[GoldenCase]") -> "tuple[GoldenCase, ...]":
     return (*recorded, recorded[0].again(), largest.in_threads(THREADS))
 
 
-def promised(case: "str") -> "bool":
+def promised(case: str) -> bool:
     """Whether the spec promises a case of this name: it does not probe, and is not run a second time."""
     return ":" not in case
 
 
-def one_thread(case: "str") -> "bool":
+def one_thread(case: str) -> bool:
     """Whether a case of this name runs in one thread, as the golden was recorded, so that bits can be equal."""
     return IN_THREADS not in case
 
 
-def read_cases(tensors: "Mapping[str, Array]", described: "Iterable[Mapping[str, Any]]") -> "tuple[GoldenCase, ...]":
+def read_cases(tensors: Mapping[str, Array], described: Iterable[Mapping[str, Any]]) -> tuple[GoldenCase, ...]:
     """The recorded cases, from the goldens by their keys and from what the manifest says of each case.
 
     The manifest is believed where it only closes a gate or asks for less, and where nothing shows it: the method, the
@@ -635,7 +592,7 @@ def read_cases(tensors: "Mapping[str, Array]", described: "Iterable[Mapping[str,
     return tuple(bounded)
 
 
-def _read_case(tensors: "Mapping[str, Array]", described: "Mapping[str, Any]") -> "GoldenCase":
+def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> GoldenCase:
     case, outputs = described["name"], {}
     inputs = [value.dtype.name for key, value in tensors.items() if key.startswith(f"{case}/input/")]
     for name, about in described["outputs"].items():
@@ -666,7 +623,7 @@ def _read_case(tensors: "Mapping[str, Array]", described: "Mapping[str, Any]") -
     return GoldenCase(case, described["dims"], outputs, case)
 
 
-def _measured(output: "GoldenOutput") -> "GoldenOutput":
+def _measured(output: GoldenOutput) -> GoldenOutput:
     """With the scale of the truth and eager's error in it, and why nothing can be proven by it: computed.
 
     Of a sample only bounds are known: the whole is no smaller than its largest element, nor its largest error.
@@ -693,7 +650,7 @@ def _measured(output: "GoldenOutput") -> "GoldenOutput":
     return replace(output, scale=scale, e_ref=e_ref, own=share, gate=gate)
 
 
-def _bounded(output: "GoldenOutput", plain: "Sequence[GoldenOutput]") -> "GoldenOutput":
+def _bounded(output: GoldenOutput, plain: Sequence[GoldenOutput]) -> GoldenOutput:
     """Close the gate where e_ref is said to be larger than rounding explains."""
     if output.exact or output.gate or not output.eager.size:
         return output
@@ -706,14 +663,14 @@ def _bounded(output: "GoldenOutput", plain: "Sequence[GoldenOutput]") -> "Golden
     return replace(output, gate=f"its e_ref is {times:.3g} times what eager errs, which rounding does not explain")
 
 
-def _scores(tensors: "Mapping[str, Array]", case: "str", labels: "Array", about: "Mapping[str, Any]") -> "tuple[str, int] | None":
+def _scores(tensors: Mapping[str, Array], case: str, labels: Array, about: Mapping[str, Any]) -> tuple[str, int] | None:
     """The scores whose argmax the labels are, if they are it."""
     output, axis = (about["scores"]["output"], about["scores"]["axis"]) if about.get("scores") else ("", 0)
     scores = tensors.get(f"{case}/eager/{output}")
     return (output, axis) if scores is not None and is_argmax(labels, scores, axis) else None
 
 
-def is_argmax(labels: "Array", scores: "Array", axis: "int") -> "bool":
+def is_argmax(labels: Array, scores: Array, axis: int) -> bool:
     """Whether labels are the argmax of scores along an axis, which may be kept as one of size 1."""
     if not 0 <= axis < scores.ndim or scores.dtype.kind != "f":
         return False
@@ -752,17 +709,17 @@ class Judged(NamedTuple):
     `compared` says that it came to the values: they have the shape and the dtype of eager's, and are finite.
     """
 
-    outcome: "str"
-    reason: "str" = ""
-    elements: "int" = 0
-    metrics: "Mapping[str, float]" = {}
-    compared: "bool" = False
+    outcome: str
+    reason: str = ""
+    elements: int = 0
+    metrics: Mapping[str, float] = {}
+    compared: bool = False
 
 
 # ---- one case ----
 def judge_case(
-    case: "GoldenCase", got: "Mapping[str, Array]", others: "Mapping[str, Sequence[GoldenOutput]]", budget: "float | None"
-) -> "dict[str, Judged]":
+    case: GoldenCase, got: Mapping[str, Array], others: Mapping[str, Sequence[GoldenOutput]], budget: float | None
+) -> dict[str, Judged]:
     """Judge all outputs of one case, names first; `others` holds, for each output, its goldens in all cases.
 
     Without a budget they are judged as reduced precision: whole, finite, and nearer the truth than any impostor. How
@@ -785,12 +742,12 @@ def judge_case(
 
 
 def judge_output(
-    expected: "GoldenOutput",
-    got: "Array",
-    budget: "float",
-    all_cases: "Sequence[GoldenOutput]",
-    beside: "Mapping[str, GoldenOutput]",
-) -> "Judged":
+    expected: GoldenOutput,
+    got: Array,
+    budget: float,
+    all_cases: Sequence[GoldenOutput],
+    beside: Mapping[str, GoldenOutput],
+) -> Judged:
     """Judge one output of one case; `beside` holds the goldens of the case's other outputs.
 
     The first step that fails decides: dtype, shape, elements, gate, finiteness, values, controls.
@@ -813,7 +770,7 @@ def judge_output(
     return Judged(outcome, reason, got.size, {"error_ratio": worst}, True)
 
 
-def _unfit(expected: "GoldenOutput", got: "Array") -> "Judged | None":
+def _unfit(expected: GoldenOutput, got: Array) -> Judged | None:
     """What is wrong before values count: dtype, shape, no elements, a shut gate, NaN or infinity; None: nothing."""
     if got.dtype.name != expected.dtype:
         return Judged("mismatch", f"dtype is {got.dtype.name}, eager's is {expected.dtype}")
@@ -829,7 +786,7 @@ def _unfit(expected: "GoldenOutput", got: "Array") -> "Judged | None":
     return None
 
 
-def _error_ratio(expected: "GoldenOutput", candidate: "Array", whole: "Array") -> "float":
+def _error_ratio(expected: GoldenOutput, candidate: Array, whole: Array) -> float:
     """The error ratio; of a sampled golden also that of the whole output's norms, which the sample cannot see.
 
     Of eager's own bits it is computed once, for all engines that have them.
@@ -847,7 +804,7 @@ def _error_ratio(expected: "GoldenOutput", candidate: "Array", whole: "Array") -
 
 
 # ---- negative controls: a tolerance is evidence only if a wrong tensor would have failed at it ----
-def _controlled(expected: "GoldenOutput", budget: "float", all_cases: "Sequence[GoldenOutput]") -> "tuple[str, str]":
+def _controlled(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
     """Whether the controls fail, worked out once for all engines."""
     key = ("controls", budget, *(id(one) for one in all_cases))
     if key not in expected.memo:  # the cases are kept with it, so that no id is used again
@@ -856,7 +813,7 @@ def _controlled(expected: "GoldenOutput", budget: "float", all_cases: "Sequence[
     return outcome, reason
 
 
-def _controls(expected: "GoldenOutput", budget: "float", all_cases: "Sequence[GoldenOutput]") -> "tuple[str, str]":
+def _controls(expected: GoldenOutput, budget: float, all_cases: Sequence[GoldenOutput]) -> tuple[str, str]:
     unrelated = [one for one in all_cases if one.draw != expected.draw and one.truth.size]
     stranger = _stranger(expected, unrelated)
     if unrelated and stranger is None:
@@ -871,7 +828,7 @@ def _controls(expected: "GoldenOutput", budget: "float", all_cases: "Sequence[Go
     return "match", ""
 
 
-def _stranger(expected: "GoldenOutput", unrelated: "Sequence[GoldenOutput]") -> "Array | None":
+def _stranger(expected: GoldenOutput, unrelated: Sequence[GoldenOutput]) -> Array | None:
     """The truth of the first unrelated case that does not hold the very same values, cut to fit."""
     for one in unrelated:
         if not np.array_equal(np.resize(one.truth, expected.truth.shape), expected.truth):
@@ -879,7 +836,7 @@ def _stranger(expected: "GoldenOutput", unrelated: "Sequence[GoldenOutput]") -> 
     return None
 
 
-def impostors(truth: "Array", stranger: "Array | None", batched: "bool") -> "Iterator[tuple[str, Array]]":
+def impostors(truth: Array, stranger: Array | None, batched: bool) -> Iterator[tuple[str, Array]]:
     """Yield every impostor with its name; those that equal the truth by construction are left out.
 
     `stranger` is the truth of another case, of whatever shape: it is repeated or cut to fit. `batched` says that the
@@ -895,8 +852,8 @@ def impostors(truth: "Array", stranger: "Array | None", batched: "bool") -> "Ite
 
 
 def nearest(
-    truth: "Array", stranger: "Array | None", batched: "bool", e_ref: "tuple[float, float]", floor: "float" = FLOOR
-) -> "tuple[str, float]":
+    truth: Array, stranger: Array | None, batched: bool, e_ref: tuple[float, float], floor: float = FLOOR
+) -> tuple[str, float]:
     """The impostor of a float output with the smallest error ratio, and that ratio.
 
     Equal rows are no impostor of themselves, else the case that asks for them could never be judged.
@@ -905,7 +862,7 @@ def nearest(
     return min((one for one in ratios if one[0] != _REVERSED or not one[1] <= SAME), key=lambda one: one[1])
 
 
-def _indistinct(truths: "Sequence[Array]") -> "tuple[str, str]":
+def _indistinct(truths: Sequence[Array]) -> tuple[str, str]:
     """Whether an exact output tells anything, or an impostor would pass in every case.
 
     One case with one element proves little about integers (zero is a likely label), so all cases are judged together.
@@ -917,7 +874,7 @@ def _indistinct(truths: "Sequence[Array]") -> "tuple[str, str]":
     return "match", ""
 
 
-def unexplained(expected: "GoldenOutput", got: "Array", beside: "Mapping[str, GoldenOutput]", budget: "float") -> "int":
+def unexplained(expected: GoldenOutput, got: Array, beside: Mapping[str, GoldenOutput], budget: float) -> int:
     """How many whole numbers differ by more than a near tie of their scores explains.
 
     A label is the argmax of scores. Two engines may both be right and choose differently where two scores are equal but
@@ -934,13 +891,13 @@ def unexplained(expected: "GoldenOutput", got: "Array", beside: "Mapping[str, Go
     return int((differ & ~(inside & (gap <= 2 * budget * score.unit[0] * score.scale[0]))).sum())
 
 
-def _at(scores: "Array", index: "Array", axis: "int") -> "Array":
+def _at(scores: Array, index: Array, axis: int) -> Array:
     kept = np.expand_dims(index, axis) if index.ndim < scores.ndim else index
     return np.take_along_axis(scores, kept.astype("int64"), axis).reshape(index.shape)
 
 
 # ---- reduced precision: each case whole, finite and nearer than any impostor; then promises over all cases ----
-def judge_reduced(expected: "GoldenOutput", got: "Array", all_cases: "Sequence[GoldenOutput]", probes: "bool") -> "Judged":
+def judge_reduced(expected: GoldenOutput, got: Array, all_cases: Sequence[GoldenOutput], probes: bool) -> Judged:
     """Judge one output of one case in reduced precision; the metrics are what :func:`judge_promise` weighs.
 
     A case that `probes` (all zero, sixteen times as large) lies outside what a calibration has seen: it has to be
@@ -969,7 +926,7 @@ def judge_reduced(expected: "GoldenOutput", got: "Array", all_cases: "Sequence[G
     return Judged("match", "", got.size, metrics, True)
 
 
-def promised_of(exact: "bool", min_snr_db: "float | None", min_top1: "float | None") -> "dict[str, float]":
+def promised_of(exact: bool, min_snr_db: float | None, min_top1: float | None) -> dict[str, float]:
     """What is promised of one output in reduced precision, by kind: a ratio in dB, a share of equal answers.
 
     Whole numbers have a share to agree in whatever the budget says.
@@ -979,7 +936,7 @@ def promised_of(exact: "bool", min_snr_db: "float | None", min_top1: "float | No
     return promises if share is None else {**promises, "top1": share}
 
 
-def judge_promise(kind: "str", wanted: "float", goldens: "Mapping[str, GoldenOutput]", seen: "Mapping[str, Judged]") -> "Judged":
+def judge_promise(kind: str, wanted: float, goldens: Mapping[str, GoldenOutput], seen: Mapping[str, Judged]) -> Judged:
     """Weigh a promise over the promised cases of one output, by their names, from what :func:`judge_reduced` said.
 
     A promise that an impostor would keep as well (the mean, one row for all, one answer for all) is vacuous.
@@ -1010,7 +967,7 @@ def judge_promise(kind: "str", wanted: "float", goldens: "Mapping[str, GoldenOut
     return Judged("match", said, elements, found)
 
 
-def constants(goldens: "Sequence[GoldenOutput]") -> "Iterator[tuple[str, float]]":
+def constants(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
     """What outputs that do not depend on the input would reach: the mean, and the mean row for every row."""
     truths = [one.truth for one in goldens]
     yield "the mean", _of_constant(truths, np.concatenate([one.ravel() for one in truths]).mean())
@@ -1019,12 +976,12 @@ def constants(goldens: "Sequence[GoldenOutput]") -> "Iterator[tuple[str, float]]
         yield "one row for all", _of_constant(truths, np.concatenate(truths).mean(0))
 
 
-def _of_constant(truths: "Sequence[Array]", constant: "Array") -> "float":
+def _of_constant(truths: Sequence[Array], constant: Array) -> float:
     pairs = [energies(truth, np.broadcast_to(constant, truth.shape)) for truth in truths]
     return decibel(sum(signal for signal, _ in pairs), sum(noise for _, noise in pairs))
 
 
-def _answers(goldens: "Sequence[GoldenOutput]") -> "Iterator[tuple[str, float]]":
+def _answers(goldens: Sequence[GoldenOutput]) -> Iterator[tuple[str, float]]:
     """The share of rows in which answers that do not depend on the input agree: the commonest for all, and shuffled.
 
     A single row agrees with itself, so that it proves nothing.
@@ -1034,7 +991,7 @@ def _answers(goldens: "Sequence[GoldenOutput]") -> "Iterator[tuple[str, float]]"
     yield "the answers shuffled", float(np.mean(np.random.default_rng(0).permutation(labels) == labels))
 
 
-def wilson(hits: "int", trials: "int") -> "tuple[float, float]":
+def wilson(hits: int, trials: int) -> tuple[float, float]:
     """The 95 % interval of a share, by Wilson's score: it stays within 0 and 1, also for few trials and no miss."""
     share, square = hits / trials, Z * Z
     centre = share + square / (2 * trials)
@@ -1069,8 +1026,8 @@ ALIKE = 1e-3
 class Summed(NamedTuple):
     """The errors of one case: summed over its draws by feature, in the units of both norms, and along the truth."""
 
-    features: "tuple[Array, Array] | None"
-    gain: "float"
+    features: tuple[Array, Array] | None
+    gain: float
 
 
 @dataclass(frozen=True)
@@ -1081,26 +1038,26 @@ class Draws:
     sample is kept, it holds the whole. `varying` are the dimensions that are not the same in all cases.
     """
 
-    outputs: "dict[str, GoldenOutput]"
-    rows: "dict[str, Array]"
-    varying: "tuple[int, ...]"
+    outputs: dict[str, GoldenOutput]
+    rows: dict[str, Array]
+    varying: tuple[int, ...]
 
     @cached_property
-    def count(self) -> "int":
+    def count(self) -> int:
         """How many there are."""
         return sum(int(fresh.sum()) for fresh in self.rows.values())
 
     @cached_property
-    def eager_sums(self) -> "dict[str, Summed]":
+    def eager_sums(self) -> dict[str, Summed]:
         """The sum of each case of eager itself, and so of every engine that gives the same."""
         return {case: self.sum(case, expected.eager) for case, expected in self.outputs.items()}
 
     @cached_property
-    def of_eager(self) -> "float":
+    def of_eager(self) -> float:
         """The combined ratio of eager itself."""
         return self.ratio(list(self.eager_sums.values()))
 
-    def sum(self, case: "str", candidate: "Array") -> "Summed":
+    def sum(self, case: str, candidate: Array) -> Summed:
         """Sum the errors of one case; a candidate has the shape of what was recorded."""
         expected, fresh = self.outputs[case], self.rows[case]
         truth = np.asarray(expected.truth, dtype="float64")
@@ -1118,7 +1075,7 @@ class Draws:
             summed = off.mean(axis=self.varying) * draws if draws else np.zeros(shape)
             return Summed((summed / units[0], summed / units[1]), gain)
 
-    def ratio(self, sums: "Sequence[Summed]") -> "float":
+    def ratio(self, sums: Sequence[Summed]) -> float:
         """The larger of both directions; NaN where an error is."""
         root = math.sqrt(self.count)
         parts = [abs(sum(one.gain for one in sums)) / root]
@@ -1132,11 +1089,11 @@ class Draws:
 class Pooled:
     """The sums of one run, case by case."""
 
-    def __init__(self, drawn: "Mapping[str, Draws]") -> "None":
+    def __init__(self, drawn: Mapping[str, Draws]) -> None:
         self._draws = drawn
         self._sums: dict[str, dict[str, Summed]] = {name: {} for name in self._draws}
 
-    def add(self, case: "str", got: "Mapping[str, Array]") -> "None":
+    def add(self, case: str, got: Mapping[str, Array]) -> None:
         """Add the results of one case; what does not have its shape and dtype is not counted."""
         for name, drawn in self._draws.items():
             expected, value = drawn.outputs.get(case), got.get(name)
@@ -1146,13 +1103,13 @@ class Pooled:
             eager = np.array_equal(kept, expected.eager)
             self._sums[name][case] = drawn.eager_sums[case] if eager else drawn.sum(case, kept)
 
-    def judge(self, budget: "float") -> "dict[str, Judged]":
+    def judge(self, budget: float) -> dict[str, Judged]:
         """What became of each output on all its cases."""
         return {
             name: self._judge(drawn, list(self._sums[name].values()), budget) for name, drawn in self._draws.items()
         }
 
-    def _judge(self, drawn: "Draws", sums: "Sequence[Summed]", budget: "float") -> "Judged":
+    def _judge(self, drawn: Draws, sums: Sequence[Summed], budget: float) -> Judged:
         if len(sums) < len(drawn.outputs):
             said = f"only {len(sums)} of the {len(drawn.outputs)} cases gave values to be taken together"
             return Judged("missing", said)
@@ -1164,7 +1121,7 @@ class Pooled:
         return Judged(outcome, reason, elements, {"combined_ratio": ratio})
 
 
-def draws(cases: "Sequence[GoldenCase]") -> "dict[str, Draws]":
+def draws(cases: Sequence[GoldenCase]) -> dict[str, Draws]:
     """The independent draws of each float output that has two of them, among the cases that can be judged.
 
     Cases of one draw have related values and so related errors: of each draw the first counts.
@@ -1186,7 +1143,7 @@ def draws(cases: "Sequence[GoldenCase]") -> "dict[str, Draws]":
     return found
 
 
-def _fresh(outputs: "Mapping[str, GoldenOutput]", by_row: "bool") -> "dict[str, Array]":
+def _fresh(outputs: Mapping[str, GoldenOutput], by_row: bool) -> dict[str, Array]:
     """Of each case, which rows no case had before: in none of those before lies every element within a unit."""
     seen: list[Array] = []
     found = {}
@@ -1201,10 +1158,10 @@ def _fresh(outputs: "Mapping[str, GoldenOutput]", by_row: "bool") -> "dict[str, 
     return found
 
 
-# ---- 2. one artifact in one engine, in a process of its own ---------------------------------------------------------
+# ---- 3. one artifact in one engine, in a process of its own ---------------------------------------------------------
 def run_paddle_inference(
-    files: "list[Path]", cases: "list[Any]", threads: "int", device: "str", said: "list[str]"
-) -> "Iterator[dict[str, Any]]":
+    files: list[Path], cases: list[Any], threads: int, device: str, said: list[str]
+) -> Iterator[dict[str, Any]]:
     """Yield all outputs of each case; Paddle's own kernels on the CPU, without graph passes and oneDNN."""
     del said
     if device != "cpu":
@@ -1228,7 +1185,7 @@ def run_paddle_inference(
         yield {name: predictor.get_output_handle(name).copy_to_cpu() for name in predictor.get_output_names()}
 
 
-def recorded_cases(manifest: "Any", golden: "Any") -> "tuple[GoldenCase, ...]":
+def recorded_cases(manifest: Any, golden: Any) -> tuple[GoldenCase, ...]:
     """What was recorded; KeyError or ValueError where the goldens are not what the manifest says of them."""
     for case in manifest["cases"]:
         for one in manifest["inputs"]:
@@ -1238,9 +1195,9 @@ def recorded_cases(manifest: "Any", golden: "Any") -> "tuple[GoldenCase, ...]":
     return read_cases(golden, manifest["cases"])
 
 
-def child(name: "str", engine: "str", device: "str", answer: "str") -> "None":
+def child(name: str, engine: str, device: str, answer: str) -> None:
     """Run one variant and write what came of it; whatever goes wrong before that is a failure, which `run` sees."""
-    manifest, golden = read_manifest(BUNDLE)[0], read_golden(BUNDLE)
+    manifest, golden = read_manifest()[0], read_golden()
     variant, package = manifest["variants"][name], ENGINES[engine][0]
     try:
         version = importlib.import_module(package).__version__
@@ -1270,8 +1227,8 @@ def child(name: "str", engine: "str", device: "str", answer: "str") -> "None":
 
 
 def judged_answers(
-    manifest: "Any", variant: "Any", cases: "tuple[GoldenCase, ...]", answers: "dict[str, Any]"
-) -> "tuple[list[list[str]], int]":
+    manifest: Any, variant: Any, cases: tuple[GoldenCase, ...], answers: dict[str, Any]
+) -> tuple[list[list[str]], int]:
     """[case or kind, output, outcome, reason] of every claim, and how many there have to be."""
     outputs = [one["name"] for one in manifest["outputs"]]
     ours = {native: outputs[place] for place, native in enumerate(variant["outputs"])}
@@ -1296,7 +1253,7 @@ def judged_answers(
     return [[case, output, judged.outcome, judged.reason] for case, output, judged in claims], total + len(together)
 
 
-def promised_budget(manifest: "Any", variant: "Any") -> "dict[str, Any]":
+def promised_budget(manifest: Any, variant: Any) -> dict[str, Any]:
     """What the spec promises of a precision; where it says nothing, the defaults that the variant was written under."""
     precisions = manifest["spec"].get("precisions", {})
     settings = precisions.get(variant["precision"], {}) if isinstance(precisions, dict) else {}
@@ -1304,13 +1261,13 @@ def promised_budget(manifest: "Any", variant: "Any") -> "dict[str, Any]":
     return {**variant["details"].get("budget", {}), **said}
 
 
-def write_answer(path: "str", answer: "Any") -> "None":
+def write_answer(path: str, answer: Any) -> None:
     """Write the answer and leave at once: engines may crash in their own tidying up, after the work is done."""
     Path(path).write_text(json.dumps(answer), encoding="utf-8")
     os._exit(0)
 
 
-def run(manifest: "Any", variant: "str", engine: "str", device: "str", timeout: "float") -> "tuple[str, str, list[Any]]":
+def run(manifest: Any, variant: str, engine: str, device: str, timeout: float) -> tuple[str, str, list[Any]]:
     """Return outcome, reason and checks; a crash, a hang and an answer that leaves something out are failures."""
     package, cure = ENGINES[engine][:2] if engine else ("", "")
     lacking = [name for name in ("numpy", package) if name and importlib.util.find_spec(name) is None]
@@ -1334,7 +1291,7 @@ def run(manifest: "Any", variant: "str", engine: "str", device: "str", timeout: 
     return concluded(manifest, variant, engine, found)
 
 
-def concluded(manifest: "Any", variant: "str", engine: "str", found: "Any") -> "tuple[str, str, list[Any]]":
+def concluded(manifest: Any, variant: str, engine: str, found: Any) -> tuple[str, str, list[Any]]:
     """What the checks of a run come to, today's waivers applied; a variant has to be shown to compute right numbers.
 
     In reduced precision the budgets over all cases show it.
@@ -1358,12 +1315,12 @@ def concluded(manifest: "Any", variant: "str", engine: "str", found: "Any") -> "
     return word if passed else "failed", reason, found["checks"]
 
 
-# ---- 3. all of it ---------------------------------------------------------------------------------------------------
-def objections(manifest: "Any") -> "list[str]":
+# ---- 4. all of it ---------------------------------------------------------------------------------------------------
+def objections(manifest: Any) -> list[str]:
     """What speaks against the bundle before anything runs: its release, its report, and what its spec asked for."""
     found = [] if manifest["verdict"] in RELEASED else [f"the verdict of the release itself was {manifest['verdict']}"]
     try:
-        report = json.loads(read_plain(BUNDLE / "parity.json", MOST_JSON).decode("utf-8"))
+        report = json.loads((BUNDLE / "parity.json").read_bytes().decode("utf-8"))
         outcomes = {check["outcome"] for check in report["checks"]}
         sound = report["planned"] == len(report["checks"]) > 0 and outcomes <= {"match", "waived"}
         if not found and not (sound and report["verdict"] == manifest["verdict"]):
@@ -1386,10 +1343,10 @@ def objections(manifest: "Any") -> "list[str]":
     return found
 
 
-def verify(only: "list[str]", device: "str", timeout: "float") -> "dict[str, Any]":
+def verify(only: list[str], device: str, timeout: float) -> dict[str, Any]:
     """Check the files, then run what can be run; the report holds the exit code."""
-    manifest, faults = read_manifest(BUNDLE)
-    faults = faults or damaged_files(BUNDLE, manifest)
+    manifest, faults = read_manifest()
+    faults = faults or damaged_files(manifest)
     report: dict[str, Any] = {key: manifest.get(key, "") for key in ("name", "version", "digest", "verdict")}
     report.update({"damaged": faults, "against": [], "runs": [], "exit": DAMAGED, "word": "damaged"})
     if faults:
@@ -1418,7 +1375,7 @@ def verify(only: "list[str]", device: "str", timeout: "float") -> "dict[str, Any
     return report
 
 
-def as_text(report: "dict[str, Any]") -> "str":
+def as_text(report: dict[str, Any]) -> str:
     """The report for a person; what cannot be printed is escaped, since it may come from a damaged file."""
     lines = [f"{report['name']} {report['version']}, digest {report['digest'][:16]}"] if report["digest"] else []
     lines += [f"DAMAGED  {fault}" for fault in report["damaged"]]
@@ -1436,7 +1393,7 @@ def as_text(report: "dict[str, Any]") -> "str":
     return "\n".join("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line) for line in lines)
 
 
-def main() -> "int":
+def main() -> int:
     """Read the command line, verify, print, and return the exit code."""
     parser = argparse.ArgumentParser(description="Check this bundle: its files, and what its artifacts compute.")
     parser.add_argument("--only", help="run only these variants, formats or engines, separated by commas")
@@ -1457,6 +1414,8 @@ def main() -> "int":
 
 
 if __name__ == "__main__":
+    # This folder must not shadow packages: it may hold one called onnx.
+    sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != BUNDLE]
     if sys.argv[1:2] == ["--child"]:
         child(*sys.argv[2:6])
     sys.exit(main())
