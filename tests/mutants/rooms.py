@@ -37,7 +37,7 @@ ROOMS = {
     "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_record.py",)),
     "goldens": Room(
         tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),
-        tuple(f"tests/goldens/test_{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),
+        tuple(f"tests/goldens/test_{name}.py" for name in ("cases", "finish", "float64", "oracle", "telling", "truth")),
     ),
 }
 
