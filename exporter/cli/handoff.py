@@ -30,7 +30,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
 ) -> ExitCode:
     """Write BUNDLE for TARGET into --out (artifacts/handoff/NAME-VERSION-TARGET), and say if it was run here."""
     del debug  # the funnel looks for it
-    from exporter.bundle.open import open_bundle
+    from exporter.bundle.open import open_bundle, recorded_spec
     from exporter.cli._progress import setting
     from exporter.files import safe_relative
     from exporter.handoff._write import hand_over
@@ -39,6 +39,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     about = opened.manifest
     if not about.released:
         return _refuse(str(bundle), about.verdict, as_json)
+    recorded_spec(about)  # what it promises, the waivers among it, is what it says
     # The name is the bundle's word, and must not lead elsewhere.
     leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
     place = out or Path("artifacts/handoff") / f"{leaf}-{to}"
