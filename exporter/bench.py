@@ -14,11 +14,10 @@ from typing import Any
 from exporter import machine
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import CaseFacts, Manifest
-from exporter.bundle.open import Bundle, open_bundle
+from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.engines._device import choose_device
 from exporter.engines._job import TimingJob, runnable
 from exporter.errors import ChildFailed, EnvironmentLacks, ExitCode, UsageError
-from exporter.spec.model import Spec
 from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import Setting
 
@@ -125,7 +124,7 @@ def bench(folder: Path, wish: Wish, setting: Setting) -> Benchmark:
 
 def _device(wish: Wish, manifest: Manifest, runs: Sequence[Run], setting: Setting) -> str:
     """The device that is asked for, by the wish or else by the spec, on which the engines can run."""
-    asked = wish.device or manifest.spec.get("device", "cpu")
+    asked = wish.device or recorded_spec(manifest).device
     chosen = choose_device(asked, [run.engine for run in runs], setting.limits)
     for note in chosen.notes:
         setting.say(note)
@@ -143,7 +142,7 @@ def _sizes(manifest: Manifest, where: str) -> list[CaseFacts]:
 def _runs(manifest: Manifest, engines: Sequence[str]) -> list[Run]:
     """Each engine with each variant that it runs. One that was named must run some; of the spec's, those that can."""
     found = []
-    for name in engines or manifest.spec.get("engines") or Spec.model_fields["engines"].default:
+    for name in engines or recorded_spec(manifest).engines:
         engine, variants = ENGINES[name], manifest.variants.values()
         able = [Run(one.format, one.precision, name) for one in variants if engine.runs(one.format, one.precision)]
         if engines and not able:

@@ -28,6 +28,9 @@ ASIDE = ".old-"
 #: What the system says when a disk, a quota or a limit on file size is full.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
+#: Bytes from which a file is looked through for holes, and how many pieces between holes are counted.
+_LARGE, _PIECES = 64 << 20, 100_000
+
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
@@ -206,6 +209,27 @@ def open_regular(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         if not stat.S_ISREG(about.st_mode):
             raise UsageError("not a regular file", where=str(path), hint="name a file; copy what a pipe gives to one")
         yield stream, about.st_size
+
+
+def is_mostly_hole(path: Path) -> bool:
+    """Whether most of a large file takes no room on the disk: so a few bytes can be made to look like terabytes.
+
+    Raises as :func:`open_regular`.
+    """
+    with open_regular(path) as (stream, size):
+        if size < _LARGE or not hasattr(os, "SEEK_DATA"):
+            return False
+        data = position = 0
+        for _ in range(_PIECES):
+            try:
+                start = os.lseek(stream.fileno(), position, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # this file system cannot tell
+                    return False
+                break  # nothing but a hole is left
+            position = os.lseek(stream.fileno(), start, os.SEEK_HOLE)
+            data += position - start
+        return data < size // 4
 
 
 def read_regular(path: Path, most: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -27,6 +28,8 @@ from exporter.workers import Setting
 
 #: Megabytes that a child of an engine takes, and how often it may hold its artifact.
 _ENGINE, _COPIES = 1000, 6
+#: Bytes that the outputs of a case may have beyond four times what is due: of another shape they are read, and fail.
+_MOST_OUTPUT = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ def _judge_all(
     judged: dict[Claim, Evidence] = {}
     together = Pooled(bench.draws if run.precision == "fp32" else {})
     for index, case in enumerate(bench.cases):
-        got = _loaded(into / f"{index}.safetensors")
+        got = _loaded(into / f"{index}.safetensors", case)
         together.add(case.name, got if got and set(got) == set(case.outputs) else {})
         for output, evidence in _judge(bench, run, case, got, (answer.refused.get(case.name, ""), fate)).items():
             claim = Claim(run.format, run.precision, run.engine, case.name, output)
@@ -171,9 +174,11 @@ def _judge_all(
     return judged
 
 
-def _loaded(path: Path) -> TensorMap | None:
+def _loaded(path: Path, case: GoldenCase) -> TensorMap | None:
+    """What the child left of a case; None where that is nothing whole, or far more than the case has."""
+    due = sum(8 * math.prod(output.shape) for output in case.outputs.values())
     try:
-        return load(path) if path.is_file() else None
+        return load(path) if path.is_file() and path.stat().st_size <= _MOST_OUTPUT + 4 * due else None
     except BundleError:  # the child died while it wrote this one
         return None
 

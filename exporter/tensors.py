@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from exporter.errors import BundleError, UsageError
-from exporter.files import translated, write_bytes
+from exporter.files import open_regular, translated, write_bytes
 from exporter.pickles.state import is_pickle, read_tensors
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ DTYPES = (
     "uint8",
     "bool",
 )
+#: Bytes of the header of a safetensors file: 100,000 tensors take 12 MB. The package takes 100 MB.
+_MOST_HEADER = 16 << 20
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
@@ -169,12 +172,65 @@ def recorded_inputs(golden: Path, case: str, names: Iterable[str]) -> dict[str, 
         return {name: reader.get_tensor(f"{case}/input/{name}") for name in names}
 
 
+def refuse_long_header(path: Path) -> None:
+    """Refuse a safetensors file whose header says that it is longer than any of ours, before it is parsed.
+
+    Raises:
+        BundleError: it does.
+    """
+    with contextlib.suppress(OSError), open_regular(path) as (stream, _):
+        if int.from_bytes(stream.read(8), "little") > _MOST_HEADER:
+            what = f"its header has more than {_MOST_HEADER:,} bytes"
+            raise BundleError(what, where=str(path), hint="write it again with safetensors")
+
+
+def npy_facts(path: Path) -> tuple[tuple[int, ...], str]:
+    """The shape and the name of the dtype of a `.npy` file; raises as :func:`load_npy`."""
+    with _npy(path) as (_, shape, dtype):
+        return shape, dtype.name
+
+
+def load_npy(path: Path) -> Array:
+    """The array of a `.npy` file; nothing in it is unpickled.
+
+    Raises:
+        UsageError: it is no such file, or does not hold what its header announces.
+    """
+    from numpy.lib import format as npy
+
+    with _npy(path) as (stream, _, _):
+        stream.seek(0)
+        array: Array = npy.read_array(stream, allow_pickle=False)
+        return array
+
+
+@contextlib.contextmanager
+def _npy(path: Path) -> Iterator[tuple[BinaryIO, tuple[int, ...], Any]]:
+    from numpy.lib import format as npy
+
+    try:
+        with open_regular(path) as (stream, size):
+            version = npy.read_magic(stream)
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, _, dtype = read(stream)
+            announced, held = math.prod(shape) * dtype.itemsize, size - stream.tell()
+            if announced > held and not dtype.hasobject:
+                raise ValueError(f"it announces {announced:,} bytes of numbers and holds {held:,}")
+            yield stream, tuple(shape), dtype
+    except (OSError, ValueError, EOFError, OverflowError, MemoryError) as error:
+        what = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(
+            f"not a readable .npy file: {what}", where=str(path), hint="write it with numpy.save"
+        ) from error
+
+
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
         raise UsageError("no such file", where=str(path), hint="check the path: .safetensors or .pdparams")
+    refuse_long_header(path)
     try:
         with safe_open(str(path), framework="numpy") as reader:
             yield reader

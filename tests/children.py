@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -177,3 +178,34 @@ def burns(request: dict[str, Any]) -> dict[str, Any]:
     while time.process_time() < request["seconds"]:
         pass
     return {}
+
+
+def floods(request: dict[str, Any]) -> dict[str, Any]:
+    """Progress, then megabytes without a newline, then progress again."""
+    doing("before")
+    events = int(os.environ["EXPORTER_EVENTS_FD"])
+    for _ in range(request["megabytes"]):
+        rest = memoryview(b"x" * (1 << 20))
+        while rest:
+            rest = rest[os.write(events, rest) :]
+    os.write(events, b"\n")
+    doing("after")
+    return {"done": True}
+
+
+def forges(_: dict[str, Any]) -> dict[str, Any]:
+    """Leave before the answer is written, and another one in its place."""
+    Path(os.environ["TMPDIR"], "answer.json").write_text("null")
+    os._exit(0)
+
+
+def forges_a_pipe(_: dict[str, Any]) -> dict[str, Any]:
+    """As above; whoever reads it would wait for ever."""
+    os.mkfifo(Path(os.environ["TMPDIR"], "answer.json"))
+    os._exit(0)
+
+
+def talks_more_than_fits(_: dict[str, Any]) -> dict[str, Any]:
+    """The answer finds no room on the disk."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    return {"much": "x" * 1000}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from exporter.bounded_json import parse_json
 from exporter.errors import BundleError
@@ -49,6 +49,80 @@ class Tensor(_Frozen):
     shape: tuple[int | str, ...]
 
 
+class _Loose(BaseModel):
+    """Known keys are what is said here; others may be anything, and nobody reads them."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), allow_inf_nan=False)
+
+
+class _Norm(_Loose):
+    gain: str
+    variance: str
+    epsilon: float
+
+
+class _Layer(_Loose):
+    """How a layer was quantised (`exporter/proofs/quantisation/layers.py`)."""
+
+    axis: Annotated[int, Field(ge=-8, le=8)]
+    codes: str
+    scales: str
+    weight: str
+    input: str
+    range: tuple[Annotated[int, Field(ge=-256, le=256)], Annotated[int, Field(ge=-256, le=256)]]
+    scale: float
+    zero_point: Annotated[int, Field(ge=-256, le=256)]
+    divisor: Annotated[int, Field(ge=1, le=1 << 16)] = 1
+    norm: _Norm | None = None
+
+
+class _Step(_Loose):
+    """One candidate of a search for layers to keep."""
+
+    kept: tuple[str, ...]
+    bytes: int
+    snr_db: float
+    speedup: float = 1.0
+
+
+class _Details(_Loose):
+    """What the writers of variants tell, as far as a proof or a report reads it."""
+
+    opset: int | None = None
+    opset_asked: int | None = None
+    folded: dict[str, tuple[Sha256, ...]] = {}
+    layers: dict[str, _Layer] = {}
+    front: tuple[_Step, ...] = ()
+    kept: tuple[str, ...] = ()
+    budget: dict[str, Any] = {}
+    cpu: dict[str, str] = {}
+
+
+class _Machine(_Loose):
+    cpu: str = ""
+    abilities: tuple[str, ...] = ()
+    system: str = ""
+
+
+class _Provenance(_Loose):
+    """What a bundle tells of its origin, as far as anything reads it."""
+
+    machine: _Machine = _Machine()
+    packages: dict[str, str] = {}
+    code: dict[str, str] = {}
+    weights: dict[str, Any] = {}
+
+
+def _told_as(kind: type[_Loose]) -> AfterValidator:
+    """The same value, if it is one of this kind."""
+
+    def check(value: dict[str, Any]) -> dict[str, Any]:
+        kind.model_validate(value)
+        return value
+
+    return AfterValidator(check)
+
+
 class Variant(_Frozen):
     """One artifact: its files, and its own names for the inputs and outputs (`native_outputs` in the file's order).
 
@@ -62,7 +136,7 @@ class Variant(_Frozen):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     native_outputs: tuple[str, ...]
-    details: dict[str, Any]
+    details: Annotated[dict[str, Any], _told_as(_Details)]
     weights: dict[str, Sha256]
     origins: dict[str, str] = {}
 
@@ -147,7 +221,7 @@ class Content(_Frozen):
     notes: tuple[str, ...] = ()
     parameters: dict[str, Sha256]
     spec: dict[str, Any]
-    provenance: dict[str, Any]
+    provenance: Annotated[dict[str, Any], _told_as(_Provenance)]
     waivers: tuple[dict[str, str], ...]
     not_reproducible: tuple[str, ...]
     documents: Documents | None = None
@@ -161,6 +235,7 @@ class Content(_Frozen):
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Content:
         """Whoever seals a manifest can write anything into it; what contradicts itself is refused here, once."""
+        self._names_what_it_uses()
         inputs, outputs = (sorted(one.name for one in side) for side in (self.inputs, self.outputs))
         for name, one in self.variants.items():
             if name != (one.format if one.precision == "fp32" else f"{one.format}-{one.precision}"):
@@ -176,6 +251,17 @@ class Content(_Frozen):
         if len({case.name for case in self.cases}) != len(self.cases):
             raise ValueError("two cases have one name")
         return self
+
+    def _names_what_it_uses(self) -> None:
+        for name, dim in self.dims.items():
+            if not {"min", "typical", "max"} <= set(dim):
+                raise ValueError(f"dim '{name}' has not its three sizes")
+        used = {size for tensor in self.inputs for size in tensor.shape if isinstance(size, str)}
+        if strange := sorted(used - set(self.dims)):
+            raise ValueError(f"no dim is called '{strange[0]}'")
+        for waiver in self.waivers:
+            if set(waiver) != {"claim", "reason", "until"}:
+                raise ValueError("a waiver tells a claim, a reason and an end")
 
 
 class Manifest(Content):

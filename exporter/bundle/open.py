@@ -10,7 +10,7 @@ from exporter.bundle.layout import GOLDEN, refuse_unlisted, refuse_unnamed
 from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
 from exporter.compare.golden import read_goldens
 from exporter.errors import BundleError, UsageError
-from exporter.files import safe_relative, sha256_file
+from exporter.files import is_mostly_hole, safe_relative, sha256_file
 from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase
@@ -128,5 +128,7 @@ def _check_file(path: Path, facts: FileFacts) -> None:
         raise BundleError("is missing", where=str(path), hint=_HINT)
     if path.stat().st_size != facts.size:
         raise BundleError(f"has {path.stat().st_size} bytes, not {facts.size}", where=str(path), hint=_HINT)
+    if is_mostly_hole(path):
+        raise BundleError(f"has {facts.size:,} bytes, most of which are a hole", where=str(path), hint=_HINT)
     if sha256_file(path) != facts.sha256:
         raise BundleError("is not the file that was sealed: its sha256 differs", where=str(path), hint=_HINT)

@@ -39,7 +39,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     """
     del debug  # the funnel looks for it
     from exporter import pipeline
-    from exporter.bundle.open import open_bundle
+    from exporter.bundle.open import open_bundle, recorded_spec
     from exporter.cli._outcome import conclude_matrix
     from exporter.cli._progress import setting
     from exporter.files import safe_relative
@@ -49,6 +49,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     about = opened.manifest
     if not about.released:
         return _refuse(str(bundle), about.verdict, as_json)
+    recorded_spec(about)  # what it promises, the waivers among it, is what it says
     # The name is the bundle's word, and must not lead elsewhere.
     leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
     place = out or Path("artifacts/handoff") / f"{leaf}-{to}"

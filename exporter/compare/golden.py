@@ -9,6 +9,7 @@ import numpy as np
 
 from exporter.errors import BundleError, UsageError
 from exporter.numbers.golden import AGAIN, IN_THREADS, GoldenCase, read_cases
+from exporter.tensors import refuse_long_header
 
 
 def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, ...]:
@@ -21,6 +22,7 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
 
     if not cases:
         raise BundleError("the bundle records no case", where=str(path), hint="release it again")
+    refuse_long_header(path)
     try:
         with safe_open(str(path), framework="numpy") as reader:
             names = list(reader.keys())
@@ -46,6 +48,7 @@ def input_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """
     from safetensors import SafetensorError, safe_open
 
+    refuse_long_header(path)
     try:
         with safe_open(str(path), framework="numpy") as reader:
             names = [name for name in list(reader.keys()) if "/input/" in name]

@@ -117,12 +117,8 @@ def _met(point: Mapping[str, int], pairs: Mapping[tuple[str, int, str, int], Non
 
 def odd_size(dim: Dim) -> int:
     """An odd multiple near the middle of the range: what code written for even sizes gets wrong."""
-    step = dim.multiple_of
-    middle = (dim.min + dim.max) // 2 // step
-    for factor in (middle | 1, (middle | 1) - 2, (middle | 1) + 2):
-        if dim.min <= factor * step <= dim.max:
-            return factor * step
-    return dim.typical
+    middle = (dim.min + dim.max) // 2 // dim.multiple_of | 1
+    return middle * dim.multiple_of if middle * dim.multiple_of <= dim.max else dim.typical
 
 
 def batch_dim(spec: Spec) -> str | None:

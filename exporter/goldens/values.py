@@ -12,7 +12,7 @@ from exporter.files import sha256_bytes
 from exporter.goldens.cases import Case, batch_dim, declared_range, kinds_of
 from exporter.spec.model import Input, Spec
 from exporter.spec.values import arguments
-from exporter.tensors import Array, digest
+from exporter.tensors import Array, digest, load_npy
 
 #: Gives `count` rows of real inputs by name: `rows(names, count, seed)`.
 Rows = Callable[[tuple[str, ...], int, int], Mapping[str, Array]]
@@ -82,15 +82,7 @@ def _fill(one: Input, shape: tuple[int, ...], dims: Mapping[str, int], generator
 
 def _rows_of_file(path: Path, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
     """Rows of a `.npy` file, a random stretch of it; one that is too short is refused."""
-    from numpy.lib import format as npy
-
-    try:
-        with path.open("rb") as stream:
-            values = npy.read_array(stream, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError(
-            f"not a readable .npy file: {error}", where=str(path), hint="write it with numpy.save"
-        ) from error
+    values = load_npy(path)
     if values.shape == shape:
         return values
     if values.ndim != len(shape) or values.shape[1:] != shape[1:] or values.shape[0] < shape[0]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from exporter.errors import BundleError, UsageError
 from exporter.goldens.cases import plan_cases
 from exporter.spec.model import Spec
-from exporter.tensors import shapes
+from exporter.tensors import npy_facts, shapes
 
 
 def refuse_files(spec: Spec) -> None:
@@ -45,7 +45,7 @@ def refuse_waivers(spec: Spec) -> None:
 
 
 def _refuse_npy(spec: Spec, name: str, path: Path) -> None:
-    shape, dtype = _header(path)
+    shape, dtype = npy_facts(path)
     wanted = spec.inputs[name]
     if dtype != wanted.dtype:
         raise UsageError(
@@ -61,22 +61,6 @@ def _refuse_npy(spec: Spec, name: str, path: Path) -> None:
                 where=str(path),
                 hint="store at least as many rows as the largest case has",
             )
-
-
-def _header(path: Path) -> tuple[tuple[int, ...], str]:
-    from numpy.lib import format as npy
-
-    try:
-        with path.open("rb") as stream:
-            version = npy.read_magic(stream)
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, _, dtype = read(stream)
-    except (OSError, ValueError, EOFError) as error:
-        what = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(
-            f"not a readable .npy file: {what}", where=str(path), hint="write it with numpy.save"
-        ) from error
-    return tuple(shape), str(dtype.name)
 
 
 def _refuse_samples(spec: Spec, precision: str, path: Path) -> None:

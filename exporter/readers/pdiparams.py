@@ -28,8 +28,9 @@ def facts(content: Content, where: str) -> ModelFacts:
 def weights(content: Content, where: str) -> Iterator[Weight]:
     """Walk the file; the name of each is its place, `#0`, `#1`, …; raises as :func:`facts`."""
     position = number = 0
+    count = [0]
     while position < len(content):
-        weight, position = _weight(content, where, position)
+        weight, position = _weight(content, where, position, count)
         yield replace(weight, name=f"#{number}")
         number += 1
 
@@ -54,7 +55,7 @@ def named(content: Content, where: str, declared: Sequence[Weight]) -> dict[str,
     return {want.name: replace(have, name=want.name) for have, want in zip(stored, wanted, strict=True)}
 
 
-def _weight(content: Content, where: str, begin: int) -> tuple[Weight, int]:
+def _weight(content: Content, where: str, begin: int, count: list[int]) -> tuple[Weight, int]:
     position = _version(content, where, begin)
     levels, position = _integer(content, where, position, 8)
     for _ in range(levels):  # a hostile count runs out of file, not of time: each level takes 8 bytes
@@ -63,7 +64,7 @@ def _weight(content: Content, where: str, begin: int) -> tuple[Weight, int]:
     position = _version(content, where, position)
     length, position = _integer(content, where, position, 4)
     start = _skip(content, where, position, length)
-    dtype, shape = tensor_desc(Message(content, where, position, start))
+    dtype, shape = tensor_desc(Message(content, where, position, start, 0, count))
     if -1 in shape:
         raise damaged(f"a stored tensor of unknown size {list(shape)}", where, position)
     weight = Weight("", dtype, shape)

@@ -41,7 +41,7 @@ def test_a_stored_bundle_checks_itself(version: int, tmp_path: Path) -> None:
     bundle = shutil.copytree(STORED / f"v{version}", tmp_path / "bundle")
     if version >= 4:
         (bundle / "model.sig").write_text("{}")
-    command = [sys.executable, bundle / "verify.py", "--only", "onnx"]
+    command = [sys.executable, bundle / "verify.py", "--engine", "onnxruntime"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout + done.stderr
 

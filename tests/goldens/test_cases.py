@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
-from exporter.goldens.cases import MASKS, WHOLE, batch_dim, declared_range, odd_size, pairwise, plan_cases
+from exporter.goldens.cases import MASKS, WHOLE, batch_dim, declared_range, kinds_of, odd_size, pairwise, plan_cases
 from exporter.goldens.values import content, draw
-from exporter.spec.model import Dim, Spec
+from exporter.spec.model import Dim, Input, Spec
 from exporter.spec.read import validate
 
 
@@ -79,6 +79,8 @@ def test_an_odd_size_is_odd_where_there_is_one(dim: Dim) -> None:
     [
         ([["batch", 3]], "batch"),
         ([["batch", 3], ["batch"]], "batch"),
+        ([[], ["batch", 3], [4, 3]], "batch"),
+        ([[]], None),
         ([["batch", "batch"]], None),
         ([["batch", 3], [3, "batch"]], None),
         ([["batch", 3], ["rows", 3]], None),
@@ -309,3 +311,61 @@ def test_what_is_declared_of_whole_numbers_decides_the_strange_ones() -> None:
     assert kinds("integers(0,9)", size=1) == {"smallest", "largest"} | rows
     assert kinds("integers(0,2)", size=1) == {"all_ones"} | rows
     assert kinds("integers(0,9)", dtype="float32") == set(WHOLE) | rows
+
+
+PLANNED = """
+4,6,64=7 4,6,64#2=23 4,2,32=8 4,9,128=9 4,5,96=10 1,6,32=11 1,2,64=12 1,9,96=13 1,5,128=14 10,6,128=15 10,2,96=16
+10,9,64=17 10,5,32=18 5,6,96=19 5,2,128=20 5,9,32=21 5,5,64=22
+"""
+PROBING = ("zeros", "large", "tiny", "one_hot", "padded", "equal_rows", "reversed", "one_row")
+
+
+def test_the_plan_of_a_spec_stays_what_it_is() -> None:
+    """A bundle holds the names and the seeds, and `verify` plans them again: another order would call it incomplete."""
+    wanted = spec(
+        {
+            "batch": Dim(min=1, typical=4, max=10),
+            "seq": Dim(min=2, typical=6, max=9),
+            "width": Dim(min=32, typical=64, max=128, multiple_of=32),
+        },
+        x={"dtype": "float32", "shape": ["batch", "seq", "width"]},
+    ).model_copy(update={"seed": 7})
+    plain = [case for case in plan_cases(wanted) if not case.kind]
+    said = [f"{','.join(map(str, case.dims.values()))}{'#2' * ('#2' in case.name)}={case.seed}" for case in plain]
+    assert said == PLANNED.split()
+    assert [case.name for case in plain][1:3] == ["batch=4,seq=6,width=64#2", "batch=4,seq=2,width=32"]
+    probing = [case for case in plan_cases(wanted) if case.kind]
+    typical = {"batch": 4, "seq": 6, "width": 64}
+    assert [(case.name, case.seed, case.kind) for case in probing] == [
+        (f"batch=4,seq=6,width=64:{kind}", 7, kind) for kind in PROBING
+    ]
+    assert [case.dims for case in probing] == [typical] * 7 + [{**typical, "batch": 1}]
+
+
+def test_without_named_dims_there_is_one_size_drawn_twice() -> None:
+    inputs = {"x": {"dtype": "float32", "shape": [3]}, "k": {"dtype": "int64", "shape": [], "values": "integers(0,9)"}}
+    assert [(case.name, case.seed) for case in plan_cases(spec({}, **inputs))] == [
+        ("fixed", 0),
+        ("fixed#2", 1),
+        *((f"fixed:{kind}", 0) for kind in ("zeros", "large", "tiny", "one_hot", "smallest", "largest")),
+    ]
+    assert pairwise({}) == [{}]
+
+
+def test_one_dim_takes_each_size_once() -> None:
+    sizes = [point["batch"] for point in pairwise({"batch": Dim(min=1, typical=4, max=10)})]
+    assert sizes == [4, 1, 10, 5]
+
+
+def test_the_last_dim_says_how_many_stand_in_a_row() -> None:
+    sizes = {"batch": 3, "seq": 1, "long": 5}
+
+    def kinds(shape: list[Any], values: str = "integers(0,9)", dtype: str = "int64") -> tuple[str, ...]:
+        return kinds_of(Input.model_validate({"dtype": dtype, "shape": shape, "values": values}), sizes)
+
+    assert kinds(["long", "seq"]) == kinds(["long", 1]) == kinds([]) == ("smallest", "largest")
+    assert kinds(["seq", "long"]) == kinds(["seq", 2]) == WHOLE
+    assert kinds(["long"], "integers(0,seq)") == (), "one value alone is no range"
+    assert kinds(["long"], "integers(seq,batch)") == WHOLE and kinds(["long"], "integers(0,2)") == MASKS
+    assert kinds(["long"], "normal", "float64") == ("zeros", "large", "tiny", "one_hot")
+    assert kinds(["long"], "ids.npy") == ()

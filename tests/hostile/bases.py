@@ -18,7 +18,7 @@ SPECS: Mapping[str, Mapping[str, Any]] = {
     "plain": {
         "model": "models.sound:mlp",
         "formats": ["pir", "pdmodel", "onnx"],
-        "engines": ["jit_load", "paddle_inference", "onnxruntime"],
+        "engines": ["jit_load", "onnxruntime"],
     },
     "low": {
         "model": "models.stranger:wider",
@@ -27,7 +27,6 @@ SPECS: Mapping[str, Mapping[str, Any]] = {
         "precisions": {
             "fp32": None,
             "int8": {"noise": True, "budget": {"max_size": 10, "min_snr_db": 15}},
-            "fp16": {"formats": ["onnx"], "budget": {"max_size": 10}},
         },
     },
 }

@@ -272,6 +272,7 @@ def _coverage(plan: Plan, tree: Tree) -> Coverage:
     package = [path for path in (plan.root / "exporter").rglob("*.py") if path.suffix == ".py"]
     shared = [path for path in (*package, *helpers) if path.parent.name != "mutants"]
     files = sorted({*plan.files, *files_of(ROOMS, plan.root)})  # of all rooms, so that each test is recorded once
+    shared.append(Path(__file__).with_name("server.py"))
     common = "".join(_hash(path) for path in sorted(shared)) + json.dumps([str(plan.root), files])
     tests: dict[str, dict[str, Any]] = {}
     for file in dict.fromkeys(name.partition("::")[0] for name in tree.hello["tests"]):

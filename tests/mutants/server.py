@@ -218,6 +218,15 @@ class Warm(Quick):
         self._channel = channel
         self._items: dict[str, pytest.Item] = {}
         self._functions: dict[tuple[str, str], list[FunctionType]] = {}
+        self._shared: dict[str, tuple[float, float]] = {}
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Iterator[None]:
+        """What a fixture costs that several tests share: in a fork the first of them that runs makes it anew."""
+        start, used = time.monotonic(), _used(os.getpid())
+        yield
+        if fixturedef.scope != "function":
+            self._shared[fixturedef.argname] = (time.monotonic() - start, _used(os.getpid()) - used)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -277,19 +286,20 @@ class Warm(Quick):
         items, told = [self._items[name] for name in request["tests"]], {}
         for at, item in enumerate(items):
             before, lines = trace.stat().st_size, set[tuple[str, int]]()
-            start, used = time.monotonic(), _used(os.getpid())
+            start, used, made = time.monotonic(), _used(os.getpid()), dict(self._shared)
             following = items[at + 1] if at + 1 < len(items) else None
             with traced(files, lambda file, line, into=lines: into.add((files[file], line))):  # type: ignore[misc]
                 reports = runtestprotocol(item, log=False, nextitem=following)
             with trace.open("rb") as written:
                 written.seek(before)
                 below = {tuple(text.rsplit(":", 1)) for text in written.read().decode().split()}
+            needed = set(getattr(item, "fixturenames", ()))
             in_children = {(files[file], int(line)) for file, line in below} - lines
             told[item.nodeid] = {
                 "failed": any(report.failed for report in reports),
                 "skipped": any(report.skipped for report in reports),
-                "seconds": max(time.monotonic() - start, 0.001),
-                "cpu": _used(os.getpid()) - used,
+                "seconds": max(time.monotonic() - start, 0.001) + sum(made[name][0] for name in made if name in needed),
+                "cpu": _used(os.getpid()) - used + sum(made[name][1] for name in made if name in needed),
                 "lines": _by_file(lines),
                 "children": _by_file(in_children),
             }

@@ -35,14 +35,36 @@ def default(value=3):
     return value
 
 
+def tripled(value):
+    return value + 2 * value
+
+
 def never():
     return 5 < 6
 """
 TESTS = """
 import subprocess
 import sys
+import time
 
-from exporter.small import LIMIT, default, down, within
+import pytest
+
+from exporter.small import LIMIT, default, down, tripled, within
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    while time.process_time() < 1.5:
+        pass
+    return 4
+
+
+def test_that_prepares(prepared):
+    assert prepared
+
+
+def test_that_shares(prepared):
+    assert tripled(prepared) == 12
 
 
 def test_within():
@@ -100,6 +122,12 @@ def test_a_child_runs_the_mutant(results: dict[str, Result]) -> None:
         found = results[change]
         assert (found.outcome, found.by) == ("killed", "tests/test_small.py::test_a_child"), found
         assert found.processes == 1, "the child imported the mutated file"
+
+
+def test_what_a_shared_fixture_costs_is_no_loop_without_end(results: dict[str, Result]) -> None:
+    """Another test has paid for it when costs were recorded; a fork pays anew, which is more than the test needs."""
+    found = results["operator: value + 2 * value -> value - 2 * value"]
+    assert (found.outcome, found.by) == ("killed", "tests/test_small.py::test_that_shares"), found
 
 
 def test_what_runs_at_import_is_mutated_too(results: dict[str, Result]) -> None:

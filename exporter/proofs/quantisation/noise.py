@@ -92,14 +92,24 @@ def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str)
     noise = {}
     for name, layer in layers.items():
         if layer["input"] in values and layer["weight"] in exact:
-            codes, scales = stored[layer["codes"]], stored[layer["scales"]]
-            ratios = [
-                energies(values[layer["input"]], _rounded(values[layer["input"]], layer)),
-                energies(exact_weight(exact, layer), multiplied(codes, scales, layer)),
-            ]
-            rounding = decibel(1.0, sum(lost / signal if signal else 0.0 for signal, lost in ratios))
-            noise[name] = LayerNoise(rounding, _overflow(values[layer["input"]], codes, layer))
+            try:
+                noise[name] = _noise(values[layer["input"]], stored, exact, layer)
+            except (KeyError, ValueError, IndexError) as error:
+                what, hint = f"layer {name} is not described as the files have it: {error}", "do not use this bundle"
+                raise BundleError(what, where=artifact.variant, hint=hint) from error
     return noise
+
+
+def _noise(
+    value: Array, stored: Mapping[str, Array], exact: Mapping[str, Array], layer: Mapping[str, Any]
+) -> LayerNoise:
+    codes, scales = stored[layer["codes"]], stored[layer["scales"]]
+    ratios = [
+        energies(value, _rounded(value, layer)),
+        energies(exact_weight(exact, layer), multiplied(codes, scales, layer)),
+    ]
+    rounding = decibel(1.0, sum(lost / signal if signal else 0.0 for signal, lost in ratios))
+    return LayerNoise(rounding, _overflow(value, codes, layer))
 
 
 def _overflow(value: Array, codes: Array, layer: Mapping[str, Any]) -> float | None:
