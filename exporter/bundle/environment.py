@@ -35,11 +35,15 @@ class Package:
 
 @dataclass(frozen=True)
 class Environment:
-    """The code that made a bundle: files of no package (`sources`, with their places), Python's own, and packages."""
+    """The code that made a bundle: files of no package (`sources`, with their places), Python's own, and packages.
+
+    `exporter` is all of this package: which of it a child has loaded depends on what ran before in the same process.
+    """
 
     sources: Mapping[str, str]
     places: tuple[Path, ...]
     python: Mapping[str, str]
+    exporter: Mapping[str, str]
     packages: tuple[Package, ...]
 
 
@@ -59,7 +63,7 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
     standard = tuple({f"{os.path.realpath(sysconfig.get_path(kind))}/" for kind in ("stdlib", "platstdlib")})
     for module, file in sorted(modules.items()):
         path = Path(os.path.realpath(file))
-        if not path.is_file():
+        if module.partition(".")[0] == "exporter" or not path.is_file():
             continue
         name = _below(module, Path(file))
         if str(path) in recorded:
@@ -72,7 +76,12 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
             places.append(path)
     names = _closure({*imported, *map(_normal, engines), NAME}, installed)
     packages = tuple(_package(installed[name], imported.get(name, {}), installed) for name in sorted(names))
-    return Environment(sources, tuple(places), python, packages)
+    return Environment(sources, tuple(places), python, _own(), packages)
+
+
+def _own() -> dict[str, str]:
+    root = Path(__file__).parents[1]
+    return {path.relative_to(root.parent).as_posix(): sha256_file(path) for path in sorted(root.rglob("*.py"))}
 
 
 def _normal(name: str) -> str:

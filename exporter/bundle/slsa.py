@@ -11,6 +11,7 @@ from typing import Any
 from exporter import __version__
 from exporter.bundle.environment import Environment, digest_where_known
 from exporter.bundle.manifest import Content, FileFacts
+from exporter.distribution import NAME
 from exporter.git import State
 
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
@@ -73,10 +74,14 @@ def _code(commit: State | None) -> Iterator[dict[str, Any]]:
 
 
 def _packages(made_with: Environment) -> Iterator[dict[str, Any]]:
-    """Python's own library and each package, with the modules of it that were imported."""
+    """Python's own library and each package, with the modules of it that were imported; of exporter all of them."""
     if made_with.python:
         yield {"name": "python", "uri": "pkg:generic/python", "annotations": {"modules": dict(made_with.python)}}
+    about = {"annotations": {"modules": dict(made_with.exporter)}}
+    yield {"name": NAME, "uri": f"pkg:pypi/{NAME}@{__version__}", **about}
     for package in made_with.packages:
+        if package.name == NAME:
+            continue
         uri = f"pkg:pypi/{package.name}@{package.version}"
         modules = {"annotations": {"modules": dict(package.modules)}} if package.modules else {}
         yield {"name": package.name, "uri": uri, **modules}

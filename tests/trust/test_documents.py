@@ -17,7 +17,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from tests.command import exporter, refused
+from tests.command import ROOT, exporter, refused
 from tests.trust.material import STORED, bundle_in, reseal, verify
 
 FILES = {
@@ -127,6 +127,10 @@ def test_every_imported_module_with_its_digest(folder: Path) -> None:
     for name in ("paddle/__init__.py", "paddle/nn/__init__.py", "paddle/jit/api.py"):
         assert modules[name] == sha256(site / name)
     assert told["python"]["annotations"]["modules"]["json/__init__.py"] == sha256(Path(json.__file__))
+    own = told["paddle-exporter"]["annotations"]["modules"]
+    assert own["exporter/pipeline.py"] == sha256(ROOT / "exporter/pipeline.py")
+    assert set(own) == {path.relative_to(ROOT).as_posix() for path in (ROOT / "exporter").rglob("*.py")}
+    assert not [name for name in told if name.startswith("exporter/")]
     text = (folder / "out/provenance.intoto.json").read_text()
     assert str(folder) not in text and str(site) not in text, "paths are relative"
 
