@@ -65,17 +65,6 @@ def test_what_the_stock_command_signs_by_certificate_holds(stock: Stock, tmp_pat
     assert verify(bundle, "--trust", top.certificate).code == 0
 
 
-@pytest.mark.parametrize("options", [("--hash-algorithm", "blake2b")], ids=str)
-def test_a_digest_that_we_do_not_know_is_named(options: tuple[str, ...], stock: Stock, tmp_path: Path) -> None:
-    """Where the command can sign by it."""
-    bundle, key = bundle_in(tmp_path), make_key(tmp_path, "key")
-    signer = ("--private_key", key.private, "--signature", bundle / "model.sig")
-    if stock("sign", "key", bundle, *signer, *options).returncode:
-        pytest.skip("the command signs by sha256 alone")
-    done = verify(bundle, "--trust", key.public)
-    assert done.code == 5 and "sign whole files by sha256" in done.err
-
-
 def test_a_signature_beside_the_bundle(stock: Stock, tmp_path: Path) -> None:
     bundle, key = bundle_in(tmp_path, version=3), make_key(tmp_path, "key")
     beside = tmp_path / "bundle.sig"
