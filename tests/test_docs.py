@@ -25,7 +25,8 @@ def sources(command: str) -> list[Path]:
     """The files that read the options of a command: what it names, and what lies beside it."""
     program, first, *rest = command.split()
     if program == "exporter":
-        return [ROOT / f"exporter/cli/{first}.py", ROOT / "exporter/cli/_options.py", ROOT / "exporter/cli/_target.py"]
+        verb = "import_" if first == "import" else first  # a keyword is no name of a module
+        return [ROOT / f"exporter/cli/{verb}.py", ROOT / "exporter/cli/_options.py", ROOT / "exporter/cli/_target.py"]
     if first != "-m":
         return [ROOT / first, *(ROOT / first).parent.glob("*.py")]
     place = ROOT.joinpath(*rest[0].split("."))

@@ -6,7 +6,6 @@ An advisory is a record of the OSV schema (https://ossf.github.io/osv-schema/): 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +14,14 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
+from exporter.bounded_json import parse_json
 from exporter.bundle.manifest import BOM
 from exporter.bundle.open import open_bundle
 from exporter.errors import BundleError, UsageError
 from exporter.files import read_regular
 
-_MOST_BYTES = 256 << 20
+#: All advisories of the ecosystem together have some 100 MB.
+_MOST_BYTES, _MOST_VALUES = 256 << 20, 20_000_000
 _HINT = "give records of the OSV schema, as osv.dev exports them"
 
 
@@ -113,8 +114,8 @@ def _refuse_shape(record: dict[str, Any], path: Path) -> None:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(read_regular(path, _MOST_BYTES))
-    except (ValueError, RecursionError) as error:
+        return parse_json(read_regular(path, _MOST_BYTES), _MOST_VALUES)
+    except ValueError as error:
         raise UsageError(f"not JSON: {error}", where=str(path), hint="name a JSON file") from error
 
 

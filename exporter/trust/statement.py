@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from exporter.bounded_json import parse_json
 from exporter.errors import BundleError
 from exporter.files import safe_relative
 
@@ -104,7 +105,7 @@ def parse(raw: bytes, where: str) -> Signature:
     Raises:
         BundleError: it is none, or one of another kind, which is named.
     """
-    content = parsed(raw, where)
+    content = _parsed(raw, where)
     try:
         if content["mediaType"] != _MEDIA:
             raise refusal(f"is of the kind {content['mediaType']!r}, not a Sigstore bundle of version 0.3", where)
@@ -132,19 +133,12 @@ def _bytes(text: str) -> bytes:
         raise ValueError(str(error)) from error
 
 
-def parsed(raw: bytes, where: str) -> Any:
-    """The JSON in some bytes; raises BundleError where there is none, or a key comes twice."""
+def _parsed(raw: bytes, where: str) -> Any:
+    """The JSON in some bytes; raises BundleError where there is none, or more than any signature needs."""
     try:
-        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:
+        return parse_json(raw)
+    except ValueError as error:
         raise refusal(f"is damaged: {error}", where) from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    whole = dict(pairs)
-    if len(whole) < len(pairs):
-        raise ValueError("a key is given twice")
-    return whole
 
 
 @dataclass(frozen=True)
@@ -162,7 +156,7 @@ def read_statement(payload: bytes, where: str) -> Statement:
     Raises:
         BundleError: it is none of this kind, or contradicts itself.
     """
-    content = parsed(payload, where)
+    content = _parsed(payload, where)
     try:
         (subject,) = content["subject"]
         predicate, serialization = content["predicate"], content["predicate"]["serialization"]
