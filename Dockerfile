@@ -2,7 +2,7 @@
 #
 #   docker build -t exporter .                              everything, on a CPU
 #   docker build -t exporter:gpu --build-arg DEVICE=gpu .   everything, on a GPU (CUDA 12.6)
-#   docker build -t exporter:runtime --target runtime .     checks and runs bundles on a CPU; cannot train
+#   docker build -t exporter:runtime --target runtime .     checks and runs bundles on a CPU; cannot train or convert
 #
 #   docker run --rm -v "$PWD:/work" -u "$(id -u):$(id -g)" exporter release specs/digits.yaml
 #
@@ -18,12 +18,11 @@ FROM python:3.11-slim-bookworm AS runtime-build
 ENV PIP_NO_CACHE_DIR=1
 WORKDIR /opt/source
 COPY . .
-# The command line finds its verbs by their files, so a verb is taken away by taking its file away. train/run.py and
-# train/qat.py stay: they only ask a child to train, and the pipeline reads their types.
+# The command line finds its verbs by their files, so a verb is taken away by taking its file away. Nothing else goes:
+# `verify` asks the code beside training for a metric (`max_metric_loss`).
 RUN scripts/install --runtime --no-editable --venv /opt/exporter \
-    && package=/opt/exporter/lib/python3.11/site-packages/exporter \
-    && find "$package/train" -type f ! -name run.py ! -name qat.py ! -name __init__.py -delete \
-    && rm "$package/cli/train.py" "$package/cli/release.py" "$package/cli/gate.py"
+    && verbs=/opt/exporter/lib/python3.11/site-packages/exporter/cli \
+    && rm "$verbs/train.py" "$verbs/prune.py" "$verbs/convert.py" "$verbs/release.py" "$verbs/gate.py"
 
 FROM python:3.11-slim-bookworm AS runtime
 # hadolint ignore=DL3008 # the version is whatever Debian's security team last published for this release

@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from exporter import __version__, machine
+from exporter.distribution import NAME, how_to_install
 from exporter.engines._device import nvidia_here, parse_device
 from exporter.engines._probe import availability
 from exporter.registry import Registry
@@ -29,6 +30,8 @@ from exporter.workers import Limits
 #: Below it (bytes), a release may fail for want of room: a child that holds Paddle takes 0.3 to 0.6 GB.
 LITTLE = 2 << 30
 _CONVERTER = "paddle2onnx"
+#: The verbs that write artifacts; the runtime image has none of them, and so no need of a converter.
+_WRITERS = {"convert", "gate", "release"}
 
 
 class State(str, Enum):
@@ -92,7 +95,7 @@ def examine(device: str, limits: Limits) -> Diagnosis:
 def _python() -> Iterator[Check]:
     found = f"{platform.python_version()}, {sys.executable}"
     try:
-        wanted = metadata("exporter")["Requires-Python"]
+        wanted = metadata(NAME)["Requires-Python"]
     except PackageNotFoundError:
         yield Check("python", State.OK, found)
         cure = "install exporter with scripts/install"
@@ -108,12 +111,14 @@ def _packages() -> Iterator[Check]:
     """Every package that is declared, in the range that is declared; what only training needs is optional."""
     extra = "gpu" if _version("paddlepaddle-gpu") else "cpu"
     try:
-        declared = [Requirement(line) for line in requires("exporter") or ()]
+        declared = [Requirement(line) for line in requires(NAME) or ()]
     except PackageNotFoundError:
         return
     for need in declared:
         groups = [
-            one for one in ("", extra, "convert", "train") if not need.marker or need.marker.evaluate({"extra": one})
+            one
+            for one in ("", extra, "convert", "sign", "train")
+            if not need.marker or need.marker.evaluate({"extra": one})
         ]
         if not groups:
             continue
@@ -122,14 +127,15 @@ def _packages() -> Iterator[Check]:
             yield Check(f"package {need.name}", State.OK, found)
         else:
             said = f"{found}, not {need.specifier}" if found else "not installed"
-            state = State.ABSENT if groups == ["train"] else State.LACKING
+            optional = {"train", "sign"} if _writes() else {"train", "sign", "convert"}
+            state = State.ABSENT if set(groups) <= optional else State.LACKING
             cure = f"scripts/install, or pip install '{need.name}{need.specifier}'"
             yield Check(f"package {need.name}", state, said, cure)
 
 
 def _engines(device: str, limits: Limits) -> list[Check]:
     """Every engine on the device, and what writes ONNX; those that a plain spec names must be there."""
-    needed = {*Spec.model_fields["engines"].default, "eager", "static", _CONVERTER}
+    needed = {*Spec.model_fields["engines"].default, "eager", "static", *([_CONVERTER] if _writes() else [])}
     names = [*Registry[Any]("exporter.engines", "engine").names(), _CONVERTER]
     answers = availability(names, device, limits, f"{__name__}:probe")
     checks = []
@@ -145,6 +151,11 @@ def _engines(device: str, limits: Limits) -> list[Check]:
     return checks
 
 
+def _writes() -> bool:
+    """Whether this installation has a verb that writes artifacts."""
+    return bool(_WRITERS & set(Registry[Any]("exporter.cli", "verb").names()))
+
+
 def _optional(check: Check) -> Check:
     return Check(check.what, State.ABSENT, check.found, check.cure) if check.state is State.LACKING else check
 
@@ -157,7 +168,7 @@ def probe(request: dict[str, Any]) -> dict[str, Any]:
     engines = [name for name in request["engines"] if name != _CONVERTER]
     answers = _child.probe({"engines": engines, "device": request["device"]})
     if _CONVERTER in request["engines"]:
-        lacks = missing(_CONVERTER, "scripts/install, or pip install paddle2onnx==2.1.0")
+        lacks = missing(_CONVERTER, how_to_install("convert"))
         answers[_CONVERTER] = asdict(lacks or Availability(version=_version(_CONVERTER) or ""))
     return answers
 

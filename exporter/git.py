@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -51,6 +53,36 @@ class Base:
             hint = f"give a commit of this repository: {self.flag} main"
             raise UsageError(f"git cannot tell what changed: {reason}", where=self.flag, hint=hint)
         return done.stdout.decode(errors="surrogateescape")  # a file may be of any encoding
+
+
+@dataclass(frozen=True)
+class State:
+    """The commit of a repository; `dirty` where a tracked file differs, or one that was asked for is not tracked."""
+
+    commit: str
+    dirty: bool
+
+
+def state_of(folder: Path, files: Sequence[Path] = ()) -> State | None:
+    """The commit of the repository that a folder lies in; None where there is no commit, no repository or no git."""
+
+    def git(*arguments: str) -> str | None:
+        command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", *arguments]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+            )
+        except FileNotFoundError:
+            return None
+        return done.stdout.decode(errors="surrogateescape") if done.returncode == 0 else None
+
+    commit, top = git("rev-parse", "--verify", "HEAD"), git("rev-parse", "--show-toplevel")
+    if commit is None or top is None:
+        return None
+    inside = [path for path in files if path.resolve().is_relative_to(Path(top.removesuffix("\n")).resolve())]
+    changed = git("status", "--porcelain", "--untracked-files=no")
+    tracked = git("ls-files", "--error-unmatch", "--", *map(str, inside)) if inside else ""
+    return State(commit.strip(), changed != "" or tracked is None)
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,10 @@ def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer
     """Run one child: the folder of its outputs, its answer, and what stands for results that did not come."""
     setting.say(f"verifying {run.variant} by {run.engine}")
     into.mkdir()
-    seen: dict[str, str] = {"stage": "load", "case": ""}
+    seen = {"stage": "load"}
 
     def follow(event: dict[str, Any]) -> None:
-        seen.update({key: event[key] for key in ("stage", "case") if key in event})
+        seen["stage"] = event.get("stage", seen["stage"])
         if setting.on_event:
             setting.on_event(event)
 

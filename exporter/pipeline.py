@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from exporter.bundle import bom
 from exporter.bundle.contents import contents, with_record
+from exporter.bundle.documents import with_documents
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import Bundle, open_bundle, recorded_spec
@@ -40,6 +42,8 @@ from exporter.prune.search import run as pruning
 from exporter.registry import Registry
 from exporter.report.base import Renderer
 from exporter.root_cause.repro import REPRO, Keep
+from exporter.runtimes.environment import default_cache, read_runtimes
+from exporter.runtimes.matrix import Matrix, try_runtimes
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.train import qat
@@ -127,7 +131,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         except ModelError as error:
             return _foretold(spec, findings, error)
-        content = contents(spec, conversion, draft, checkpoint)
+        content = with_documents(contents(spec, conversion, draft, checkpoint), draft, conversion.modules)
         return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
 
 
@@ -184,6 +188,7 @@ def _release(
         for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
         content = content.model_copy(update={"verdict": report.verdict.word})
+        content = with_documents(content, draft, conversion.modules)
         bundle = seal(draft, place, content, proven, runnable=True)
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
 
@@ -192,6 +197,7 @@ def _plan(spec: Spec, setting: Setting) -> tuple[Device, tuple[Run, ...]]:
     """The device, and what will run: so that a mistake in the spec is found before any work."""
     if spec.prune is not None:
         pruning.check(spec, pruning.default_folder(spec))
+    bom.require_library()
     refuse_precisions(spec)
     refuse_noise(spec)
     refuse_promises(spec)
@@ -254,3 +260,15 @@ def verify(
         if blaming is None:
             return report
         return blame(harness, report, Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None)
+
+
+def in_runtimes(folder: Path, runtimes: str, setting: Setting) -> Matrix:
+    """What a bundle computes in other versions of the engines, as `paddle==2.6.2,onnxruntime==1.20.1` names them.
+
+    Raises:
+        UsageError: a runtime is unknown, or the bundle has nothing for it.
+        BundleError: the bundle is damaged, or its verify.py is not ours.
+    """
+    wanted = read_runtimes(runtimes)
+    setting.say("opening the bundle")
+    return try_runtimes(open_bundle(folder), wanted, default_cache(), setting)

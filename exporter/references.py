@@ -178,3 +178,9 @@ def short(path: Path) -> str:
 def _first_line(text: str) -> str:
     lines = [line for line in text.strip().splitlines() if line.strip()]
     return lines[0] if lines else "(no message)"
+
+
+def loaded_modules() -> dict[str, str]:
+    """In a child: the file of every module that is loaded there, by the module's name."""
+    files = ((name, getattr(module, "__file__", None)) for name, module in list(sys.modules.items()))
+    return {name: file for name, file in files if isinstance(file, str)}

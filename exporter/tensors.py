@@ -9,13 +9,14 @@ import contextlib
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from exporter.errors import BundleError, UsageError
 from exporter.files import open_regular, translated, write_bytes
+from exporter.pickles.state import is_pickle, read_tensors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,10 +108,10 @@ def _sorted_metadata(content: bytes) -> bytes:
 
 
 def load(path: Path) -> dict[str, Array]:
-    """Read a safetensors file whole.
+    """Read a file of tensors whole: safetensors, or one that `paddle.save` wrote.
 
     Raises:
-        UsageError: no such file.
+        UsageError: no such file, or a pickle of something else than arrays.
         BundleError: it is not a whole safetensors file.
     """
     tensors, _ = load_with_metadata(path)
@@ -118,14 +119,39 @@ def load(path: Path) -> dict[str, Array]:
 
 
 def load_with_metadata(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
-    """Read a safetensors file and the string metadata in its header; raises as :func:`load`."""
+    """Read a file of tensors and the string metadata in its header; raises as :func:`load`.
+
+    A pickle of Paddle's (`.pdparams`) has no metadata, and what is no array in it is left out.
+    """
+    if is_pickle(path):
+        return read_tensors(path), {}
     with _opened(path) as reader:
         names = list(reader.keys())
-        return {name: reader.get_tensor(name) for name in names}, dict(reader.metadata() or {})
+        halves = [name for name in names if reader.get_slice(name).get_dtype() == "BF16"]
+        held = {name: reader.get_tensor(name) for name in names if name not in halves}
+        return held | _bits(path, halves), dict(reader.metadata() or {})
+
+
+def _bits(path: Path, names: Sequence[str]) -> dict[str, Array]:
+    """Tensors of bfloat16 in a file that was opened as safetensors, as uint16: numpy has no such dtype."""
+    import numpy as np
+
+    if not names:
+        return {}
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:start])
+    places = {name: [start + offset for offset in header[name]["data_offsets"]] for name in names}
+    return {
+        name: np.frombuffer(content[begin:end], "<u2").reshape(header[name]["shape"])
+        for name, (begin, end) in places.items()
+    }
 
 
 def metadata(path: Path) -> dict[str, str]:
-    """The string metadata in the header of a safetensors file; raises as :func:`load`."""
+    """The string metadata in the header of a safetensors file, none of a pickle; raises as :func:`load`."""
+    if is_pickle(path):
+        return {}
     with _opened(path) as reader:
         return dict(reader.metadata() or {})
 
@@ -203,7 +229,7 @@ def _opened(path: Path) -> Iterator[Any]:
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
-        raise UsageError("no such file", where=str(path), hint="check the path; checkpoints are .safetensors files")
+        raise UsageError("no such file", where=str(path), hint="check the path: .safetensors or .pdparams")
     refuse_long_header(path)
     try:
         with safe_open(str(path), framework="numpy") as reader:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
+from exporter import harness
 from exporter.engines._job import EngineAnswer, EngineJob, SessionFacts
 from exporter.engines.base import Settings
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
-from exporter.harness import Bench, _judge_all, _process, run_engine
+from exporter.harness import Bench, _judge_all, _judge_run, _process, run_engine, run_engines
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase
 from exporter.tensors import Array, save
@@ -70,6 +71,7 @@ def claim(name: str, run: Run = RUN) -> Claim:
 
 
 POOLED = Claim("onnx", "fp32", "onnxruntime", output="y", kind="pooled_bias")
+PROCESS = Claim("onnx", "fp32", "onnxruntime", kind="process")
 
 
 class TestResults:
@@ -170,6 +172,79 @@ class TestTheProcess:
         assert _process(bench(tmp_path), ANSWER, FATE) is FATE
 
 
+class TestWhatAChildIsAsked:
+    def test_the_files_of_the_variant_or_the_source_on_all_cases(self, tmp_path: Path) -> None:
+        source = {"model": "a:b"}
+        job = bench(tmp_path, source=source, device="gpu:1").job(HALF)
+        assert (job.engine, job.golden, job.device) == ("onnxruntime", tmp_path / "golden.safetensors", "gpu:1")
+        assert (job.artifact.folder, job.artifact.model, job.artifact.source) == (tmp_path / "onnx", "model.onnx", None)
+        assert [(case.name, case.recorded, case.threads) for case in job.cases] == [
+            ("batch=4", "batch=4", 1),
+            ("batch=5", "batch=5", 1),
+            ("batch=4:threads=2", "batch=4", 2),
+        ]
+        eager = bench(tmp_path, source=source).job(Run("source", "fp32", "eager")).artifact
+        assert (eager.format, eager.folder, eager.source) == ("source", None, source)
+        assert (eager.inputs, eager.outputs) == (("x",), ("y",))
+
+    def test_the_largest_artifact_and_the_goldens_have_a_size(self, tmp_path: Path) -> None:
+        made = bench(tmp_path)
+        assert made.megabytes() == 0, "what is missing has none"
+        large = replace(made.artifacts["onnx"], files=("a", "b"))
+        made = replace(made, artifacts={"onnx": made.artifacts["onnx"], "onnx-fp16": large})
+        for name, size in (
+            ("a", 3 << 20),
+            ("b", 2 << 20),
+            ("onnx/model.onnx", 1 << 20),
+            ("golden.safetensors", 4 << 20),
+        ):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_bytes(bytes(size))
+        assert made.megabytes() == 9
+        assert replace(made, artifacts={}).megabytes() == 4
+        (tmp_path / "golden.safetensors").write_bytes(bytes((4 << 20) - 1))
+        assert replace(made, artifacts={}).megabytes() == 3
+
+    def test_a_file_is_folded_where_its_writer_folds_and_says_so(self, tmp_path: Path) -> None:
+        plain = bench(tmp_path).artifacts["onnx"]
+        told = replace(plain, details={"folded": {"w.folded": ["0"]}})
+        made = bench(tmp_path, artifacts={"onnx": told, "pir": replace(told, format="pir"), "onnx-fp16": plain})
+        assert [made.folds(variant) for variant in ("onnx", "pir", "onnx-fp16", "pdmodel")] == [
+            True,
+            False,
+            False,
+            False,
+        ]
+
+    @pytest.mark.parametrize(("device", "at_once", "asked"), [("cpu", 3, [1000 + 6 * 2]), ("gpu:0", 1, [])])
+    def test_as_many_at_once_as_the_memory_holds_and_one_on_a_gpu(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, at_once: int, asked: list[int]
+    ) -> None:
+        """A child takes a gigabyte, and six times its artifact and its goldens."""
+        (tmp_path / "golden.safetensors").write_bytes(bytes(2 << 20))
+        heard: list[int] = []
+        monkeypatch.setattr(Setting, "at_once", lambda _, megabytes: heard.append(megabytes) or 3)
+        began: list[int] = []
+        in_order = harness.in_order
+
+        def counted(tasks: Any, most: int) -> Any:
+            began.append(most)
+            return in_order(tasks, most)
+
+        monkeypatch.setattr(harness, "in_order", counted)
+        monkeypatch.setattr(EngineJob, "run", lambda *_: EngineAnswer())
+        found = run_engines(bench(tmp_path, device=device), [RUN, HALF], Setting())
+        assert (heard, began) == (asked, [at_once]) and [len(one) for one in found] == [5, 4]
+
+    def test_what_was_judged_is_removed(self, tmp_path: Path) -> None:
+        into = tmp_path / "out"
+        into.mkdir()
+        leave(into, *right())
+        found = _judge_run(bench(tmp_path), RUN, into, ANSWER, None)
+        assert not into.exists() and found[PROCESS].outcome is Outcome.MATCH and len(found) == 5
+        assert found[PROCESS].under == AS_ASKED.settings
+
+
 # ---- with a real engine --------------------------------------------------------------------------------------
 
 
@@ -188,9 +263,6 @@ def real(tmp_path: Path) -> Bench:
     (tmp_path / "onnx/model.onnx").write_bytes(model.SerializeToString())
     save(tmp_path / "golden.safetensors", {f"batch={4 + seed}/input/x": rows(seed) for seed in (0, 1)})
     return bench(tmp_path)
-
-
-PROCESS = Claim("onnx", "fp32", "onnxruntime", kind="process")
 
 
 def test_an_engine_s_run_is_judged_whole(real: Bench) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from importlib.metadata import version
 from pathlib import Path
 from zipfile import ZipFile
@@ -235,11 +237,11 @@ def test_images_install_by_the_script_and_do_not_run_as_root() -> None:
     assert ["--runtime" in line for line in options] == [True, False]
 
 
-def test_runtime_image_loses_only_the_verbs_that_train(checkout: Path) -> None:
+def test_runtime_image_loses_only_the_verbs_that_make_artifacts(checkout: Path) -> None:
     """The removal runs here as it stands in the Dockerfile, in another place."""
     dockerfile = (ROOT / "Dockerfile").read_text()
     removal = re.search(r"--runtime .*\\\n((?:.*\\\n)*.*)", dockerfile)
-    assert removal is not None
+    assert removal is not None and "rm" in removal[1]
     inside = "/opt/exporter/lib/python3.11/site-packages"
     assert inside in removal[1]
     here = removal[1].replace("\\\n", "").strip().removeprefix("&&").replace(inside, str(checkout))
@@ -247,9 +249,20 @@ def test_runtime_image_loses_only_the_verbs_that_train(checkout: Path) -> None:
 
     before = verbs(run(*code, "--help", cwd=checkout).stdout)
     assert run("sh", "-euc", here, cwd=checkout).returncode == 0
-    assert before - verbs(run(*code, "--help", cwd=checkout).stdout) == {"train", "release", "gate"}
-    assert {path.name for path in (checkout / "exporter/train").iterdir()} == {"__init__.py", "qat.py", "run.py"}
+    assert before - verbs(run(*code, "--help", cwd=checkout).stdout) == {
+        *("train", "prune", "convert", "release", "gate")
+    }
     assert run(sys.executable, "-c", "import exporter.pipeline", cwd=checkout).stderr == ""
+    # What the image lacks because it makes no artifacts is no fault of it.
+    absent = checkout / "absent"
+    (absent / "paddle2onnx-0.dist-info").mkdir(parents=True)
+    (absent / "paddle2onnx-0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: paddle2onnx\nVersion: 0\n")
+    (absent / "paddle2onnx.py").write_text("raise ImportError('not in this image')")
+    path = os.pathsep.join([str(absent), str(checkout)])
+    examined = json.loads(run(*code, "doctor", "--device", "cpu", "--json", cwd=checkout, PYTHONPATH=path).stdout)
+    states = {check["what"]: check["state"] for check in examined["checks"]}
+    assert (states["converter paddle2onnx"], states["package paddle2onnx"]) == ("absent", "absent")
+    assert examined["ready"] is True
     verified = run(*code, "verify", "nothing-here", cwd=checkout)
     assert verified.returncode in (2, 5), verified.stderr
     assert "nothing-here" in verified.stderr
@@ -269,11 +282,29 @@ def test_wheel_holds_the_whole_package_and_nothing_else(checkout: Path, tmp_path
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     with ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if ".dist-info/" not in name}
-        entry_points = archive.read(f"exporter-{exporter.__version__}.dist-info/entry_points.txt").decode()
+        entry_points = archive.read(f"paddle_exporter-{exporter.__version__}.dist-info/entry_points.txt").decode()
     files = [path for path in (ROOT / "exporter").rglob("*") if path.suffix in (".py", ".json", ".txt", ".typed")]
     assert packed == {path.relative_to(ROOT).as_posix() for path in files}
     assert "exporter = exporter.cli:main" in entry_points
     assert "export = exporter.cli:main" in entry_points
+
+
+def test_sdist_holds_all_that_a_wheel_needs_and_the_checkout_around_it(checkout: Path) -> None:
+    for name in ("docs", "recipes", "specs", "tests"):
+        (checkout / name).mkdir()
+        (checkout / name / "one.md").write_text("here")
+    for name in ("MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile"):
+        shutil.copy(ROOT / name, checkout / name)
+    code = "import setuptools.build_meta as backend; backend.build_sdist('dist')"
+    built = run(sys.executable, "-W", "ignore", "-c", code, cwd=checkout)
+    assert built.returncode == 0, built.stderr
+    (sdist,) = (checkout / "dist").glob("paddle_exporter-*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        packed = {name.partition("/")[2] for name in archive.getnames()}
+    package = [path for path in (ROOT / "exporter").rglob("*") if path.suffix in (".py", ".json", ".txt", ".typed")]
+    assert {path.relative_to(ROOT).as_posix() for path in package} <= packed
+    assert {"docs/one.md", "recipes/one.md", "specs/one.md", "tests/one.md", "scripts/install", "Dockerfile"} <= packed
+    assert "requirements/cpu.lock" in packed
 
 
 def test_version_is_the_same_everywhere() -> None:

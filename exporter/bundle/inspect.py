@@ -12,7 +12,7 @@ from exporter.readers import read
 from exporter.readers.base import ModelFacts
 
 _KINDS = {"pir": "PIR program", "pdmodel": "ProgramDesc", "onnx": "ONNX model"}
-_KINDS |= {"pdiparams": "Paddle parameters", "safetensors": "safetensors"}
+_KINDS |= {"pdiparams": "Paddle parameters", "safetensors": "safetensors", "pdparams": "Paddle's pickle"}
 
 
 def inspect(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import itertools
 import os
 from pathlib import Path, PurePosixPath
 
-from exporter.bundle.manifest import NAME, Manifest
+from exporter.bundle.manifest import NAME, SIGNATURE, Manifest
 from exporter.errors import BundleError
 from exporter.root_cause.repro import REPRO
 
@@ -24,16 +24,23 @@ def refuse_unnamed(manifest: Manifest) -> None:
     Raises:
         BundleError: it does.
     """
+    documents = manifest.documents
     known = {name for variant in manifest.variants.values() for name in variant.files}.union(NAMED)
+    told: tuple[str, ...] = (documents.provenance, documents.bom) if documents else ()
+    for name in told:
+        if name not in manifest.files:
+            raise BundleError(f"names {name}, and does not list it", where=NAME, hint=_HINT)
     if manifest.cases and GOLDEN not in manifest.files:
         raise BundleError(f"records cases, and lists no {GOLDEN}", where=NAME, hint=_HINT)
     for name in sorted(manifest.files):
-        if name not in known and (manifest.released or PurePosixPath(name).parts[0] != REPRO):
+        if name not in known.union(told) and (manifest.released or PurePosixPath(name).parts[0] != REPRO):
             raise BundleError(f"lists {name}, which no bundle of its schema holds", where=NAME, hint=_HINT)
 
 
 def refuse_unlisted(folder: Path, listed: set[str]) -> None:
     """Refuse a folder that holds a file which is not listed, a link, or a folder for none of the listed files.
+
+    A signature covers the manifest, so it cannot be listed there; it is a regular file.
 
     Raises:
         BundleError: it does; the first is named.
@@ -41,7 +48,7 @@ def refuse_unlisted(folder: Path, listed: set[str]) -> None:
     folders = {parent.as_posix() for name in listed for parent in PurePosixPath(name).parents}
     waiting = [folder]
     while waiting:
-        for path in _entries(waiting.pop(), len(listed) + len(folders) + 2):
+        for path in _entries(waiting.pop(), len(listed) + len(folders) + 3):
             name = path.relative_to(folder).as_posix()
             if path.is_symlink():
                 raise BundleError("is a symbolic link", where=str(path), hint=_HINT)
@@ -49,7 +56,9 @@ def refuse_unlisted(folder: Path, listed: set[str]) -> None:
                 if name not in folders:
                     raise BundleError("is a folder for none of the listed files", where=str(path), hint=_HINT)
                 waiting.append(path)
-            elif name != NAME and name not in listed:
+            elif name == SIGNATURE and not path.is_file():
+                raise BundleError("is no signature: not a regular file", where=str(path), hint=_HINT)
+            elif name not in listed.union((NAME, SIGNATURE)):
                 raise BundleError("is not listed in the manifest", where=str(path), hint=_HINT)
 
 

@@ -7,11 +7,12 @@ Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
 3   2026-11-22   `variants.*.origins`, the layer's name for what a file stores; the verdict `passed_with_waivers`;
                  `weights: factory` in the spec, which has to be asked for. Without them: no origins, and the
                  factory's weights where no others are named.
+4   2026-11-22   `documents`, the files that tell the origin. Without it: none. `model.sig` may lie in the folder.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -20,12 +21,18 @@ from exporter.errors import BundleError
 from exporter.files import canonical_json, readable_json, sha256_bytes
 from exporter.lower.base import Artifact
 
-MANIFEST_VERSION = 3
+MANIFEST_VERSION = 4
 #: The first in which a spec has to ask for untrained weights.
 ASKS_FOR_WEIGHTS = 3
 #: The verdicts under which a bundle may be handed over and used.
 RELEASED = ("passed", "passed_with_waivers")
 NAME = "manifest.json"
+#: The signature over all files, as the command `model_signing` calls it; the one file beside the manifest that is not
+#: listed in it.
+SIGNATURE = "model.sig"
+#: An in-toto statement (SLSA provenance v1), and a bill of materials (CycloneDX 1.6).
+PROVENANCE: Final = "provenance.intoto.json"
+BOM: Final = "bom.cdx.json"
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -187,6 +194,13 @@ class FileFacts(_Frozen):
     size: Annotated[int, Field(ge=0)]
 
 
+class Documents(_Frozen):
+    """The files that tell where a bundle comes from; each has the one name that its kind has."""
+
+    provenance: Literal["provenance.intoto.json"] = PROVENANCE
+    bom: Literal["bom.cdx.json"] = BOM
+
+
 class Content(_Frozen):
     """What the steps of a release put together: all that a bundle says of itself before it is sealed.
 
@@ -194,7 +208,7 @@ class Content(_Frozen):
     the reason; `notes` are on the model.
     """
 
-    schema_: Annotated[Literal[1, 2, 3], Field(alias="schema")]
+    schema_: Annotated[Literal[1, 2, 3, 4], Field(alias="schema")]
     name: str
     version: str
     inputs: tuple[Tensor, ...]
@@ -210,6 +224,7 @@ class Content(_Frozen):
     provenance: Annotated[dict[str, Any], _told_as(_Provenance)]
     waivers: tuple[dict[str, str], ...]
     not_reproducible: tuple[str, ...]
+    documents: Documents | None = None
     verdict: Literal["passed", "passed_with_waivers", "failed", "inconclusive", "unverified"]
 
     @property

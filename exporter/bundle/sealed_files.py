@@ -33,8 +33,8 @@ def read_manifest(bundle: Path) -> tuple[Any, list[str]]:
             return {}, [f"manifest.json: changed: its digest is {digest}, not {manifest.get('digest')}"]
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         return {}, [f"manifest.json: cannot be read: {error}"]
-    if manifest["schema"] not in (1, 2, 3) or not (manifest["outputs"] and manifest["variants"] and manifest["cases"]):
-        return {}, ["manifest.json: not of schema 3, or without outputs, variants or cases: nothing could be proved"]
+    if manifest["schema"] not in (1, 2, 3, 4) or not all(manifest[key] for key in ("outputs", "variants", "cases")):
+        return {}, ["manifest.json: not of schema 4, or without outputs, variants or cases: nothing could be proved"]
     return manifest, []
 
 
@@ -68,7 +68,10 @@ def damaged_files(bundle: Path, manifest: Any) -> list[str]:
         if path.is_symlink() or not path.is_dir() or path.relative_to(bundle).as_posix() not in folders
     ]
     found = {path.relative_to(bundle).as_posix(): path for path in paths}
-    faults = [f"{name}: not a file of this bundle" for name in sorted(set(found) - set(listed) - {"manifest.json"})]
+    faults = [
+        f"{name}: not a file of this bundle"
+        for name in sorted(set(found) - set(listed) - {"manifest.json", "model.sig"})
+    ]
     used = {"golden.safetensors"}.union(*(variant["files"] for variant in manifest["variants"].values()))
     faults += [f"{name}: used, but not listed in manifest.json" for name in sorted(used - set(listed))]
     for name, entry in sorted(listed.items()):

@@ -37,8 +37,9 @@ def main() -> None:
         del version
 
     verbs: Registry[_run.Verb] = Registry(VERBS, "verb")
-    for name in _asked(sys.argv[1:], verbs.names()):
-        app.command(name)(verbs[name])
+    files = {name.removesuffix("_"): name for name in verbs.names()}  # `import` is a keyword, so its file is import_.py
+    for name in _asked(sys.argv[1:], tuple(files)):
+        app.command(name)(verbs[files[name]])
     _run.run(app, sys.argv[1:])
 
 

@@ -11,6 +11,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
 Out = Annotated[Path | None, typer.Option("--out", help="Folder to write to.", metavar="DIR")]
+PlainHttp = Annotated[bool, typer.Option("--plain-http", help="The registry speaks HTTP, without TLS.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the spec.", metavar="KEY=VALUE")]
 Device = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N. What is asked for is what runs.")

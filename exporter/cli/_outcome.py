@@ -13,6 +13,7 @@ from exporter.judge.report import Report
 from exporter.pipeline import RENDERERS, Product, forbids
 from exporter.report.console import show
 from exporter.report.json import parity
+from exporter.runtimes.matrix import Matrix
 from exporter.verdict.claim import Outcome
 
 
@@ -43,6 +44,15 @@ def conclude_report(report: Report, *, as_json: bool) -> ExitCode:
     else:
         _print_report(report)
     return exit_code(report)
+
+
+def conclude_matrix(matrix: Matrix, *, as_json: bool) -> ExitCode:
+    """Print what a bundle computes in each runtime."""
+    if as_json:
+        _print_json(matrix.to_json())
+    else:
+        sys.stdout.write(f"{matrix.markdown()}\nverdict: {matrix.word}\n")
+    return matrix.exit
 
 
 def exit_code(report: Report) -> ExitCode:

@@ -20,7 +20,7 @@ Dims = Annotated[list[str] | None, typer.Option("--dim", help="name=min..max, or
 Values = Annotated[
     list[str] | None, typer.Option("--values", help="name=normal | uniform(a,b) | integers(a,b) | F.npy")
 ]
-Weights = Annotated[Path | None, typer.Option("--weights", help="A checkpoint, .safetensors.")]
+Weights = Annotated[Path | None, typer.Option("--weights", help="A checkpoint: .safetensors, .pdparams.")]
 
 
 @dataclass(frozen=True)

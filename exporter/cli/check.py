@@ -11,6 +11,7 @@ import typer
 
 from exporter.cli import _options
 from exporter.cli._run import Verb
+from exporter.distribution import how_to_install
 from exporter.errors import EnvironmentLacks, ExitCode
 
 _SECONDS = 60.0  # of each child of a probe
@@ -65,7 +66,7 @@ def _probes(asked: bool | None) -> bool:
     from importlib.util import find_spec
 
     if asked and find_spec("paddle") is None:
-        raise EnvironmentLacks("Paddle is not installed", hint="install exporter[cpu], or leave out --probe")
+        raise EnvironmentLacks("Paddle is not installed", hint=f"{how_to_install('cpu')}; or leave out --probe")
     return find_spec("paddle") is not None if asked is None else asked
 
 

@@ -15,6 +15,10 @@ from exporter.errors import ExitCode
 
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle that passed.", metavar="BUNDLE")]
 _To = Annotated[str, typer.Option("--to", help="plain, triton, mlserver or paddle_serving.", metavar="TARGET")]
+_Runtime = Annotated[
+    str | None,
+    typer.Option("--runtime", help="Verify in these first, as paddle==2.6.2,onnxruntime==1.20.1.", metavar="LIST"),
+]
 _Variant = Annotated[str | None, typer.Option("--variant", help="Which, where the target takes several.")]
 
 
@@ -22,15 +26,21 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     bundle: _Bundle,
     to: _To,
     variant: _Variant = None,
+    runtime: _Runtime = None,
     out: Out = None,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> ExitCode:
-    """Write BUNDLE for TARGET into --out (artifacts/handoff/NAME-VERSION-TARGET), and say if it was run here."""
+    """Write BUNDLE for TARGET into --out (artifacts/handoff/NAME-VERSION-TARGET), and say if it was run here.
+
+    What each --runtime made of it stands in its README; where one fails, nothing is written.
+    """
     del debug  # the funnel looks for it
+    from exporter import pipeline
     from exporter.bundle.open import open_bundle, recorded_spec
+    from exporter.cli._outcome import conclude_matrix
     from exporter.cli._progress import setting
     from exporter.files import safe_relative
     from exporter.handoff._write import hand_over
@@ -44,7 +54,10 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
     place = out or Path("artifacts/handoff") / f"{leaf}-{to}"
     with setting(quiet=quiet, timeout=timeout) as how:
-        done = hand_over(opened, to, place, how.importing(None), variant)
+        matrix = pipeline.in_runtimes(bundle, runtime, how) if runtime is not None else None
+        if matrix is not None and matrix.exit is not ExitCode.PASSED:
+            return conclude_matrix(matrix, as_json=as_json)
+        done = hand_over(opened, to, place, how.importing(None), variant, matrix)
     told = {"folder": str(done.folder), "target": to, "variant": done.variant, "digest": about.digest}
     if as_json:
         proof = {"verified_here": done.proof.verified, "how": done.proof.how}

@@ -13,7 +13,10 @@ from exporter.cli._options import Debug, Json
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
-_File = Annotated[Path, typer.Argument(help=".pdmodel, .json, .onnx, .pdiparams, .safetensors or a bundle's folder")]
+_File = Annotated[
+    Path,
+    typer.Argument(help=".pdmodel, .json, .onnx, .pdiparams, .pdparams, .pdopt, .safetensors or a bundle's folder"),
+]
 
 
 def inspect(path: _File, as_json: Json = False, debug: Debug = False) -> ExitCode:

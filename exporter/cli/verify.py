@@ -23,6 +23,20 @@ _Engines = Annotated[str | None, typer.Option("--engines", help="Only these, sep
 _Without = Annotated[
     str | None, typer.Option("--without", help="Leave these proofs out, as metric,speed.", metavar="KINDS")
 ]
+_Trust = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trust", help="A public key or certificates as PEM, or a trust file; may be repeated.", metavar="KEYS"
+    ),
+]
+_Signature = Annotated[
+    Path | None, typer.Option("--signature", help="The signature; BUNDLE/model.sig by default.", metavar="FILE")
+]
+_Digest = Annotated[str | None, typer.Option("--digest", help="Only the bundle of this digest.", metavar="sha256:HEX")]
+_Runtime = Annotated[
+    str | None,
+    typer.Option("--runtime", help="Only in these, as paddle==2.6.2,3.1.1,onnxruntime==1.20.1.", metavar="LIST"),
+]
 
 
 def verify(  # noqa: PLR0913 - an option is a parameter
@@ -31,8 +45,12 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     case: _Case = None,
     without: _Without = None,
     source: Source = None,
+    trust: _Trust = None,
+    signature: _Signature = None,
+    digest: _Digest = None,
     repro: _Repro = None,
     scramble: _Scramble = False,
+    runtime: _Runtime = None,
     device: Device = None,
     timeout: Timeout = None,
     jobs: Jobs = 0,
@@ -46,19 +64,33 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     judged too, and its sublayers, if its files are those that the bundle was made of.
 
     A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong. What
-    is narrowed by --engines, --case or --without and holds is called partial.
+    is narrowed by --engines, --case or --without and holds is called partial. With --runtime the bundle's verify.py
+    runs in an environment of each of those versions instead, built once and kept in the user's cache.
+
+    With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
     """
     from exporter import pipeline
-    from exporter.cli._outcome import conclude_report
+    from exporter.cli._outcome import conclude_matrix, conclude_report
     from exporter.cli._progress import setting
+    from exporter.cli._trust import Demands, demanded, still_the_same
     from exporter.proofs.base import Narrowing
 
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
+    demands = Demands(tuple(trust or ()), signature, digest)
+    if runtime is not None:
+        if engines or case or without or source or repro or device:
+            hint = "leave out --engines, --case, --without, --source, --repro and --device"
+            raise UsageError("runs verify.py as it is", where="--runtime", hint=hint)
+        with setting(quiet=quiet, timeout=timeout) as how:
+            demanded(bundle, demands, how)
+            return conclude_matrix(pipeline.in_runtimes(bundle, runtime, how), as_json=as_json)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
+        expected = demanded(bundle, demands, how)
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
         report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
+    still_the_same(report, expected, bundle)
     return conclude_report(report, as_json=as_json)
 
 

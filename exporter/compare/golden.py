@@ -11,9 +11,6 @@ from exporter.errors import BundleError, UsageError
 from exporter.numbers.golden import AGAIN, IN_THREADS, GoldenCase, read_cases
 from exporter.tensors import refuse_long_header
 
-#: What safetensors calls the dtypes that are wider than float32, or none of its kind.
-_DTYPES = {"F64": "float64", "BOOL": "bool", **{f"{kind}{bits}": "int64" for kind in "IU" for bits in (8, 16, 32, 64)}}
-
 
 def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, ...]:
     """Read the goldens of a bundle; `cases` is what the manifest says about them.
@@ -30,12 +27,17 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
         with safe_open(str(path), framework="numpy") as reader:
             names = list(reader.keys())
             tensors = {name: reader.get_tensor(name) for name in names if "/input/" not in name}
-            for name in names:  # of the inputs nothing but their dtypes
+            for name in names:  # of the inputs nothing but whether they are floats narrower than float64
                 if "/input/" in name:
-                    tensors[name] = np.empty(0, _DTYPES.get(reader.get_slice(name).get_dtype(), "float32"))
+                    tensors[name] = np.empty(0, "float32" if _narrow(reader.get_slice(name).get_dtype()) else "float64")
         return read_cases(tensors, cases)
     except (SafetensorError, KeyError, ValueError) as error:
         raise BundleError(f"the goldens are not whole ({error})", where=str(path), hint="release it again") from error
+
+
+def _narrow(dtype: str) -> bool:
+    """Of safetensors' names for dtypes: F32, F16, BF16, F8_E4M3 and the like are floats narrower than F64."""
+    return "F" in dtype and dtype != "F64"
 
 
 def input_shapes(path: Path) -> dict[str, tuple[int, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from exporter import machine
+from exporter.distribution import how_to_install
 from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings, missing
 from exporter.tensors import Array, TensorMap
 
@@ -49,7 +50,7 @@ class OpenVino(Engine):
         return super().runs(format, precision) and (format == "onnx" or precision == "fp32")
 
     def probe(self, device: str) -> Availability:
-        if found := missing("openvino", "pip install 'exporter[openvino]'"):
+        if found := missing("openvino", how_to_install("openvino")):
             return found
         if device != "cpu":
             return Availability(

@@ -32,7 +32,6 @@ _CLEAR = 2**13
 _NARROW = frozenset({"float32", "float16", "bfloat16"})
 #: Operators that make a tensor out of numbers; their result is what is cast up.
 _CREATORS = ("full", "full_", "full_like", "full_with_tensor", "arange", "linspace", "logspace", "eye", "assign_value_")
-_METHODS = ("astype", "cast", "to", "type")
 
 
 @contextlib.contextmanager
@@ -96,7 +95,8 @@ def second_difference(run: Callable[[TensorMap], TensorMap], inputs: TensorMap) 
 def lifted() -> Iterator[None]:
     """Raise casts to narrow floats to float64, and cast constants up after they were made, while this lasts.
 
-    What user code holds by reference (`from paddle import cast`) still ends in the patched operators of `_C_ops`.
+    Every cast, `Tensor.astype` and `Tensor.to` among them, ends in the operator `_C_ops.cast`; so does what user code
+    holds by reference (`from paddle import cast`).
     """
     import paddle
     from paddle import _C_ops
@@ -109,9 +109,6 @@ def lifted() -> Iterator[None]:
             setattr(owner, name, make(old))
 
     patch(_C_ops, "cast", _raising_cast)
-    for name in _METHODS:
-        patch(paddle.Tensor, name, _raising_cast)
-    patch(paddle.Tensor, "float", lambda _old: lambda tensor: tensor.cast("float64"))
     for name in _CREATORS:
         patch(_C_ops, name, _cast_up)
     patch(paddle, "to_tensor", _cast_up)
@@ -137,9 +134,9 @@ def _raised(value: Any) -> Any:
     if isinstance(value, paddle.Tensor) and _dtype(value.dtype) in _NARROW:
         return value.cast("float64")
     if type(value) in (list, tuple):
-        return type(value)(_raised(one) for one in value)
+        return type(value)(_raised(element) for element in value)
     if type(value) is dict:
-        return {key: _raised(one) for key, one in value.items()}
+        return {key: _raised(element) for key, element in value.items()}
     return value
 
 
@@ -147,11 +144,11 @@ def _raising_cast(old: Any) -> Any:
     """The same function, for which every narrow float dtype among its arguments is float64."""
     import paddle
 
+    def raised(value: Any) -> Any:
+        return paddle.float64 if _dtype(value) in _NARROW else value
+
     def cast(tensor: Any, *arguments: Any, **named: Any) -> Any:
-        wide = [paddle.float64 if _dtype(one) in _NARROW else one for one in arguments]
-        return old(
-            tensor, *wide, **{key: paddle.float64 if _dtype(one) in _NARROW else one for key, one in named.items()}
-        )
+        return old(tensor, *map(raised, arguments), **{key: raised(value) for key, value in named.items()})
 
     return cast
 
@@ -170,11 +167,8 @@ def _cast_up(old: Any) -> Any:
 
 
 def _dtype(value: Any) -> str:
-    """`float32` of `paddle.float32`, `VarType.FP32` or "float32"; empty where it is no dtype."""
-    if isinstance(value, str):
-        return value
-    text = str(value).rpartition(".")[2]
-    return {"FLOAT32": "float32", "FLOAT16": "float16", "BFLOAT16": "bfloat16", "FP32": "float32"}.get(text, text)
+    """`float32` of `paddle.float32` and of "float32"; of what is no dtype, no dtype's name."""
+    return str(value).rpartition(".")[2]
 
 
 def _rms(value: Array) -> float:

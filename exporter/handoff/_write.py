@@ -15,6 +15,7 @@ from exporter.errors import UsageError
 from exporter.files import replace_folder, safe_relative, sha256_file, sibling, translated, write_bytes, write_json
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.registry import Registry
+from exporter.runtimes.matrix import Matrix
 from exporter.workers import Setting
 
 TARGETS: Registry[Target] = Registry("exporter.handoff", "target")
@@ -32,8 +33,15 @@ class HandedOver:
     proof: Proof
 
 
-def hand_over(bundle: Bundle, target: str, out: Path, setting: Setting, variant: str | None = None) -> HandedOver:
-    """Write the folder `out` for a target, from a bundle that passed.
+def hand_over(
+    bundle: Bundle,
+    target: str,
+    out: Path,
+    setting: Setting,
+    variant: str | None = None,
+    matrix: Matrix | None = None,
+) -> HandedOver:
+    """Write the folder `out` for a target, from a bundle that passed; its README tells the runtimes of `matrix`.
 
     Raises:
         UsageError: no such target or variant, the target cannot serve this bundle, or `out` holds something else.
@@ -54,7 +62,7 @@ def hand_over(bundle: Bundle, target: str, out: Path, setting: Setting, variant:
         setting.say(f"handing {chosen.name} to {target}")
         proof = plugin.prove(draft, chosen, setting.limits)
         write_json(draft / MANIFEST, {**about, "verified_here": {"verified": proof.verified, "how": proof.how}})
-        write_bytes(draft / README, _readme(chosen, target, plugin, proof).encode())
+        write_bytes(draft / README, _readme(chosen, target, plugin, proof, matrix).encode())
         with translated(out):
             replace_folder(draft, out)
     return HandedOver(out, target, chosen.name, proof)
@@ -132,7 +140,7 @@ def _files(draft: Path, written: Mapping[str, Path | None], bundle: Bundle) -> d
     }
 
 
-def _readme(chosen: Chosen, target: str, plugin: Target, proof: Proof) -> str:
+def _readme(chosen: Chosen, target: str, plugin: Target, proof: Proof, matrix: Matrix | None) -> str:
     bundle = chosen.manifest
     word = "yes" if proof.verified else "NO"
     lines = [
@@ -150,6 +158,7 @@ def _readme(chosen: Chosen, target: str, plugin: Target, proof: Proof) -> str:
         "",
         *(f"- {name}: {dim['min']} to {dim['max']}" for name, dim in bundle.dims.items()),
         *[""] * bool(bundle.dims),
+        *(["## Runtimes in which the bundle was verified", "", matrix.markdown(), ""] if matrix else []),
         "## Start",
         "",
         plugin.start.format(name=bundle.name).strip(),

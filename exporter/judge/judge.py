@@ -71,9 +71,7 @@ def judge(harness: Harness, about: About) -> Report:
         evidence.update(undecided([claim for claim in running if claim not in evidence], idle))
         said.append(told(idle))
     for proof in proofs:
-        open_claims = sorted(planned[proof.kind] - set(evidence))
-        if open_claims:
-            evidence.update(proof.prove(open_claims, harness))
+        evidence.update(proof.prove(sorted(planned[proof.kind] - set(evidence)), harness))
     if not idle:
         said += [note for proof in proofs for note in proof.notes(harness)]
     said += _kept({proof.kind for proof in proofs if proof.promise}, evidence)

@@ -10,6 +10,7 @@ from typing import Any
 
 from exporter.files import room_explains
 from exporter.lower.base import Artifact, Format, Wish
+from exporter.references import loaded_modules
 from exporter.registry import Registry
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import Traced, specs_from_json, trace
@@ -55,6 +56,7 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
         "outputs": [asdict(one) for one in traced.outputs] if traced else None,
         "parameters": dict(traced.parameters) if traced else None,
         "names": _names(traced.layer) if traced else None,
+        "modules": loaded_modules(),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,15 @@ PRECISIONS: Registry[Precision] = Registry("exporter.lower.precision", "precisio
 
 @dataclass(frozen=True)
 class Conversion:
-    """What came of one layer: its artifacts, its outputs (−1 where a size varies), the digests of its tensors."""
+    """What came of one layer: its artifacts, its outputs (−1 where a size varies), the digests of its tensors.
+
+    `modules` are those that the children had loaded in the end: name -> file.
+    """
 
     artifacts: tuple[Artifact, ...]
     outputs: tuple[TensorSpec, ...]
     parameters: Mapping[str, str]
+    modules: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def output_names(self) -> list[str]:
@@ -88,7 +92,8 @@ def convert_all(
     )
     for artifact in (*artifacts, *lower):
         _refuse_program(artifact, into)
-    return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"])
+    modules = {name: file for answer in answers.values() for name, file in answer["modules"].items()}
+    return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"], modules)
 
 
 def _refuse_program(artifact: Artifact, folder: Path) -> None:

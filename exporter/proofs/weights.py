@@ -220,7 +220,9 @@ def _not_rounded(exact: Mapping[str, Array], stored: Mapping[str, Array], layer:
     weight, codes, scales = exact_weight(exact, layer), stored[layer["codes"]], stored[layer["scales"]]
     step = np.broadcast_to(along(scales, weight, layer), weight.shape)
     off = float((np.abs(multiplied(codes, scales, layer) - weight) / step).max())
-    if codes.dtype.itemsize != 1 or not off <= HALF_STEP:
+    if codes.dtype.itemsize != 1:
+        return f"its codes are {codes.dtype.name}, and not of 8 bits"
+    if not off <= HALF_STEP:
         return f"it is off by {off:.2f} steps"
     others = tuple(axis for axis in range(weight.ndim) if scales.size > 1 and axis != int(layer["axis"]))
     largest = np.abs(weight).max(axis=others or None, keepdims=True)

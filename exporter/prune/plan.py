@@ -14,6 +14,7 @@ from typing import Any
 
 from exporter.errors import UsageError
 from exporter.files import canonical_json, sha256_bytes
+from exporter.pickles.state import is_pickle
 
 #: The key in a checkpoint's metadata.
 KEY = "prune"
@@ -52,6 +53,8 @@ def plan_in(checkpoint: Path) -> Plan | None:
     Raises:
         UsageError: the header is none, or the plan in it is damaged.
     """
+    if is_pickle(checkpoint):
+        return None
     try:
         with checkpoint.open("rb") as stream:
             size = int.from_bytes(stream.read(8), "little")

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporter.distribution import how_to_install
 from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.files import remove, sha256_file, write_json
 from exporter.paddle.device import take_device
@@ -99,7 +100,9 @@ def use_device(asked: str) -> str:
             "this Paddle was built for the CPU only" if not paddle.is_compiled_with_cuda() else f"{count} GPUs here"
         )
         raise EnvironmentLacks(
-            f"no device '{asked}': {missing}", where="--device", hint="use --device cpu, or install exporter[gpu]"
+            f"no device '{asked}': {missing}",
+            where="--device",
+            hint="use --device cpu, or install it: scripts/install --gpu cu126",
         )
     paddle.set_flags({"FLAGS_cudnn_deterministic": True})  # known to GPU builds alone
     return take_device(f"gpu:{number or 0}")
@@ -108,7 +111,7 @@ def use_device(asked: str) -> str:
 def require_plots() -> None:
     """Raises EnvironmentLacks where the plot of the losses, which is drawn last, cannot be."""
     if find_spec("matplotlib") is None:
-        raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint="install exporter[train]")
+        raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint=how_to_install("train"))
 
 
 def build_layer(recipe: Recipe, reference: str) -> paddle.nn.Layer:

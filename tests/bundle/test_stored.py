@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from exporter.bundle.manifest import MANIFEST_VERSION
 from exporter.bundle.open import open_bundle
+from exporter.bundle.script import verify_script
 from tests.command import ROOT, exporter
 
 STORED = ROOT / "tests/data/bundles"
@@ -30,3 +33,20 @@ def test_a_stored_bundle_opens_and_verifies(version: int, tmp_path: Path) -> Non
     assert verdict["verdict"] == "passed"
     assert {("pir", "jit_load"), ("pdmodel", "paddle_inference"), ("onnx", "onnxruntime")} <= engines
     assert "eager itself was not run again" in " ".join(verdict["notes"])
+
+
+@pytest.mark.parametrize("version", range(1, MANIFEST_VERSION + 1))
+def test_a_stored_bundle_checks_itself(version: int, tmp_path: Path) -> None:
+    """By the script in it, which knows the schemas of its day; from 4 on with a signature beside the manifest."""
+    bundle = shutil.copytree(STORED / f"v{version}", tmp_path / "bundle")
+    if version >= 4:
+        (bundle / "model.sig").write_text("{}")
+    command = [sys.executable, bundle / "verify.py", "--only", "onnx"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "PASSED" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_is_sealed_now_is_read_by_the_script_of_now() -> None:
+    """The script has a list of its own: it imports nothing of ours."""
+    schemas = ", ".join(str(number) for number in range(1, MANIFEST_VERSION + 1))
+    assert f'manifest["schema"] not in ({schemas})' in verify_script()

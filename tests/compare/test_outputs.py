@@ -302,3 +302,24 @@ class TestWholeCases:
         others = {name: [one, *CASES[1:]] for name, one in same.items()}
         judged = compare_case(case, {"a": same["b"].eager, "b": same["a"].eager}, BUDGET, others)
         assert {evidence.outcome for evidence in judged.values()} == {Outcome.MISMATCH}
+
+
+def test_what_was_compared_is_measured_and_eager_s_own_bits_once() -> None:
+    cases = cases_of([(4, 6), (4, 6)], seed=11)
+    own = judge(cases[0].eager, cases)
+    assert set(own.metrics) == {"error_ratio", "cosine", "max_abs", "max_rel", "max_ulp"} and own.bit_equal
+    assert (own.metrics["max_abs"], own.metrics["max_ulp"]) == (0.0, 0.0)
+    assert own.metrics is not judge(cases[0].eager, cases).metrics and "metrics" in cases[0].memo
+    cases[0].memo["metrics"] = {"max_abs": 77.0}
+    assert judge(cases[0].eager, cases).metrics["max_abs"] == 77.0, "not measured again"
+    off = cases[0].eager.copy()
+    off[0, 0] = np.nextafter(off[0, 0], np.float32(9))
+    near = judge(off, cases)
+    assert not near.bit_equal and near.metrics["max_ulp"] == 1.0 and near.metrics["error_ratio"] > 0
+    assert cases[0].memo["metrics"] == {"max_abs": 77.0}, "another's numbers do not stand for eager's"
+
+
+def test_what_was_not_compared_is_not_measured() -> None:
+    assert judge(FIRST.eager[:2]).metrics == {}
+    evidence = compare_case(GoldenCase("a", {}, {"y": FIRST}, "a"), {}, BUDGET, {"y": CASES})["y"]
+    assert (evidence.outcome, evidence.metrics) == (Outcome.MISSING, {})

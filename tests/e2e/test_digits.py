@@ -17,6 +17,7 @@ from tests import faults
 from tests.command import ROOT, contents, environment, exporter, refused
 
 FILES = (
+    "bom.cdx.json",
     "golden.safetensors",
     "manifest.json",
     "onnx/model.onnx",
@@ -25,6 +26,7 @@ FILES = (
     "pdmodel/model.pdmodel",
     "pir/model.json",
     "pir/model.pdiparams",
+    "provenance.intoto.json",
     "report.html",
     "verify.py",
 )

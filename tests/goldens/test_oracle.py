@@ -8,9 +8,11 @@ import numpy as np
 import paddle
 import pytest
 
-from exporter.goldens.oracle import Truth, _moved_inputs, make_oracle
-from exporter.goldens.truth import SPREAD
-from exporter.numbers.allowance import MOST_RUNS
+from exporter.engines.base import EngineRefused
+from exporter.goldens import oracle as oracles
+from exporter.goldens.oracle import Truth, _Lifting, _moved, _moved_inputs, _wide, make_oracle
+from exporter.goldens.truth import SPREAD, UNTOLD, measured
+from exporter.numbers.allowance import ENOUGH, MOST_RUNS
 from exporter.numbers.golden import LARGEST_ALLOWANCE
 from exporter.tensors import TensorMap
 
@@ -163,3 +165,182 @@ class Noisy(paddle.nn.Layer):
 def test_eager_that_differs_from_run_to_run_has_a_gate() -> None:
     _, _, gate = make_oracle(Noisy(), ("x",), ("y",), 0).ask(normal(1, 8))
     assert gate == "eager gives other values when run twice: y"
+
+
+@pytest.mark.parametrize("outputs", [1, 3, 6, 12, 25, 60])
+def test_runs_are_doubled_until_the_allowance_is_small_enough(outputs: int) -> None:
+    layer = Counted(outputs)
+    truth = asked(layer, normal(1, 64))
+    runs = 1 + len(truth.runs)
+    assert Counted.runs == runs + 1 and runs in (3, 5, 9, MOST_RUNS)
+    assert truth.allowance <= ENOUGH or runs == MOST_RUNS
+    if runs > 3:
+        eager = layer(paddle.to_tensor(normal(1, 64)["x"])).numpy()
+        fewer = measured([eager, *truth.runs[: runs // 2]], truth.value, "float64")
+        assert fewer.allowance > ENOUGH, "the last ones were needed"
+
+
+class Both(Counted):
+    """One output that the weights move and one that they do not, and a label."""
+
+    def forward(self, x: Any) -> Any:
+        y = super().forward(x)
+        return y, ((x - x.mean()) ** 2).mean(), y.argmax(-1)
+
+
+def test_where_one_output_is_still_the_inputs_move_for_all() -> None:
+    layer = Both(1)
+    layer.eval()
+    names = ("y", "z", "label")
+    _, truths, gate = make_oracle(layer, ("x",), names, 0).ask(normal(1, 64))
+    assert not gate and truths["label"].method == "exact" and truths["label"].e_ref_max == 0
+    assert truths["z"].e_ref_max > 0 and truths["z"].allowance < 2 and len(truths["z"].runs) == MOST_RUNS - 1
+    assert any(not np.array_equal(truths["z"].runs[0], run) for run in truths["z"].runs)
+
+
+class Threshold(paddle.nn.Layer):
+    """What lies beyond a threshold is put out, so that a unit in the last place decides on the shape."""
+
+    def __init__(self, weight: bool) -> None:
+        super().__init__()
+        self.gain = (
+            self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0)) if weight else 1.0
+        )
+
+    def forward(self, x: Any) -> Any:
+        y = x * self.gain * 3.0
+        beyond = y >= 0.30000001
+        return paddle.masked_select(y, beyond), paddle.nonzero(beyond), y.sum()
+
+
+@pytest.mark.parametrize("weight", [True, False], ids=["weights that move", "float64 alone"])
+def test_where_rounding_decides_on_the_shape_there_is_no_truth(weight: bool) -> None:
+    inputs = {"x": np.array([0.1, 0.3, -2.0], "float32")}
+    eager, truths, gate = make_oracle(Threshold(weight), ("x",), ("over", "where", "sum"), 0).ask(inputs)
+    assert gate == "rounding alone changes the shape of over, where"
+    assert (truths["over"].method, truths["over"].e_ref_max, truths["over"].e_ref_l2) == (UNTOLD, np.inf, np.inf)
+    assert truths["over"].value.dtype == "float64" and np.array_equal(truths["over"].value, eager["over"])
+    assert (truths["where"].method, truths["where"].e_ref_max, truths["where"].e_ref_l2) == ("exact", 0.0, 0.0)
+    assert np.array_equal(truths["where"].value, eager["where"])
+    assert truths["sum"].method == "float64" and 0 <= truths["sum"].e_ref_max < 1e-5
+
+
+class NoisyShape(Noisy):
+    def forward(self, x: Any) -> Any:
+        y = super().forward(x)
+        return paddle.masked_select(y, y > 0.0)
+
+
+def test_that_eager_differs_is_told_before_that_shapes_do() -> None:
+    Noisy.runs = 0
+    inputs = {"x": np.array([-3.5, 9.0], "float32")}
+    _, _, gate = make_oracle(NoisyShape(), ("x",), ("y",), 0).ask(inputs)
+    assert gate == "eager gives other values when run twice: y"
+
+
+def test_trying_out_runs_eager_once() -> None:
+    layer = Counted(2)
+    oracle = make_oracle(layer, ("x",), ("y",), 0)
+    oracle.try_out(normal(1, 64))
+    assert Counted.runs == 1
+    with pytest.raises(EngineRefused):
+        oracle.try_out(normal(1, 63))
+
+
+class Typed(paddle.nn.Layer):
+    """Ids choose rows, in float64 too; counts what it was given."""
+
+    seen: list[tuple[str, str]] = []  # noqa: RUF012 - a record of the test
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = paddle.nn.Embedding(9, 200)
+
+    def forward(self, ids: Any, x: Any) -> Any:
+        Typed.seen.append((str(ids.dtype), str(x.dtype)))
+        return self.table(ids) * x
+
+
+def test_whole_numbers_stay_what_they_are_in_float64_and_it_is_proven_once() -> None:
+    Typed.seen.clear()
+    oracle = make_oracle(Typed(), ("ids", "x"), ("y",), 0)
+    inputs = {"ids": np.array([3, 4]), "x": normal(1, 200)["x"]}
+    _, truths, _ = oracle.ask(inputs)
+    assert truths["y"].method == "float64" and {ids for ids, _ in Typed.seen} == {"paddle.int64"}
+    first = Typed.seen.count(("paddle.int64", "paddle.float64"))
+    oracle.ask(inputs)
+    assert Typed.seen.count(("paddle.int64", "paddle.float64")) == first + 1 > 3, "the first time it was proven as well"
+
+
+class Mixed(paddle.nn.Layer):
+    """Weights and buffers of every kind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.body = paddle.nn.BatchNorm1D(4), paddle.nn.Linear(4, 500)
+        self.register_buffer("ids", paddle.arange(3))
+        self.register_buffer("gain", paddle.full([1], 0.1, "float32"))
+
+    def forward(self, x: Any) -> Any:
+        return self.body(self.norm(x))
+
+
+def test_the_wide_copy_is_in_float64_but_for_whole_numbers_and_evaluates() -> None:
+    layer = Mixed()
+    wide = _wide(layer)
+    assert {str(value.dtype) for name, value in wide.state_dict().items() if name != "ids"} == {"paddle.float64"}
+    assert str(wide.ids.dtype) == "paddle.int64" and not wide.training and not wide.norm.training
+    assert wide.gain.numpy()[0] == np.float64(np.float32(0.1))
+    assert layer.training and str(layer.body.weight.dtype) == "paddle.float32", "the layer itself stays what it is"
+
+
+def test_the_moved_copy_has_each_weight_one_ulp_off_to_either_side_and_evaluates() -> None:
+    layer = Mixed()
+    before, moved = layer.body.weight.numpy(), _moved(layer, 7)
+    after = moved.body.weight.numpy()
+    assert np.array_equal(
+        np.abs(after - before),
+        np.abs(np.nextafter(before, np.where(after > before, np.inf, -np.inf).astype("float32")) - before),
+    )
+    assert 0.45 < (after > before).mean() < 0.55 and (after != before).all()
+    assert not moved.training and layer.training and np.array_equal(layer.body.weight.numpy(), before)
+    assert np.array_equal(_moved(layer, 7).body.weight.numpy(), after)
+    assert not np.array_equal(_moved(layer, 8).body.weight.numpy(), after)
+
+
+def test_inputs_go_to_either_side_as_often() -> None:
+    value = np.random.default_rng(0).standard_normal(2000).astype("float32")
+    after = _moved_inputs({"x": value}, 3)["x"]
+    assert after.dtype == "float32" and 0.45 < (after > value).mean() < 0.55 and (after != value).all()
+    assert np.array_equal(after, np.nextafter(value, np.where(after > value, np.inf, -np.inf).astype("float32")))
+
+
+@pytest.mark.parametrize(
+    ("affordable", "further", "kept"),
+    [(64_000_000, 14, True), (640, 9, True), (130, 2, True), (129, 2, False), (1, 2, False)],
+)
+def test_of_a_large_layer_there_are_two_more_copies_made_for_each_case(
+    monkeypatch: pytest.MonkeyPatch, affordable: int, further: int, kept: bool
+) -> None:
+    """This one has 65 numbers."""
+    assert oracles.AFFORDABLE == 64_000_000
+    monkeypatch.setattr(oracles, "AFFORDABLE", affordable)
+    layer = Counted(1)
+    oracle = make_oracle(layer, ("x",), ("y",), 40)
+    assert len(oracle.further) == further and len(oracle.moved) == 2
+    for number, form in enumerate((*oracle.moved, *oracle.further), start=1):
+        assert np.array_equal(form.layer().body.weight.numpy(), _moved(layer, 40 + number).body.weight.numpy())
+    assert {form.layer() is form.layer() for form in oracle.further} == {kept}
+    assert oracle.moved[0].layer() is oracle.moved[0].layer()
+    lean = make_oracle(layer, ("x",), ("y",), 40, lean=True)
+    forms = (*lean.moved, *lean.further, *lean.ways)
+    assert {form.layer() is form.layer() for form in forms} == {False}, "one copy at a time"
+    assert len(make_oracle(Weightless(), ("x",), ("y",), 0).further) == min(14, max(2, affordable))
+
+
+def test_what_is_lifted_may_be_lifted_again() -> None:
+    lifting, value = _Lifting(), paddle.to_tensor(np.full(2, 0.1))
+    for _ in range(2):
+        with lifting:
+            assert value.astype("float32").dtype == paddle.float64
+        assert value.astype("float32").dtype == paddle.float32

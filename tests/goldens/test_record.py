@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from exporter.compare.golden import read_goldens
-from exporter.errors import ModelError, UsageError
+from exporter.errors import ChildCrashed, ChildTimedOut, ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.goldens.explore import RECORDING, TRYING
 from exporter.goldens.finish import finish
 from exporter.goldens.record import SEARCHING
 from exporter.goldens.record import record as record_in_child
 from exporter.spec.read import validate
-from exporter.tensors import load
+from exporter.tensors import load, save
 from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 
 SPEC: dict[str, Any] = {
@@ -159,3 +160,95 @@ def test_a_trial_that_kills_the_process_or_never_ends_is_a_note_and_no_more(
         and said in kept.notes[0]
     )
     assert len(kept.cases) > 5
+
+
+# ---- as a release asks for it ------------------------------------------------------------------------------------
+
+
+def test_what_a_release_gets_is_what_the_child_recorded_of_the_checkpoint(tmp_path: Path) -> None:
+    shapes = {"first.weight": (4, 16), "first.bias": (16,), "last.weight": (16, 3), "last.bias": (3,)}
+    generator = np.random.default_rng(5)
+    weights = {name: generator.standard_normal(shape).astype("float32") for name, shape in shapes.items()}
+    save(tmp_path / "w.safetensors", weights)
+    waiver = {"claim": "*/none", "reason": "a date is no JSON of itself", "until": "2999-01-01"}
+    trained = {key: value for key, value in SPEC.items() if key != "weights"}
+    content = {
+        **trained,
+        **WIDE,
+        "checkpoint": "w.safetensors",
+        "waivers": [waiver],
+        "model": "models.branching:Branching",
+    }
+    heard: list[dict[str, Any]] = []
+    steps: list[str] = []
+    setting = Setting(Limits(seconds=60), heard.append, steps.append)
+    made = record_in_child(
+        validate(content, "t"), tmp_path / "w.safetensors", ["y"], tmp_path / "g.safetensors", setting
+    )
+    names = [case["name"] for case in made.cases]
+    assert len([name for name in names if ":search-" in name]) == 2 and made.left_out == {} and made.notes == ()
+    goldens = load(tmp_path / "g.safetensors")
+    hidden = np.maximum(goldens["batch=2/input/x"] @ weights["first.weight"] + weights["first.bias"], 0)
+    expected = hidden @ weights["last.weight"] + weights["last.bias"]
+    assert np.allclose(goldens["batch=2/eager/y"], expected, atol=1e-4)
+    assert steps == ["recording goldens"]
+    assert {event["case"] for event in heard if "case" in event} >= set(names[:5]), "who asked hears of each case"
+
+
+ONE_THREAD = """
+import os
+
+import paddle
+
+
+class Threads(paddle.nn.Layer):
+    def forward(self, x):
+        return x * float(os.environ["OMP_NUM_THREADS"])
+"""
+
+
+def test_goldens_are_recorded_in_one_thread(tmp_path: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workplace / "models/threads.py").write_text(ONE_THREAD)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    spec = validate({**SPEC, "model": "models.threads:Threads"}, "test")
+    record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    goldens = load(tmp_path / "g.safetensors")
+    assert np.array_equal(goldens["batch=2/input/x"], goldens["batch=2/eager/y"])
+
+
+def test_where_the_promised_cases_tell_nothing_the_rest_is_not_recorded_and_that_is_no_error(tmp_path: Path) -> None:
+    spec = validate({**SPEC, "model": "models.unsound:Vacuous"}, "test")
+    outputs = ["a", "zero", "one", "tiny"]
+    made = record_in_child(spec, None, outputs, tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    assert [case["name"] for case in made.cases] == ["batch=2", "batch=2#2"]
+
+
+SKIPPING = """
+import exporter.goldens._child as child
+from models.sound import Mlp
+
+planned = child.plan_cases
+child.plan_cases = lambda spec: planned(spec)[:-1]
+"""
+
+
+def test_a_model_that_makes_its_child_leave_a_case_out_is_found_out(tmp_path: Path, workplace: Path) -> None:
+    (workplace / "models/skipping.py").write_text(SKIPPING)
+    spec = validate({**SPEC, "model": "models.skipping:Mlp"}, "test")
+    with pytest.raises(ModelError, match="not every planned case was recorded") as caught:
+        record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    assert caught.value.where == str(tmp_path / "g.safetensors")
+
+
+def test_a_process_that_dies_of_a_promised_case_is_not_asked_again(tmp_path: Path) -> None:
+    inputs = {"x": {"dtype": "float32", "shape": ["batch", 4], "values": "uniform(600,900)"}}
+    spec = validate({**SPEC, "model": "models.branching:DiesWhenLarge", "inputs": inputs}, "test")
+    heard: list[dict[str, Any]] = []
+    with pytest.raises(ChildCrashed, match="SIGKILL"):
+        record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60), heard.append))
+    assert len([event for event in heard if event["doing"] == "building the layer"]) == 1
+
+
+def test_a_process_that_ends_before_it_says_anything_is_not_asked_again(tmp_path: Path) -> None:
+    with pytest.raises(ChildTimedOut):
+        record_in_child(validate(SPEC, "test"), None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=0.0)))

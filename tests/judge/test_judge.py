@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.engines.base import Settings
 from exporter.errors import UsageError
 from exporter.judge import judge as judged_by
-from exporter.judge.judge import PROOFS, About, harness_of, judge
+from exporter.judge.judge import PROOFS, About, blame, harness_of, judge
 from exporter.judge.report import GRAVITY, Report, unlike_bits
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase
 from exporter.proofs.base import Narrowing, Subject
+from exporter.proofs.process import Process
 from exporter.spec.read import validate
 from exporter.tensors import Array, TensorSpec
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
@@ -103,6 +105,29 @@ def test_a_proof_stands_behind_those_whose_evidence_it_needs(without: tuple[str,
     assert any(PROOFS[kind].after for kind in ordered)
 
 
+class _Behind(Process):
+    kind = "behind"
+    after = ("process",)
+
+
+class _Further(Process):
+    kind = "a further one"
+    after = ("behind", "left out")
+
+
+def test_the_order_is_that_of_the_needs_and_not_of_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin may need what is called like something that comes later."""
+    found = {"a further one": _Further(), "behind": _Behind(), "process": Process()}
+
+    class Registered:
+        def all(self) -> list[tuple[str, Process]]:
+            return list(found.items())
+
+    monkeypatch.setattr(judged_by, "PROOFS", Registered())
+    assert [proof.kind for proof in judged_by._in_order(())] == ["process", "behind", "a further one"]
+    assert [proof.kind for proof in judged_by._in_order(("process",))] == ["behind", "a further one"]
+
+
 class TestIdle:
     """Where eager itself would not pass by its goldens no engine is run; what only reads is proven all the same."""
 
@@ -178,6 +203,90 @@ def test_how_well_promises_are_kept_is_told() -> None:
     ]
 
 
+FRONT = {"kept": [], "bytes": 2048, "snr_db": 31.5}
+TOLD = "onnx-int8: the search's front: no layer kept: 2,048 bytes, 31.5 dB"
+
+
+@pytest.mark.parametrize(("recorded", "told"), [(SOUND, True), (ALIKE, False)])
+def test_what_the_proofs_have_to_note_is_told_unless_nothing_was_run(
+    recorded: tuple[GoldenCase, ...], told: bool
+) -> None:
+    low = replace(ONNX, precision="int8", details={"front": [FRONT]})
+    others = tuple(kind for kind in PROOFS.names() if kind != "snr_db")
+    of_both = subject(recorded, ONNX, low, spec={"precisions": {"fp32": {}, "int8": {}}})
+    found = report(
+        of_both, About("n", "1", notes=("first",)), Narrowing(without=others), replace(RUN, precision="int8")
+    )
+    assert (TOLD in found.notes) == told
+    assert found.notes.index("first") == len(found.notes) - 2, "then what was found out"
+    assert any(note.startswith("no engine was run") for note in found.notes) != told
+
+
+def test_what_was_judged_before_counts_no_more() -> None:
+    harness = harness_of(subject(SOUND), (RUN,), Setting())
+    harness.evidence[Claim("pir", "fp32", kind="weights")] = Evidence(Outcome.MATCH, elements=1)
+    assert judge(harness, About("n", "1")).verdict.counts["match"] == 0
+
+
+def test_of_what_the_bundle_lacks_the_source_is_no_part() -> None:
+    here, lacking = Claim("onnx", "fp32", kind="weights"), Claim("pir", "fp32", kind="weights")
+    source = Claim("source", "fp32", "eager", "batch=4", "y")
+    absent = dict(judged_by._absent(frozenset([here, lacking, source]), subject(SOUND, ONNX)))
+    assert list(absent) == [lacking]
+    assert (absent[lacking].outcome, absent[lacking].stage) == (Outcome.MISSING, "plan")
+
+
+def test_bits_that_differ_and_settings_that_do_are_notes() -> None:
+    evidence = {
+        Claim(format, "fp32", engine, "batch=4", "y"): Evidence(
+            Outcome.MATCH, elements=1, metrics={"error_ratio": 1.0}, under=Settings({"threads": 2}, {"threads": 1})
+        )
+        for format, engine in (("pir", "jit_load"), ("onnx", "onnxruntime"))
+    }
+    raised = replace(ONNX, details={"opset_asked": 11, "opset": 16})
+    harness = harness_of(subject(SOUND, raised), (RUN,), Setting())
+    about = About("n", "1", unlike="the CPU is another one")
+    notes = judged_by._report(harness, about, Verdict(frozenset(evidence), evidence), ["said"]).notes
+    assert list(notes) == [
+        judged_by.UNTRAINED,
+        "said",
+        "pir/jit_load: 1 of its results differ from eager in bits, as they may, since the CPU is another one; "
+        "the error ratio judged them",
+        "onnx: opset 11 was asked for, and the converter wrote opset 16",
+        "onnx/onnxruntime: threads 2 was asked for and 1 is in effect",
+        "pir/jit_load: threads 2 was asked for and 1 is in effect",
+    ]
+
+
+def test_each_failed_run_in_full_precision_is_blamed_the_source_first_then_as_the_variants_come() -> None:
+    """A crash leaves no values to compare, so that nothing runs for it."""
+    pir = Artifact("pir", "fp32", ("pir/model.json",), ("x",), ("y",), ("y",))
+    of_three = subject(SOUND, pir, ONNX, replace(ONNX, precision="int8"), spec={"formats": ["pir", "onnx", "pdmodel"]})
+    failed = [
+        Run("onnx", "fp32", "openvino"),
+        Run("pdmodel", "fp32", "paddle_inference"),
+        Run("pir", "fp32", "jit_load"),
+        Run("source", "fp32", "static"),
+        Run("onnx", "int8", "onnxruntime"),
+        Run("onnx", "fp32", "onnxruntime"),
+    ]
+    evidence = {
+        Claim(run.format, run.precision, run.engine, "batch=4#0", "y"): Evidence(
+            Outcome.CRASHED, "it died", stage="run"
+        )
+        for run in failed
+    }
+    whole = Report("n", "1", Verdict(frozenset(evidence), evidence), 4.0, notes=("a note",))
+    blamed = blame(harness_of(of_three, failed, Setting()), whole, None)
+    assert [(one.claim.variant, one.claim.engine) for one in blamed.blames] == [
+        ("source", "static"),
+        ("pir", "jit_load"),
+        ("onnx", "onnxruntime"),
+        ("onnx", "openvino"),
+    ]
+    assert blamed.notes == ("a note",) and "no value came to compare: crashed (it died)" in blamed.blames[0].reason
+
+
 # ---- the report ----------------------------------------------------------------------------------------------
 
 
@@ -246,6 +355,7 @@ def test_what_only_reads_is_proven_and_told(tmp_path: Path) -> None:
     (weights,) = found.verdict.plan
     assert found.verdict.of(weights).outcome is Outcome.MATCH and found.verdict.of(weights).elements == 18
     assert found.verdict.word == "failed" and found.first_reason() == "no output of onnx was shown to be right"
+    assert not any("tensors by name" in note for note in found.notes), "it is no promise"
     wrong = replace(of_files, parameters={**TRAINED, "layer.a": TRAINED["layer.b"]})
     assert report(wrong, None, Narrowing(without=others)).verdict.of(weights).outcome is Outcome.MISMATCH
 

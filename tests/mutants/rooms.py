@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,22 @@ ROOMS = {
     "compare": Room(("exporter/compare",), ("tests/compare", "tests/numbers", "tests/judge")),
     "judge": Room(("exporter/judge",), ("tests/judge", "tests/verdict")),
     "harness": Room(("exporter/harness.py",), ("tests/test_harness.py",)),
-    "proofs": Room(("exporter/proofs",), ("tests/proofs", "tests/judge")),
+    "proofs": Room(("exporter/proofs",), ("tests/proofs", "tests/judge", "tests/lower/precision/test_int8.py")),
+    "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),
+    "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_record.py",)),
     "goldens": Room(
         tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),
         tuple(f"tests/goldens/test_{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),
     ),
 }
+
+
+def files_of(rooms: Mapping[str, Room], root: Path) -> dict[str, str]:
+    """The source files of some rooms below `root`, each with its room; what is not there is left out."""
+    files: dict[str, str] = {}
+    for name, room in rooms.items():
+        for path in room.paths:
+            place = root / path
+            for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
+                files[str(file.relative_to(root))] = name
+    return files

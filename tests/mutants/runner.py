@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.mutants.equivalent import Explained
 from tests.mutants.faults import Mutant, mutants
-from tests.mutants.rooms import Room
+from tests.mutants.rooms import ROOMS, Room, files_of
 from tests.mutants.tree import ROOT, Tree
 
 #: Seconds of tests that are run in one go, the quickest first; what takes longer is run only if these pass.
@@ -40,12 +40,7 @@ class Plan:
     @staticmethod
     def of(rooms: Mapping[str, Room], only: str, sample: int, root: Path = ROOT) -> Plan:
         """Every mutant of these rooms, or only those of a `file` or `file:line`; every n-th of them."""
-        of_file = {}
-        for name, room in rooms.items():
-            for path in room.paths:
-                place = root / path
-                for file in [place] if place.is_file() else sorted(place.rglob("*.py")):
-                    of_file[str(file.relative_to(root))] = name
+        of_file = files_of(rooms, root)
         file, _, line = only.partition(":")
         planned = [
             mutant
@@ -153,7 +148,7 @@ def run(plan: Plan, options: Options, equivalents: Explained) -> list[Result]:
         mutant.id: Result(**before[mutant.id])
         for mutant in plan.mutants
         if mutant.id in before
-        and before[mutant.id]["outcome"] in ("killed", "timed out", "invalid")
+        and before[mutant.id]["outcome"] in ("killed", "timed out", "died", "invalid")
         and before[mutant.id]["file_hash"] == hashes[mutant.file]
     }
     waiting: queue.Queue[Mutant] = queue.Queue()
@@ -276,14 +271,15 @@ def _coverage(plan: Plan, tree: Tree) -> Coverage:
     helpers = [path for path in (plan.root / "tests").rglob("*.py") if not path.name.startswith("test_")]
     package = [path for path in (plan.root / "exporter").rglob("*.py") if path.suffix == ".py"]
     shared = [path for path in (*package, *helpers) if path.parent.name != "mutants"]
-    common = "".join(_hash(path) for path in sorted(shared)) + json.dumps([str(plan.root), plan.files])
+    files = sorted({*plan.files, *files_of(ROOMS, plan.root)})  # of all rooms, so that each test is recorded once
+    common = "".join(_hash(path) for path in sorted(shared)) + json.dumps([str(plan.root), files])
     tests: dict[str, dict[str, Any]] = {}
     for file in dict.fromkeys(name.partition("::")[0] for name in tree.hello["tests"]):
         stored = cache / f"{hashlib.sha256((common + file + _hash(plan.root / file)).encode()).hexdigest()[:32]}.json"
         if not stored.exists():
             names = [name for name in tree.hello["tests"] if name.partition("::")[0] == file]
             print(f"· running the {len(names)} tests of {file} once", file=sys.stderr, flush=True)
-            stored.write_text(json.dumps(tree.record(list(plan.files), names)))
+            stored.write_text(json.dumps(tree.record(files, names)))
         tests |= json.loads(stored.read_text())
     for name in sorted(name for name, told in tests.items() if told["failed"]):
         print(f"! {name} fails without any mutant, so it is left out", flush=True)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.files import write_json
+from exporter.forks import stop_servers
 from exporter.mutation.run import Wish, drill
 from exporter.pipeline import release
 from exporter.spec.model import Spec
@@ -71,6 +72,7 @@ def drilled(network: str, faults: int, say: Callable[[str], None]) -> dict[str, 
         raise AssertionError(f"nothing is sent through verify: {folder} {engines}")
 
     told = drill(product.bundle.folder, Wish(faults, seed=0), setting, verify).to_json()
+    stop_servers()  # what their children took is counted when they have ended
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     told["asked"] = faults
     told["cpu_seconds"] = round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from exporter.numbers.allowance import ENOUGH, MOST_RUNS, allowance, chance, independent_numbers
+from exporter.numbers.allowance import ENOUGH, MOST_RUNS, PROBABILITY, SHARE, allowance, chance, independent_numbers
 from exporter.numbers.golden import LARGEST_ALLOWANCE
 
 DRAWS = 200_000
@@ -22,6 +24,32 @@ def test_chance_is_exceeded_as_often_as_it_says(numbers: int, runs: int) -> None
     for probability in (0.1, 0.01):
         factor = chance(numbers, runs, probability)
         assert np.mean(more > factor * reference) == pytest.approx(probability, rel=0.1)
+
+
+@pytest.mark.parametrize("probability", [0.5, 1e-2, 1e-4, PROBABILITY])
+def test_of_one_number_and_one_run_the_chance_is_known(probability: float) -> None:
+    """The quotient of two normal numbers is Cauchy's: beyond q lie 2/π · atan(1/q)."""
+    assert chance(1, 1, probability) == pytest.approx(1 / math.tan(math.pi * probability / 2), rel=1e-2)
+
+
+#: The numbers for which the factor is worked out, each with runs that leave it between 1 and its limit.
+GRID = [(number, 9) for number in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)]
+GRID += [(number, 1) for number in (48, 64, 96, 128, 192)]
+
+
+@pytest.mark.parametrize(("number", "runs"), GRID)
+def test_what_lies_between_two_of_the_grid_takes_the_lower(number: float, runs: int) -> None:
+    factor = chance(number, runs) / 2
+    assert SHARE == 2 and 1 < factor < LARGEST_ALLOWANCE
+    assert allowance(number, runs) == allowance(number * 1.01, runs) == factor
+    if number > 1:
+        assert allowance(number * 0.99, runs) > factor
+
+
+def test_many_numbers_have_no_allowance_and_of_one_run_they_have() -> None:
+    assert allowance(256, 2) == allowance(1e9, 2) == 1.0 < allowance(255, 2)
+    assert allowance(256, 1) == allowance(1e6, 1) == chance(256, 1) / 2 > 1
+    assert allowance(0.0, 9) == allowance(1, 9), "fewer than one are one"
 
 
 @pytest.mark.parametrize("runs", [2, 3, 5, 9, 17])
@@ -70,3 +98,25 @@ def test_repeated_values_count_once() -> None:
 def test_without_any_error_the_values_are_counted() -> None:
     assert independent_numbers(np.arange(5.0), [np.zeros(5)] * 3) == 5
     assert independent_numbers(np.arange(5.0), [np.full(5, np.inf)] * 3) == 5
+
+
+@pytest.mark.parametrize(("size", "most"), [(4096, 7), (4097, 4097)])
+def test_distinct_values_are_counted_up_to_a_size(size: int, most: int) -> None:
+    """Without errors to look at, what is too large to count counts whole."""
+    assert independent_numbers(np.arange(size) % 7.0, [np.zeros(size)] * 3) == most
+
+
+def test_the_cosines_of_the_errors_say_how_many_there_are() -> None:
+    """k runs about their mean have cosines of -1/(k - 1) by chance, which is made up for: (c · (k - 1) + 1) / k."""
+    values = np.arange(50.0)
+    line = np.zeros((3, 50))
+    line[:, 7] = (1.0, 2.0, 6.0)  # about their mean -2, -1 and 3: one cosine of 1, two of -1
+    expected = 3 / (1 + 2 * (1 / 3) ** 2)
+    for runs in (line, line * 1e200, line * 1e-200, line + 1e3, -line):
+        assert independent_numbers(values, list(runs)) == pytest.approx(expected)
+    plane = np.zeros((3, 50))
+    plane[:, 3], plane[:, 9] = (2.0, -1.0, -1.0), (0.0, math.sqrt(3), -math.sqrt(3))
+    assert independent_numbers(values, list(plane)) == 50, "as unlike as three can be: all values count"
+    still = [errors(50), -errors(50), np.zeros(50)]
+    assert independent_numbers(values, still) == pytest.approx(9), "one that lies at the mean has no direction"
+    assert independent_numbers(values, still[:2]) == 50

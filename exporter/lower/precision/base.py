@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from exporter.distribution import how_to_install
 from exporter.errors import EnvironmentLacks, ExporterError, UsageError
 from exporter.spec.model import Budget, PrecisionSettings
 from exporter.tensors import TensorMap
@@ -75,7 +76,7 @@ class Precision(ABC):
         lacking = [one for one in self.needs.get(format, ()) if importlib.util.find_spec(one) is None]
         if lacking:
             what = f"{name} of {format} needs {' and '.join(lacking)}"
-            return EnvironmentLacks(what, where=where, hint="pip install 'exporter[convert]'")
+            return EnvironmentLacks(what, where=where, hint=how_to_install("convert"))
         return None
 
     @abstractmethod

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from exporter.distribution import how_to_install
 from exporter.errors import EnvironmentLacks
 from exporter.mutation.programs.base import NOISE, Attribute, Node, Operation, Program, Unplantable, insert, place_of
 
@@ -55,7 +56,7 @@ class OnnxProgram(Program):
         try:
             import onnx
         except ImportError as error:
-            hint = "install it with: pip install 'exporter[convert]', or leave onnx out with --formats"
+            hint = f"install it with: {how_to_install('convert')}; or leave onnx out with --formats"
             raise EnvironmentLacks(f"onnx cannot be imported: {error}", where="drill on onnx", hint=hint) from error
         return cls(onnx.load_model_from_string(content))
 

@@ -12,15 +12,17 @@ def max_ulp(reference: Array, candidate: Array) -> float:
     """How many representable numbers of the candidate's dtype lie between; 0 for integers that are equal."""
     if candidate.dtype.kind != "f" or candidate.dtype.itemsize > 8:
         return float(np.abs(candidate.astype("float64") - reference.astype("float64")).max(initial=0.0))
-    ordered = [_ordered(np.asarray(one, dtype=candidate.dtype)) for one in (reference, candidate)]
-    return float(np.abs(ordered[0].astype("float64") - ordered[1].astype("float64")).max(initial=0.0))
+    first, second = (_ordered(np.asarray(value, dtype=candidate.dtype)) for value in (reference, candidate))
+    # Unsigned, since the distance of two int64 may be one more bit long, and float64 has too few for it.
+    apart = np.maximum(first, second).view("uint64") - np.minimum(first, second).view("uint64")
+    return float(apart.max(initial=0))
 
 
 def _ordered(value: Array) -> Array:
-    """Map floats to integers whose order and distances are those of the representable numbers."""
-    signed = value.view(f"i{value.dtype.itemsize}")
+    """Map floats to int64, in a row, whose order and distances are those of the representable numbers."""
+    signed = value.ravel().view(f"i{value.dtype.itemsize}")
     lowest = np.iinfo(signed.dtype).min
-    return np.where(signed < 0, lowest - signed, signed)
+    return np.where(signed < 0, lowest - signed, signed).astype("int64")
 
 
 plugin: Metric = max_ulp

@@ -1,0 +1,269 @@
+"""What is judged of a bundle: taken from the manifest where nothing else says it, and refused where plans differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.bundle.manifest import Content, Manifest, parse, sealed
+from exporter.bundle.open import Bundle, recorded_spec
+from exporter.bundle.provenance import provenance
+from exporter.bundle.subject import REPORT, about, objections, subject_in, subject_of
+from exporter.errors import BundleError, UsageError
+from exporter.goldens.cases import plan_cases
+from exporter.goldens.finish import describe
+from exporter.goldens.truth import measured
+from exporter.proofs.base import Subject
+from exporter.spec.read import validate
+from exporter.tensors import Array, TensorSpec, save
+
+SPEC: dict[str, Any] = {
+    "name": "n",
+    "version": "7",
+    "model": "a:b",
+    "weights": "factory",
+    "inputs": {
+        "x": {"dtype": "float32", "shape": ["batch", 3]},
+        "mask": {"dtype": "float32", "shape": ["batch", "seq"]},
+    },
+    "dims": {"batch": {"min": 1, "typical": 4, "max": 6}, "seq": {"min": 2, "typical": 2, "max": 2}},
+    "formats": ["onnx"],
+}
+WEIGHTS = np.random.default_rng(9).standard_normal((3, 5))
+PLANNED = {case.name: case for case in plan_cases(validate(SPEC, "test"))}
+PROBING, PROMISED = "batch=4,seq=2:zeros", "batch=6,seq=2"
+#: The cases of schema 1 are planned for every bundle; `padded` is one of them, the strange whole numbers are not.
+assert {case.kind for case in PLANNED.values()} == {
+    *("", "zeros", "large", "tiny", "one_hot", "padded", "equal_rows", "reversed", "one_row")
+}
+
+
+class Made:
+    """A bundle's manifest and goldens, for a test to change before it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.tensors, cases = folder, dict[str, Array](), []
+        for case in PLANNED.values():
+            rows = np.random.default_rng(case.seed).standard_normal((case.dims["batch"], 3)).astype("float32")
+            exact = rows.astype("float64") @ WEIGHTS
+            eager = exact.astype("float32")
+            self.tensors |= {f"{case.name}/input/x": rows, f"{case.name}/eager/y": eager, f"{case.name}/truth/y": exact}
+            self.tensors[f"{case.name}/input/mask"] = np.ones((case.dims["batch"], 2), "float32")
+            outputs = {"y": describe(eager, measured([eager], exact, "float64"), "")}
+            cases.append({"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs})
+        inputs = [{"name": name, "dtype": "float32", "shape": one["shape"]} for name, one in SPEC["inputs"].items()]
+        variant = {"format": "onnx", "precision": "fp32", "files": ["onnx/model.onnx"], "inputs": ["x", "mask"]}
+        variant |= {"outputs": ["y"], "native_outputs": ["y"], "details": {"opset": 17}, "weights": {}}
+        self.content: dict[str, Any] = {
+            **{"schema": 3, "name": "n", "version": "7", "inputs": inputs, "budget": 4.0, "cases": cases},
+            **{"outputs": [{"name": "y", "dtype": "float32", "shape": ["batch", 5]}], "parameters": {"w": "0" * 64}},
+            "dims": {name: {**dim, "multiple_of": 1} for name, dim in SPEC["dims"].items()},
+            **{"variants": {"onnx": variant}, "spec": SPEC, "waivers": [], "not_reproducible": []},
+            "provenance": {"machine": {"abilities": ["avx2", "fma"]}},
+            "verdict": "passed",
+            "files": {},
+        }
+
+    def case(self, name: str) -> dict[str, Any]:
+        return next(one for one in self.content["cases"] if one["name"] == name)
+
+    def drop(self, name: str) -> None:
+        self.content["cases"] = [one for one in self.content["cases"] if one["name"] != name]
+
+    @property
+    def manifest(self) -> Manifest:
+        return parse(sealed(self.content), "test")
+
+    def subject(self, **more: Any) -> Subject:
+        golden = self.folder / "golden.safetensors"
+        save(golden, self.tensors)
+        manifest = self.manifest
+        more = {"device": "cpu", **more}
+        return subject_in(manifest, recorded_spec(manifest), (self.folder, golden), **more)
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    return Made(tmp_path)
+
+
+def test_all_that_the_proofs_need_is_taken_over(made: Made) -> None:
+    found = made.subject(device="gpu:1", checkpoint=Path("w.safetensors"), no_source="it is not here")
+    assert (found.folder, found.golden) == (made.folder, made.folder / "golden.safetensors")
+    assert found.outputs == (TensorSpec("y", "float32", ("batch", 5)),)
+    assert list(found.artifacts) == ["onnx"] and found.artifacts["onnx"].details == {"opset": 17}
+    assert dict(found.parameters) == {"w": "0" * 64} and found.spec.version == "7"
+    assert [case.name for case in found.recorded] == list(PLANNED)
+    assert (found.missing, found.only, found.passed) == ((), "", True)
+    assert (found.checkpoint, found.no_source, found.device) == (Path("w.safetensors"), "it is not here", "gpu:1")
+    assert found.released_on == ("avx2", "fma")
+    made.content |= {"verdict": "unverified", "provenance": {}}
+    other = made.subject()
+    assert (other.passed, other.released_on, other.checkpoint, other.no_source) == (False, (), None, "")
+
+
+def test_of_a_sealed_bundle_the_folder_and_its_goldens_are_read(made: Made) -> None:
+    found = made.subject()
+    bundle = Bundle(made.folder, made.manifest)
+    spec = recorded_spec(bundle.manifest)
+    again = subject_of(bundle, spec, "gpu", Path("w"), "no source", PROMISED)
+    assert (again.folder, again.golden, again.device) == (found.folder, found.golden, "gpu")
+    assert (again.checkpoint, again.no_source, again.only) == (Path("w"), "no source", PROMISED)
+    plain = subject_of(bundle, spec, "cpu")
+    assert (plain.checkpoint, plain.no_source, plain.only) == (None, "", "")
+
+
+class TestWhatIsPlannedAndNotRecorded:
+    def test_a_promised_case_is_missing_whatever_is_said_of_it(self, made: Made) -> None:
+        made.drop(PROMISED)
+        made.content["left_out"] = {PROMISED: "it tells nothing"}
+        assert made.subject().missing == (PROMISED,)
+
+    def test_a_probing_case_may_be_left_out_with_a_reason_and_not_without(self, made: Made) -> None:
+        made.drop(PROBING)
+        assert made.subject().missing == (PROBING,)
+        made.content["left_out"] = {PROBING: "it tells nothing"}
+        assert made.subject().missing == ()
+
+    def test_all_are_named_in_the_order_of_the_plan(self, made: Made) -> None:
+        made.drop(PROBING)
+        made.drop(PROMISED)
+        assert made.subject().missing == (PROMISED, PROBING)
+
+    def test_of_one_case_nothing_else_is_missing(self, made: Made) -> None:
+        made.drop(PROMISED)
+        found = made.subject(case="batch=4,seq=2:again")
+        assert (found.only, found.missing) == ("batch=4,seq=2", ())
+        assert len(found.recorded) == len(PLANNED) - 1, "the others serve as controls"
+
+    def test_a_case_that_was_not_recorded_is_refused(self, made: Made) -> None:
+        with pytest.raises(UsageError, match="no case 'batch=9' was recorded") as caught:
+            made.subject(case="batch=9")
+        assert PROMISED in caught.value.hint
+
+
+def test_bundles_of_schema_1_have_planned_the_first_kinds_alone(made: Made) -> None:
+    """Of whole numbers later schemas plan more; their absence in an old bundle is no gap."""
+    ids = {"dtype": "int64", "shape": ["batch", "seq"], "values": "integers(0,40)"}
+    spec = {**SPEC, "inputs": {"x": SPEC["inputs"]["x"], "mask": ids}}
+    made.content |= {"spec": spec, "inputs": [{**made.content["inputs"][0]}, {**made.content["inputs"][1]}]}
+    made.content["inputs"][1]["dtype"] = "int64"
+    later = [case.name for case in plan_cases(validate(spec, "test")) if case.name not in PLANNED]
+    assert later and made.subject().missing == tuple(later)
+    made.content["schema"] = 2
+    assert made.subject().missing == tuple(later)
+    made.content["schema"] = 1
+    assert made.subject().missing == ()
+    made.drop(PROBING)
+    assert made.subject().missing == (PROBING,)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda case: case.update(seed=case["seed"] + 1), "has another seed or size than the spec plans"),
+        (lambda case: case.update(dims={**case["dims"], "batch": 5}), "has another seed or size than the spec plans"),
+        (lambda case: case.update(name="batch=9"), "case 'batch=9' is none that the spec plans"),
+    ],
+)
+def test_a_case_that_is_not_the_plan_s_is_refused(
+    made: Made, change: Callable[[dict[str, Any]], None], said: str
+) -> None:
+    change(made.case(PROMISED))
+    with pytest.raises(BundleError, match=said) as caught:
+        made.subject()
+    assert caught.value.where == "golden.safetensors" and "fresh" in caught.value.hint
+
+
+def test_a_case_that_a_search_found_is_in_no_plan_and_needs_none(made: Made) -> None:
+    first = made.case("batch=4,seq=2")
+    made.content["cases"].append({**first, "name": "batch=4,seq=2:search-3", "seed": 99})
+    for key in ("input/x", "input/mask", "eager/y", "truth/y"):
+        made.tensors[f"batch=4,seq=2:search-3/{key}"] = made.tensors[f"batch=4,seq=2/{key}"] * 2
+    assert made.subject().recorded[-1].name == "batch=4,seq=2:search-3"
+    made.case("batch=4,seq=2:search-3")["dims"] = {"batch": 4}
+    with pytest.raises(BundleError, match="input 'mask' of case 'batch=4,seq=2:search-3' is not of the size"):
+        made.subject()
+
+
+@pytest.mark.parametrize(("name", "shape"), [("x", (6, 4)), ("x", (5, 3)), ("mask", (6, 3)), ("mask", (6,))])
+def test_recorded_inputs_have_the_sizes_of_their_case(made: Made, name: str, shape: tuple[int, ...]) -> None:
+    made.tensors[f"{PROMISED}/input/{name}"] = np.ones(shape, "float32")
+    wanted = [6, 3] if name == "x" else [6, 2]
+    with pytest.raises(BundleError) as caught:
+        made.subject()
+    assert caught.value.what == f"input '{name}' of case '{PROMISED}' is not of the size {wanted}"
+    assert caught.value.where == str(made.folder / "golden.safetensors")
+
+
+def test_an_input_that_was_not_recorded_is_refused(made: Made) -> None:
+    del made.tensors[f"{PROMISED}/input/mask"]
+    with pytest.raises(BundleError, match="input 'mask' of case"):
+        made.subject()
+
+
+class TestTheBundlesOwnReport:
+    def objected(self, made: Made, report: object, verdict: str = "passed") -> tuple[str, ...]:
+        made.content["verdict"] = verdict
+        text = report if isinstance(report, bytes) else json.dumps(report).encode()
+        (made.folder / REPORT).write_bytes(text)
+        return objections(Bundle(made.folder, made.manifest))
+
+    def report(self, *outcomes: str, **more: Any) -> dict[str, Any]:
+        checks = [{"outcome": outcome} for outcome in outcomes]
+        return {"verdict": "passed", "planned": len(outcomes), "checks": checks, **more}
+
+    def test_one_that_agrees_says_nothing_against_it(self, made: Made) -> None:
+        assert self.objected(made, self.report("match", "match")) == ()
+        waived = self.report("match", "waived", verdict="passed_with_waivers")
+        assert self.objected(made, waived, "passed_with_waivers") == ()
+
+    def test_one_that_nobody_verified_has_none(self, made: Made) -> None:
+        assert self.objected(made, b"", "unverified") == ()
+
+    @pytest.mark.parametrize("verdict", ["failed", "inconclusive"])
+    def test_a_release_that_did_not_pass_speaks_against_it(self, made: Made, verdict: str) -> None:
+        said = self.objected(made, self.report("match", verdict=verdict), verdict)
+        assert said == (f"the verdict of its release was {verdict}",)
+
+    @pytest.mark.parametrize(
+        ("more", "said"),
+        [
+            ({"verdict": "passed_with_waivers"}, "it says passed_with_waivers, and the manifest passed"),
+            ({"verdict": "failed"}, "it says failed, and the manifest passed"),
+            ({"planned": 3}, "3 claims were planned, and it holds 2"),
+            ({"planned": 1}, "1 claims were planned, and it holds 2"),
+            ({"planned": 0, "checks": []}, "0 claims were planned, and it holds 0"),
+            ({"checks": [{"outcome": "match"}, {"outcome": "mismatch"}]}, "it holds a claim that ended in mismatch"),
+            ({"checks": [{"outcome": "missing"}, {"outcome": "match"}]}, "it holds a claim that ended in missing"),
+            ({"checks": [{}, {}]}, "it cannot be read (KeyError: 'outcome')"),
+            ({"checks": None}, "it cannot be read (TypeError: "),
+        ],
+    )
+    def test_one_that_does_not_is_told(self, made: Made, more: dict[str, Any], said: str) -> None:
+        (told,) = self.objected(made, {**self.report("match", "match"), **more})
+        assert told.startswith(f"its parity.json is not the report of such a release: {said}")
+
+    def test_one_that_is_damaged_or_gone_is_told(self, made: Made) -> None:
+        assert "cannot be read (JSONDecodeError" in self.objected(made, b"{")[0]
+        (made.folder / REPORT).unlink()
+        assert "cannot be read (FileNotFoundError" in objections(Bundle(made.folder, made.manifest))[0]
+
+
+def test_what_a_report_says_of_a_bundle(made: Made) -> None:
+    made.content |= {"notes": ["rows depend"], "left_out": {PROBING: "it tells nothing"}}
+    made.case(PROMISED)["outputs"]["y"]["method"] = "a spread"
+    content: Content = made.manifest
+    told = about(content, ["first of all"], "abc", "gpu:0")
+    assert (told.name, told.version, told.digest, told.methods) == ("n", "7", "abc", ("a spread", "float64"))
+    left_out = f"the probing case {PROBING} tells nothing and was left out: it tells nothing"
+    assert told.notes == ("first of all", "rows depend", left_out)
+    assert told.unlike == "they were computed on gpu:0, and the goldens on the CPU"
+    made.content["provenance"] = provenance(recorded_spec(made.manifest), None)
+    plain = about(made.manifest)
+    assert (plain.digest, plain.unlike) == ("", "") and plain.notes == ("rows depend", left_out)

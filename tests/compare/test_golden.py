@@ -1,0 +1,78 @@
+"""Goldens as they lie on disk: read whole or refused, and the one case that somebody asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.compare.golden import input_shapes, one_case, read_goldens
+from exporter.errors import BundleError, UsageError
+from exporter.numbers.norms import FLOOR, FLOOR_64, error, norms
+from exporter.tensors import Array, save
+
+TRUTH = np.random.default_rng(0).standard_normal((4, 5))
+FACTS: dict[str, Any] = {"method": "float64", "gate": "", "scores": None, "exact": False, "allowance": 1.0}
+
+
+def written(folder: Path, eager: Array, **inputs: Array) -> tuple[Path, list[dict[str, Any]]]:
+    path = folder / "golden.safetensors"
+    tensors = {"a/eager/y": eager, "a/truth/y": TRUTH, **{f"a/input/{name}": value for name, value in inputs.items()}}
+    save(path, tensors)
+    said = {"dtype": eager.dtype.name, "shape": list(eager.shape), **FACTS}
+    said |= dict(zip(("scale_max", "scale_l2"), norms(TRUTH), strict=True))
+    said |= dict(zip(("e_ref_max", "e_ref_l2"), error(TRUTH, eager), strict=True))
+    return path, [{"name": "a", "dims": {"batch": 4}, "seed": 0, "outputs": {"y": said}}]
+
+
+def test_what_is_on_disk_is_read(tmp_path: Path) -> None:
+    eager = TRUTH.astype("float32")
+    (case,) = read_goldens(*written(tmp_path, eager, x=np.ones((4, 3), "float32")))
+    assert (case.name, case.dims, list(case.outputs)) == ("a", {"batch": 4}, ["y"])
+    assert np.array_equal(case.outputs["y"].eager, eager) and np.array_equal(case.outputs["y"].truth, TRUTH)
+    assert input_shapes(tmp_path / "golden.safetensors") == {"a/input/x": (4, 3)}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "floor"),
+    [
+        *((dtype, FLOOR_64) for dtype in ("float64", "bool", "int8", "uint8", "int16", "int32", "int64", "uint64")),
+        *((dtype, FLOOR) for dtype in ("float16", "float32")),
+    ],
+)
+def test_only_where_no_input_is_a_narrow_float_are_errors_measured_in_float64(
+    tmp_path: Path, dtype: str, floor: float
+) -> None:
+    (case,) = read_goldens(*written(tmp_path, TRUTH, x=np.ones(2), y=np.ones(3, dtype)))
+    assert case.outputs["y"].floor == floor
+
+
+def test_what_is_not_whole_is_refused(tmp_path: Path) -> None:
+    path, cases = written(tmp_path, TRUTH.astype("float32"), x=np.ones(2))
+    with pytest.raises(BundleError, match="the bundle records no case") as caught:
+        read_goldens(path, [])
+    assert caught.value.where == str(path)
+    other = [{**cases[0], "name": "b"}]
+    with pytest.raises(BundleError, match=r"not whole \('b/eager/y'\)") as caught:
+        read_goldens(path, other)
+    assert caught.value.where == str(path) and "release it again" in caught.value.hint
+    cases[0]["outputs"]["y"]["shape"] = [5, 4]
+    with pytest.raises(BundleError, match="not what the manifest says of it"):
+        read_goldens(path, cases)
+    path.write_bytes(path.read_bytes()[:60])
+    for read in (input_shapes, lambda place: read_goldens(place, cases)):
+        with pytest.raises(BundleError, match="the goldens are not whole") as caught:
+            read(path)
+        assert caught.value.where == str(path)
+
+
+def test_a_case_is_found_under_the_names_that_it_is_run_again_by() -> None:
+    described = [{"name": "batch=4"}, {"name": "batch=4:zeros"}, {"name": "batch=4:zeros", "second": True}]
+    for name in ("batch=4", "batch=4:again", "batch=4:threads=2"):
+        assert one_case(described, name) is described[0]
+    assert one_case(described, "batch=4:zeros") is described[1]
+    with pytest.raises(UsageError, match="no case 'batch=5' was recorded") as caught:
+        one_case(described[:2], "batch=5")
+    assert caught.value.where == "--case" and caught.value.hint == "the cases are: batch=4, batch=4:zeros"

@@ -1,0 +1,322 @@
+"""The metric on held-out samples: for whom it is planned, how samples are cut, and how both sides are rated."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper, numpy_helper
+
+from exporter.errors import UsageError
+from exporter.numbers.intervals import bootstrap, paired
+from exporter.proofs.base import Narrowing
+from exporter.proofs.metric import Task, _cuts, _impostors, plugin, prepare, rate
+from exporter.tensors import Array, load, save
+from exporter.verdict.claim import Evidence, Outcome
+from exporter.verdict.plan import Run
+from tests.proofs.subjects import PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
+
+RECIPE = """
+import numpy as np
+
+from exporter.recipe.base import Recipe, Samples
+
+ROWS = np.random.default_rng(3).standard_normal((7, 3)).astype("float32")
+WEIGHT = np.random.default_rng(4).standard_normal((3, 4)).astype("float32")
+LABELS = (ROWS @ WEIGHT).argmax(1)
+
+
+def build():
+    import paddle
+
+    class Net(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.body = paddle.nn.Linear(3, 4, bias_attr=False)
+            self.body.weight.set_value(WEIGHT)
+
+        def forward(self, x):
+            return self.body(x)
+
+    return Net()
+
+
+def data():
+    part = {"x": ROWS, "label": LABELS}
+    return Samples(train=part, held_out=part)
+
+
+def accuracy(scores, label):
+    return float((scores.argmax(1) == label).mean())
+
+
+def distance(scores, label):
+    return float(np.abs(scores.max(1) - label).mean())
+
+
+def all_right(scores, label):
+    return float((scores.argmax(1) == label).all())
+
+
+def recipe(metric, goal):
+    return Recipe(
+        build=build, data=data, inputs=("x",), labels=("label",), loss=None, metric=metric,
+        metric_name=metric.__name__, optimizer=None, epochs=1, batch_size=2, goal=goal,
+    )
+
+
+accurate = recipe(accuracy, "max")
+near = recipe(distance, "min")
+strict = recipe(all_right, "max")
+"""
+NUMBER = itertools.count()
+
+
+@pytest.fixture
+def recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The module with the recipes, under a name that no other test has imported."""
+    name = f"held_out_{next(NUMBER)}"
+    (tmp_path / f"{name}.py").write_text(RECIPE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return name
+
+
+def task(recipe: str = "a:b", **more: Any) -> Any:
+    inputs = {"x": {"dtype": "float32", "shape": ["batch", 3], "values": "dataset"}}
+    return spec(**{"weights": None, "recipe": recipe, "inputs": inputs, "outputs": ["y"], **more})
+
+
+class TestThePlan:
+    def planned(self, of: Any, *runs: Run) -> set[Any]:
+        return set(plugin.plan(harness(subject(artifact(), artifact("int8"), of=of), *runs)))
+
+    def test_each_run_in_low_precision_of_a_recipe_that_feeds_all_inputs(self) -> None:
+        assert self.planned(task()) == {claim("metric")}
+        assert self.planned(task(), SOURCE, PLAIN) == set()
+        assert self.planned(spec()) == set(), "without a recipe nobody rates"
+
+    def test_a_bound_that_the_spec_gives_is_planned_whatever_feeds_the_inputs(self) -> None:
+        assert self.planned(spec(precisions=budget(max_metric_loss=0.1))) == {claim("metric")}
+
+    def test_a_default_needs_a_recipe_that_feeds_all_inputs(self) -> None:
+        inputs = {
+            "x": {"dtype": "float32", "shape": ["batch", 3], "values": "dataset"},
+            "noise": {"dtype": "float32", "shape": ["batch"]},
+        }
+        half = task(inputs=inputs)
+        assert self.planned(half) == set() and not Task(half, None).ratable
+        assert Task(task(), None).ratable and not Task(spec(), None).ratable
+
+    def test_where_it_cannot_be_rated_it_is_missing(self) -> None:
+        asked = spec(precisions=budget(max_metric_loss=0.1))
+        (found,) = plugin.prove([claim("metric")], harness(subject(artifact("int8"), of=asked))).values()
+        assert (found.outcome, found.stage) == (Outcome.MISSING, "environment")
+        assert "the spec names no recipe that feeds the inputs" in found.reason
+        away = harness(subject(artifact("int8"), of=task(), no_source="the recipe is not here"))
+        (found,) = plugin.prove([claim("metric")], away).values()
+        assert found.reason == (
+            "the metric cannot be rated here: the recipe is not here; verify it where it was made, or --without metric"
+        )
+        assert plugin.prove([], harness(subject(artifact("int8"), of=task()))) == {}
+        assert Narrowing(without=("metric",)).without == (plugin.kind,)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "rows", "cuts"),
+    [
+        ((1, 4, 1), 10, [(0, 4), (4, 8), (8, 10)]),
+        ((2, 4, 1), 9, [(0, 4), (4, 8)]),
+        ((2, 4, 1), 10, [(0, 4), (4, 8), (8, 10)]),
+        ((2, 4, 2), 7, [(0, 4), (4, 6)]),
+        ((4, 8, 4), 3, []),
+        ((1, 64, 1), 5, [(0, 5)]),
+        (None, 7, [(0, 3), (3, 6)]),
+        (None, 6, [(0, 3), (3, 6)]),
+    ],
+)
+def test_samples_are_cut_as_large_as_the_spec_allows(
+    bounds: tuple[int, int, int] | None, rows: int, cuts: list[tuple[int, int]]
+) -> None:
+    shape: list[Any] = ["batch", 2] if bounds else [3, 2]
+    dims = {"batch": dict(zip(("min", "max", "multiple_of"), bounds, strict=True))} if bounds else {}
+    for dim in dims.values():
+        dim["typical"] = dim["min"]
+    of = spec(inputs={"x": {"dtype": "float32", "shape": shape}}, dims=dims)
+    assert _cuts(of, rows) == cuts
+
+
+class Rated:
+    """Held-out samples in two batches, what eager gives for them, and what an engine gives under another name."""
+
+    def __init__(self, folder: Path, module: str) -> None:
+        self.folder, self.module = folder, sys.modules.get(module) or __import__(module)
+        self.eager: Array = self.module.ROWS[:6] @ self.module.WEIGHT
+        self.labels: Array = self.module.LABELS[:6]
+
+    def by(self, recipe: str, engine: Array) -> dict[str, Any]:
+        (self.folder / "into").mkdir()
+        tensors, cases = {}, {"00000000": slice(0, 4), "00000004": slice(4, 6)}
+        for index, (case, rows) in enumerate(cases.items()):
+            tensors[f"{case}/eager/y"] = self.eager[rows]
+            save(self.folder / f"into/{index}.safetensors", {"inside.y": engine[rows], "inside.z": engine[rows] * 0})
+        save(self.folder / "samples.safetensors", tensors)
+        request = {"recipe": f"{self.module.__name__}:{recipe}", "samples": str(self.folder / "samples.safetensors")}
+        request |= {"cases": list(cases), "into": str(self.folder / "into")}
+        return rate({**request, "outputs": ["y"], "names": {"y": "inside.y"}})
+
+
+@pytest.fixture
+def rated(tmp_path: Path, recipes: str) -> Rated:
+    return Rated(tmp_path, recipes)
+
+
+def test_a_share_of_right_answers_is_compared_row_by_row(rated: Rated) -> None:
+    engine = rated.eager.copy()
+    engine[[1, 5]] = -engine[[1, 5]]
+    lost, won = np.isin(np.arange(6), [1, 5]), np.zeros(6, bool)
+    found = rated.by("accurate", engine)
+    assert (found["metric"], found["rows"], found["sign"]) == ("accuracy", 6, 1.0)
+    assert (found["value"], found["eager"]) == (pytest.approx(4 / 6), 1.0)
+    assert found["loss"] == pytest.approx(2 / 6)
+    assert (found["low"], found["high"]) == paired(lost, won)
+    for name, index in _impostors([rated.eager], 6).items():
+        expected = 1 - float((rated.eager[index].argmax(1) == rated.labels).mean())
+        assert found["impostors"][name] == pytest.approx(expected) and expected > 0
+
+
+def test_what_was_won_is_no_loss(rated: Rated) -> None:
+    right = rated.eager.copy()
+    rated.eager[0] = -rated.eager[0]
+    found = rated.by("accurate", right)
+    lost, won = np.zeros(6, bool), np.arange(6) == 0
+    assert found["loss"] == pytest.approx(-1 / 6) and (found["low"], found["high"]) == paired(lost, won)
+
+
+def bootstrapped(
+    metric: Callable[[Array, Array], float], sign: float, sides: tuple[Array, Array], labels: Array
+) -> Any:
+    eager, engine = sides
+    return bootstrap(
+        lambda index: sign * (metric(eager[index], labels[index]) - metric(engine[index], labels[index])), 6
+    )
+
+
+def test_where_less_is_better_more_is_a_loss_and_rows_are_drawn_anew(rated: Rated) -> None:
+    engine = rated.eager + np.float32(0.25) * np.arange(24, dtype="float32").reshape(6, 4)
+    found = rated.by("near", engine)
+    metric = rated.module.distance
+    assert found["sign"] == -1.0
+    assert found["loss"] == pytest.approx(metric(engine, rated.labels) - metric(rated.eager, rated.labels))
+    assert found["value"] == pytest.approx(metric(engine, rated.labels))
+    expected = bootstrapped(metric, -1.0, (rated.eager, engine), rated.labels)
+    assert (found["low"], found["high"]) == pytest.approx(expected) and expected[0] < expected[1]
+    shuffled = _impostors([rated.eager], 6)["the answers shuffled"]
+    lost = metric(rated.eager[shuffled], rated.labels) - metric(rated.eager, rated.labels)
+    assert found["impostors"]["the answers shuffled"] == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("wrong", ["engine", "eager"])
+def test_a_metric_that_is_no_mean_of_its_rows_is_no_share(rated: Rated, wrong: str) -> None:
+    """Each row alone is right or wrong, and yet the whole is not their mean."""
+    engine = rated.eager.copy()
+    (engine if wrong == "engine" else rated.eager)[2] *= -1
+    found = rated.by("strict", engine)
+    assert found["loss"] == (1.0 if wrong == "engine" else -1.0)
+    expected = bootstrapped(rated.module.all_right, 1.0, (rated.eager, engine), rated.labels)
+    assert (found["low"], found["high"]) == pytest.approx(expected)
+
+
+def test_impostors_give_rows_in_the_place_of_others() -> None:
+    column = np.array([[2.0], [1.0], [2.0], [3.0]])
+    found = _impostors([column, np.zeros((4, 9))], 4)
+    assert found["the commonest answer for every row"].tolist() == [0] * 4
+    assert sorted(found["the answers shuffled"].tolist()) == [0, 1, 2, 3]
+    assert found["the answers shuffled"].tolist() == np.random.default_rng(0).permutation(4).tolist()
+    assert list(_impostors([np.zeros((1, 3))], 1)) == ["the answers shuffled"], "one row has no other"
+    deep = np.eye(3)[[2, 0, 0]].reshape(3, 1, 3)
+    assert _impostors([deep], 3)["the commonest answer for every row"].tolist() == [1] * 3
+    pair = _impostors([np.array([[0.0, 1.0], [1.0, 0.0]])], 2)
+    assert pair["the commonest answer for every row"].tolist() == [1, 1], "of two as common the first label"
+
+
+def test_samples_are_stored_in_batches_with_what_eager_makes_of_them(tmp_path: Path, recipes: str) -> None:
+    of = task(f"{recipes}:accurate", model=f"{recipes}:build", dims={"batch": {"min": 1, "typical": 4, "max": 4}})
+    weight = np.ones((3, 4), "float32")
+    save(tmp_path / "w.safetensors", {"body.weight": weight})
+    request = {"spec": of.model_dump(mode="json"), "checkpoint": str(tmp_path / "w.safetensors")}
+    request |= {"outputs": ["y"], "into": str(tmp_path / "held_out.safetensors")}
+    assert prepare(request) == {"cases": ["00000000", "00000004"]}
+    stored = load(tmp_path / "held_out.safetensors")
+    rows = sys.modules[recipes].ROWS
+    assert set(stored) == {f"{case}/{name}" for case in ("00000000", "00000004") for name in ("input/x", "eager/y")}
+    assert np.array_equal(stored["00000004/input/x"], rows[4:7])
+    assert np.allclose(stored["00000000/eager/y"], rows[:4] @ weight, atol=1e-6)
+
+
+def test_a_recipe_that_feeds_another_input_is_refused(tmp_path: Path, recipes: str) -> None:
+    inputs = {"image": {"dtype": "float32", "shape": ["batch", 3], "values": "dataset"}}
+    of = task(f"{recipes}:accurate", model=f"{recipes}:build", inputs=inputs)
+    with pytest.raises(UsageError, match="the recipe feeds no 'image'") as caught:
+        prepare({"spec": of.model_dump(mode="json"), "checkpoint": None, "outputs": ["y"], "into": str(tmp_path / "h")})
+    assert caught.value.where == f"{recipes}:accurate"
+
+
+class TestInChildren:
+    """All of it: eager, a real engine on a real file, and the recipe's metric."""
+
+    def written(self, folder: Path, module: str, weight: Array | None = None) -> None:
+        own: Array = sys.modules.get(module, __import__(module)).WEIGHT
+        graph = helper.make_graph(
+            [helper.make_node("MatMul", ["x", "w"], ["inside.y"])],
+            "linear",
+            [helper.make_tensor_value_info("x", 1, ["batch", 3])],
+            [helper.make_tensor_value_info("inside.y", 1, ["batch", 4])],
+            [numpy_helper.from_array(own if weight is None else weight, "w")],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        (folder / "onnx-int8").mkdir(exist_ok=True)
+        (folder / "onnx-int8/model.onnx").write_bytes(model.SerializeToString())
+
+    def proved(self, folder: Path, module: str, before: str = "", **more: Any) -> Evidence:
+        own: Array = sys.modules.get(module, __import__(module)).WEIGHT
+        save(folder / "w.safetensors", {"body.weight": own}, {"before": before} if before else None)
+        low = artifact("int8", **more)
+        low = type(low)(**{**vars(low), "outputs": ("inside.y",), "native_outputs": ("inside.y",)})
+        waiver = {"claim": "*/none", "reason": "a date is no JSON of itself", "until": "2999-01-01"}
+        of = task(
+            f"{module}:accurate", model=f"{module}:build", precisions=budget(max_metric_loss=0.1), waivers=[waiver]
+        )
+        made = subject(low, of=of, folder=folder, checkpoint=folder / "w.safetensors")
+        made = type(made)(**{**vars(made), "outputs": made.outputs[:1]})
+        (found,) = plugin.prove([claim("metric")], harness(made)).values()
+        return found
+
+    def test_a_file_that_computes_the_same_loses_nothing(self, tmp_path: Path, recipes: str) -> None:
+        self.written(tmp_path, recipes)
+        found = self.proved(tmp_path, recipes, before="1.0")
+        assert (found.outcome, found.elements) == (Outcome.MATCH, 7), found
+        assert (found.metrics["loss"], found.metrics["before"]) == (0.0, 1.0)
+        assert found.reason.startswith("accuracy 1.0000, eager's is 1.0000, on 7 held-out samples")
+
+    def test_another_file_loses_what_it_loses(self, tmp_path: Path, recipes: str) -> None:
+        self.written(tmp_path, recipes, -sys.modules.get(recipes, __import__(recipes)).WEIGHT)
+        found = self.proved(tmp_path, recipes)
+        assert (found.outcome, found.metrics["loss"]) == (Outcome.MISMATCH, 1.0) and "before" not in found.metrics
+
+    def test_an_engine_that_does_not_run_it_is_a_crash(self, tmp_path: Path, recipes: str) -> None:
+        (tmp_path / "onnx-int8").mkdir()
+        (tmp_path / "onnx-int8/model.onnx").write_bytes(b"\x08\x08no model")
+        found = self.proved(tmp_path, recipes)
+        assert (found.outcome, found.stage) == (Outcome.CRASHED, "run"), found
+
+    def test_without_samples_the_claim_is_missing(self, tmp_path: Path, recipes: str) -> None:
+        self.written(tmp_path, recipes)
+        (tmp_path / f"{recipes}.py").write_text(RECIPE.replace("def build", "def built"))
+        found = self.proved(tmp_path, recipes)
+        assert (found.outcome, found.stage) == (Outcome.MISSING, "run") and found.reason.startswith("no samples: ")

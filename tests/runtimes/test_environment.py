@@ -1,0 +1,102 @@
+"""What `--runtime` names, and where an environment comes from."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.errors import EnvironmentLacks, UsageError
+from exporter.runtimes import environment
+from exporter.runtimes.environment import Runtime, default_cache, ensure, read_runtimes
+
+
+def test_a_version_alone_is_of_the_package_before_it() -> None:
+    assert read_runtimes("paddle==2.6.2, 3.1.1,onnxruntime==1.20.1,paddle==2.6.2") == (
+        Runtime("paddle", "2.6.2"),
+        Runtime("paddle", "3.1.1"),
+        Runtime("onnxruntime", "1.20.1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "names no runtime"),
+        (" , ", "names no runtime"),
+        ("3.1.1", "'3.1.1' is no runtime"),
+        ("torch==2.0", "'torch' is no runtime"),
+        ("paddle", "'paddle' is no runtime"),
+        ("paddle==", "'' is no version of paddle"),
+        ("paddle==new", "'new' is no version of paddle"),
+        ("paddle==2.6.2; rm", "'2.6.2; rm' is no version of paddle"),
+        ("paddle==../../x", "'../../x' is no version of paddle"),
+        ("--index-url==1.0", "'--index-url' is no runtime"),
+    ],
+)
+def test_what_names_no_runtime_is_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_runtimes(text)
+    assert said in refused.value.what and refused.value.where == "--runtime" and refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("runtime", "wanted"),
+    [
+        (Runtime("paddle", "2.6.2"), ("paddlepaddle==2.6.2", "numpy<2", "setuptools<81")),
+        (Runtime("paddle", "3.0.0"), ("paddlepaddle==3.0.0", "numpy", "setuptools<81")),
+        (Runtime("onnxruntime", "1.18.1"), ("onnxruntime==1.18.1", "numpy<2")),
+        (Runtime("onnxruntime", "1.20.1"), ("onnxruntime==1.20.1", "numpy")),
+    ],
+)
+def test_an_engine_that_was_built_for_numpy_1_gets_it(runtime: Runtime, wanted: tuple[str, ...]) -> None:
+    assert runtime.requirements() == wanted
+
+
+def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_cache() == tmp_path / "exporter/runtimes"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert default_cache() == Path("/home/somebody/.cache/exporter/runtimes")
+
+
+@pytest.fixture
+def empty_index(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A package index that has nothing."""
+    (tmp_path / "empty").mkdir()
+    for name, value in {"PIP_NO_INDEX": "1", "UV_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "empty")}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("UV_FIND_LINKS", str(tmp_path / "empty"))
+    monkeypatch.setattr(environment, "_pythons", lambda: iter([sys.executable]))
+
+
+@pytest.mark.usefixtures("empty_index")
+def test_what_cannot_be_built_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    cache, said = tmp_path / "cache", list[str]()
+    with pytest.raises(EnvironmentLacks, match=r"cannot be built: .*onnxruntime==1\.20\.1") as failed:
+        ensure(Runtime("onnxruntime", "1.20.1"), cache, said.append)
+    assert failed.value.where == "onnxruntime==1.20.1" and "wheel" in failed.value.hint
+    assert said == ["building an environment for onnxruntime==1.20.1"]
+    assert [path.suffix for path in cache.iterdir()] == [".lock"]
+
+
+@pytest.mark.usefixtures("empty_index")
+def test_one_that_is_there_is_not_built_again_and_half_a_one_is(tmp_path: Path) -> None:
+    tag = f"py{sys.version_info.major}.{sys.version_info.minor}"
+    home = tmp_path / f"onnxruntime-1.20.1-{tag}"
+    home.mkdir()
+    (home / "runtime.json").write_text(json.dumps({}))
+    assert ensure(Runtime("onnxruntime", "1.20.1"), tmp_path, print) == home / "bin/python"
+    (home / "runtime.json").unlink()
+    with pytest.raises(EnvironmentLacks):
+        ensure(Runtime("onnxruntime", "1.20.1"), tmp_path, print)
+    assert not home.exists()
+
+
+def test_a_cache_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError):
+        ensure(Runtime("onnxruntime", "1.20.1"), tmp_path / "file" / "cache", print)
