@@ -23,7 +23,7 @@ def commands() -> list[tuple[str, str]]:
 
 def sources(command: str) -> list[Path]:
     """The files that read the options of a command: what it names, and what lies beside it."""
-    program, first, *rest = command.split()
+    program, first, *rest = (word for word in command.split() if word != "-I")
     if program == "exporter":
         verb = "import_" if first == "import" else first  # a keyword is no name of a module
         return [ROOT / f"exporter/cli/{verb}.py", ROOT / "exporter/cli/_options.py", ROOT / "exporter/cli/_target.py"]

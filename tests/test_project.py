@@ -37,7 +37,7 @@ LOCKS = {
     "gpu": ("gpu", "convert", "train"),
     "dev": ("dev", "openvino"),
 }
-SCRIPTS = ("scripts/install", "scripts/lock", ".ci/run")
+SCRIPTS = ("scripts/image", "scripts/install", "scripts/lock", ".ci/run")
 TEST_COMMAND = "scripts/install --dev && .venv/bin/python -m pytest"
 TOOLS = Path(sys.executable).parent
 
