@@ -30,8 +30,10 @@ def import_(
     """
     del debug  # the funnel looks for it
     from exporter.pickles.convert import write_safetensors
-    from exporter.pickles.state import read_state
+    from exporter.pickles.state import SUFFIXES, is_pickle, read_state
 
+    if file.is_file() and file.suffix in SUFFIXES and not is_pickle(file):
+        raise UsageError("is safetensors already", where=str(file), hint="call it .safetensors, and use it as it is")
     path = output or file.with_suffix(".safetensors")
     state = read_state(file)
     if path.exists() and not force:

@@ -106,3 +106,10 @@ def test_a_model_takes_its_weights_from_pdparams(saved: Path, tmp_path: Path) ->
         assert manifest["provenance"]["weights"]["checkpoint"] == weights
         parameters.append(manifest["parameters"])
     assert parameters[0] == parameters[1] and len(parameters[0]) == 6
+
+
+def test_what_is_safetensors_already_is_said_so_and_read(saved: Path, tmp_path: Path) -> None:
+    into = tmp_path / "w.pdparams"
+    write_safetensors(read_state(saved / "net4.pdparams"), into)
+    refused(exporter("import", "w.pdparams", cwd=tmp_path), 2, "is safetensors already")
+    assert_same(load(into), truth(saved / "net4.pdparams"))

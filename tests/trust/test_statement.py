@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from exporter.bundle.open import open_bundle
 from exporter.errors import BundleError
+from exporter.transfer.packed import pack, unpack
 from exporter.trust import keys
 from exporter.trust.policy import Anchor, anchors
 from exporter.trust.statement import Signature, authenticated, parse, written
@@ -149,3 +151,14 @@ def test_an_older_signature_names_no_key_and_holds_by_any_that_is_trusted(
             verify(bundle, trusted(make_key(tmp_path, "third")))
     finally:
         (bundle / "model.sig").write_bytes(genuine)
+
+
+def test_the_signature_travels_in_one_file(place: tuple[Path, Pair], tmp_path: Path) -> None:
+    bundle, pair = place
+    pack(open_bundle(bundle), tmp_path / "bundle.tar")
+    moved = unpack(tmp_path / "bundle.tar", tmp_path / "elsewhere").folder
+    assert moved.name != bundle.name
+    assert verify(moved, trusted(pair)).manifest.digest == open_bundle(bundle).manifest.digest
+    (moved / "report.html").write_text("")
+    with pytest.raises(BundleError, match=r"report\.html is not the file that was signed"):
+        verify(moved, trusted(pair))
