@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write a line for each bundle")
     parser.add_argument("--resume", action="store_true", help="leave out those that --json has")
     parser.add_argument("--only", type=int, action="append", help="only the bundles of these numbers")
+    parser.add_argument("--part", default="1/1", help="every N-th of them, from the K-th on: K/N")
     parser.add_argument("--bases", type=Path, help="keep the sound bundles here, or take them from here")
     parser.add_argument("--keep", type=Path, help="the folder of the bundles; the last one stays")
     chosen = parser.parse_args()
@@ -47,10 +48,13 @@ def _run(chosen: argparse.Namespace, place: Path) -> list[Result]:
     sound = {base.name: base for base in bases(chosen.bases or place / "bases")}
     wanted = [one for one in plan(chosen.count, chosen.seed, tuple(sound)) if one.number not in done]
     wanted = [one for one in wanted if not chosen.only or one.number in chosen.only]
-    warm, last = Warm(sound["plain"].folder), time.monotonic()
+    part, parts = map(int, chosen.part.split("/"))
+    wanted = [one for one in wanted if one.number % parts == part - 1]
+    place = chosen.keep or place / "bundle"
+    warm, last = Warm(tuple(sound.values()), place), time.monotonic()
     try:
         for one in wanted:
-            result = run(one, sound[one.base], chosen.keep or place / "bundle", warm)
+            result = run(one, sound[one.base], place, warm)
             results.append(result)
             if chosen.json:
                 with chosen.json.open("a") as stream:
