@@ -121,6 +121,11 @@ class TestResults:
         assert lost[claim("batch=5")].reason == "the engine left no result"
         assert lost[POOLED].outcome is Outcome.MISSING and "only 1 of the 2 cases" in lost[POOLED].reason
 
+    def test_a_child_that_dies_after_its_last_result_leaves_the_sum_as_it_is(self, tmp_path: Path) -> None:
+        leave(tmp_path, *right())
+        found = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, FATE)
+        assert {evidence.outcome for evidence in found.values()} == {Outcome.MATCH}
+
     def test_what_was_refused_is_a_crash_of_that_case(self, tmp_path: Path) -> None:
         leave(tmp_path, right()[0], None, right()[2])
         answer = replace(ANSWER, refused={"batch=5": "no such kernel"})

@@ -352,6 +352,14 @@ def test_without_named_dims_there_is_one_size_drawn_twice() -> None:
     assert pairwise({}) == [{}]
 
 
+def test_points_are_no_more_than_the_two_dims_with_most_sizes_need() -> None:
+    two, four = Dim(min=1, typical=1, max=2), Dim(min=1, typical=2, max=4)
+    assert [len(pairwise(dims)) for dims in ({"a": two, "b": two, "c": four}, {"a": four, "b": two, "c": four})] == [
+        8,
+        16,
+    ]
+
+
 def test_one_dim_takes_each_size_once() -> None:
     sizes = [point["batch"] for point in pairwise({"batch": Dim(min=1, typical=4, max=10)})]
     assert sizes == [4, 1, 10, 5]
