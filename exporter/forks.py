@@ -38,7 +38,7 @@ _ROOT = str(Path(__file__).parents[1])
 #: The server finds the package where this process found it, and nothing else there: a checkout holds other folders. It
 #: imports nothing from the folder that it runs in (`-P` does the same, from Python 3.11 on).
 _START = (
-    "import sys; sys.path = [place for place in sys.path if place]; import json, socket; "
+    "import sys; sys.path = [place for place in sys.path if place[:1] == '/']; import json, socket; "
     "root, handle, imports = sys.argv[1:]; sys.path.insert(0, root); import exporter.forkserver; "
     "sys.path.remove(root); exporter.forkserver.serve(socket.socket(fileno=int(handle)), json.loads(imports))"
 )

@@ -189,7 +189,7 @@ def _import_from(folder: str, *, trusted: bool) -> None:
     if trusted:
         sys.path.insert(0, folder)
     else:
-        sys.path[:] = [place for place in sys.path if place and os.path.realpath(place) != os.path.realpath(folder)]
+        sys.path[:] = [place for place in sys.path if os.path.realpath(place) != os.path.realpath(folder)]
 
 
 def _prctl(option: int, value: int) -> None:

@@ -16,7 +16,7 @@ from exporter.bundle.contents import contents, with_record
 from exporter.bundle.documents import with_documents
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
-from exporter.bundle.open import Bundle, open_bundle, recorded_spec
+from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec
 from exporter.bundle.provenance import find_checkpoint, find_whole, training_of
 from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
@@ -239,8 +239,10 @@ def verify(
     spec = recorded_spec(bundle.manifest)
     source = source_in(code, manifest.provenance, spec)
     folder, setting = folder.absolute() if source.folder else folder, setting.importing(source.folder)
-    plan = plan_some if narrowing.engines else plan_runs
-    runs = plan(narrowing.engines or spec.engines, spec.variants(), not source.absent)
+    if narrowing.engines:
+        runs = plan_some(narrowing.engines, spec.variants(), not source.absent)
+    else:
+        runs = recorded_runs(spec, not source.absent)
     taken = choose_device(device or spec.device, [run.engine for run in runs], setting.limits)
     if not manifest.cases and source.absent:
         what, hint = "it holds no goldens, and nothing says where the code is that would make them", "give --source DIR"

@@ -17,6 +17,7 @@ from exporter.numbers.golden import GoldenCase
 from exporter.readers import read_program
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
+from exporter.verdict.plan import Run, plan_runs
 
 _HINT = "do not use this bundle; ask for a fresh one"
 
@@ -113,6 +114,18 @@ def recorded_spec(manifest: Content) -> Spec:
         if said != meant:
             raise BundleError(f"its {key} are not those of the spec in it", where=NAME, hint=_HINT)
     return spec
+
+
+def recorded_runs(spec: Spec, with_source: bool) -> tuple[Run, ...]:
+    """The runs that a recorded spec asks for.
+
+    Raises:
+        BundleError: an engine is unknown, or no engine runs one of the variants: no release was planned by it.
+    """
+    try:
+        return plan_runs(spec.engines, spec.variants(), with_source)
+    except UsageError as error:
+        raise BundleError(f"the spec in it is wrong: {error.what}", where=NAME, hint=_HINT) from error
 
 
 def _names(manifest: Content) -> tuple[str, ...]:

@@ -46,12 +46,13 @@ def main() -> None:
 def _import_nothing_from_here() -> None:
     """Take the working folder off the path: a bundle may lie there, and its `numpy.py` is not numpy.
 
-    `python -m` and PYTHONPATH may have put it there. Only Python's own `os` is used, which is loaded already. A folder
+    `python -m` and PYTHONPATH may have put it there; and an installation in place puts there what is no path, which
+    zipimport would look for in the working folder. Only Python's own `os` is used, which is loaded already. A folder
     that holds this package itself stays. This file imports no `__future__`, which would be found there as well.
     """
     here, ours = os.path.realpath("."), os.path.realpath(os.path.join(__file__, *[os.pardir] * 3))  # noqa: PTH118
     if here != ours:
-        sys.path[:] = [place for place in sys.path if os.path.realpath(place) != here]
+        sys.path[:] = [place for place in sys.path if os.path.isabs(place) and os.path.realpath(place) != here]  # noqa: PTH117
 
 
 def _asked(arguments: list[str], verbs: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,6 +11,10 @@ from exporter.errors import BundleError, UsageError
 from exporter.numbers.golden import AGAIN, IN_THREADS, GoldenCase, read_cases
 from exporter.tensors import refuse_long_header
 
+#: Tensors that goldens may hold, in those that the outputs of the cases take: inputs, and cases that nobody names. Each
+#: case that runs reads the header again.
+_TIMES, _SPARE = 10, 500
+
 
 def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, ...]:
     """Read the goldens of a bundle; `cases` is what the manifest says about them.
@@ -26,6 +30,8 @@ def read_goldens(path: Path, cases: list[dict[str, Any]]) -> tuple[GoldenCase, .
     try:
         with safe_open(str(path), framework="numpy") as reader:
             names = list(reader.keys())
+            if len(names) > _SPARE + _TIMES * sum(3 * len(case["outputs"]) + 1 for case in cases):
+                raise ValueError(f"{len(names):,} tensors, far more than the cases have")
             tensors = {name: reader.get_tensor(name) for name in names if "/input/" not in name}
             for name in names:  # of the inputs nothing but whether they are floats narrower than float64
                 if "/input/" in name:

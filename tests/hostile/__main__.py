@@ -14,11 +14,12 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.hostile.bases import bases
-from tests.hostile.kinds import plan
-from tests.hostile.run import Result, Warm, run
+from tests.hostile.bases import Base, bases
+from tests.hostile.kinds import Wanted, plan
+from tests.hostile.run import Result, Warm, refused, run
 from tests.hostile.table import table
 
 
@@ -51,9 +52,12 @@ def _run(chosen: argparse.Namespace, place: Path) -> list[Result]:
     part, parts = map(int, chosen.part.split("/"))
     wanted = [one for one in wanted if one.number % parts == part - 1]
     place = chosen.keep or place / "bundle"
-    warm, last = Warm(tuple(sound.values()), place), time.monotonic()
+    warm, last = Warm(), time.monotonic()
     try:
-        for one in wanted:
+        for one in _engines_last(wanted, sound, place):
+            if one is None:
+                warm.heat(tuple(sound.values()), place)
+                continue
             result = run(one, sound[one.base], place, warm)
             results.append(result)
             if chosen.json:
@@ -67,6 +71,19 @@ def _run(chosen: argparse.Namespace, place: Path) -> list[Result]:
     finally:
         warm.close()
     return results
+
+
+def _engines_last(wanted: list[Wanted], sound: Mapping[str, Base], place: Path) -> Iterator[Wanted | None]:
+    """First those that are refused before any engine would start; then None, and the others."""
+    others = []
+    for one in wanted:
+        if refused(one, sound[one.base], place):
+            yield one
+        else:
+            others.append(one)
+    if others:
+        yield None
+        yield from others
 
 
 def _before(path: Path) -> list[Result]:

@@ -182,6 +182,6 @@ def plan(count: int, seed: int, names: Sequence[str]) -> list[Wanted]:
         kind, base = pack[number % len(pack)], random.choices(list(names), [SHARES[name] for name in names])[0]
         if kind == "by hand":
             trick = tricks.pop() if tricks else random.choice(sorted(made.MADE))
-            kind, base = f"{kind}: {trick}", "plain"
+            kind, base = f"{kind}: {trick}", names[0]
         wanted.append(Wanted(number, kind, base, seed))
     return wanted

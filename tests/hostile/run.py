@@ -12,6 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from exporter.bundle.open import open_bundle, recorded_runs, recorded_spec
+from exporter.bundle.subject import subject_of
+from exporter.errors import ExitCode, ExporterError
 from tests.command import COMMAND, environment
 from tests.hostile.bases import Base
 from tests.hostile.harmless import why_harmful
@@ -49,12 +52,15 @@ class Result:
 class Warm:
     """The warmed process (:mod:`tests.hostile.warm`), as a runner of commands."""
 
-    def __init__(self, sound: Sequence[Base], place: Path) -> None:
-        command = [sys.executable, "-m", "tests.hostile.warm", os.fspath(sound[0].folder)]
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.hostile.warm"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        self.servers = json.loads(self._process.stdout.readline())["servers"]
         self.sound: dict[str, float] = {}
+
+    def heat(self, sound: Sequence[Base], place: Path) -> None:
+        """Start the servers of all engines, and measure what the sound bundles take."""
+        for base in sound:
+            self.run({"heat": os.fspath(base.folder)})
         for base in sound:
             shutil.rmtree(place, ignore_errors=True)
             (place / "tmp").mkdir(parents=True)
@@ -101,6 +107,19 @@ def run(wanted: Wanted, base: Base, place: Path, warm: Warm) -> Result:
     return result
 
 
+def refused(wanted: Wanted, base: Base, place: Path) -> bool:
+    """Whether it is refused before any engine starts, so that it takes no time; what raises here will be seen later."""
+    shutil.rmtree(place, ignore_errors=True)
+    wanted.make(base, place / "work/bundle", place / "outside")
+    try:
+        bundle = open_bundle(place / "work/bundle")
+        recorded_runs(spec := recorded_spec(bundle.manifest), with_source=False)
+        subject_of(bundle, spec, "cpu")
+    except ExporterError:
+        return True
+    return False
+
+
 def listing(folder: Path) -> list[tuple[str, int, int]]:
     """Every entry below a folder, with its size and the time of its last change."""
     found = []
@@ -122,7 +141,7 @@ def _command(verb: str, place: Path, warm: Warm, result: Result) -> None:
     result.megabytes[verb] = max(answer["main"], answer["jobs"]) >> 20
     if verb == "verify":
         result.message = message(out)
-    beyond = warm.sound.get(result.base, 1e9) if answer["jobs"] else 0.0
+    beyond = warm.sound.get(result.base, 1e9) if answer["code"] != ExitCode.BUNDLE else 0.0
     result.against += [
         f"{verb}: {what}" for what in _judged(answer, MOST_SECONDS + beyond, place / "work/bundle", (out, err))
     ]

@@ -1,8 +1,7 @@
 """A process that has imported the command line, and whose fork servers have imported the engines; it forks for each.
 
-Started as `python -m tests.hostile.warm SOUND`, it verifies the sound bundle once, then answers one JSON line for each
-that it is given: `{"arguments": [...], "cwd", "out", "err", "temporary", "seconds"}`. What runs in the fork is the
-entry point of the console script, with those arguments; only the imports are done already.
+It answers one JSON line for each that it is given: `{"arguments": [...], "cwd", "out", "err", "temporary", "seconds"}`.
+What runs in the fork is the entry point of the console script, with those arguments; only the imports are done already.
 """
 
 from __future__ import annotations
@@ -122,14 +121,17 @@ def _settle() -> None:
             time.sleep(0.02)
 
 
-def serve(sound: Path) -> None:
-    """Warm up, say so, and run what is asked for, line by line."""
-    verify(sound, Setting(Limits(code=None), jobs=2))
-    print(json.dumps({"servers": len(_servers())}), flush=True)
+def serve() -> None:
+    """Run what is asked for, line by line; `heat` names a sound bundle that is verified here, which starts servers."""
     for line in sys.stdin:
-        print(json.dumps(_run(json.loads(line))), flush=True)
+        job = json.loads(line)
+        if "heat" in job:
+            verify(Path(job["heat"]), Setting(Limits(code=None), jobs=2))
+            answer: dict[str, Any] = {"servers": len(_servers())}
+        else:
+            answer = _run(job)
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":
-    serve(Path(sys.argv[1]))
-    sys.stdout.flush()
+    serve()
