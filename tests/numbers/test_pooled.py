@@ -110,6 +110,11 @@ class TestDraws:
         drawn = draws(recorded)["y"]
         assert drawn.rows["b"].tolist() == [not alike] and drawn.rows["c"].tolist() == [True]
 
+    def test_a_row_that_is_alike_is_no_measure_for_others(self) -> None:
+        recorded = apart([[1.0, 2.0]], [[1.0, 2.9]], [[1.0, 3.8], [9.0, 9.0]], scale=(1000.0, 3.0))
+        drawn = draws(recorded)["y"]
+        assert [fresh.tolist() for fresh in drawn.rows.values()] == [[True], [False], [True, True]]
+
     def test_without_rows_the_whole_is_one_draw(self) -> None:
         drawn = draws(apart([[1, 2], [1, 2]], [[1, 2], [3, 4]], [[1, 2], [3, 4]]))["y"]
         assert (drawn.varying, drawn.count) == ((), 2)
@@ -132,7 +137,7 @@ class TestDraws:
         assert draws(cases(output([[1, 2]]), output([[3, 4], [5, 6]]))) == {}, "they are of one draw"
         assert draws(apart([[1, 2]], [[3, 4]]))["y"].count == 2
         assert draws(cases(output([[1, 2]], gate="shut"), output([[3, 4]], gate="shut", draw="1"))) == {}
-        whole = [output(np.zeros(2), eager=np.array([at, 1]), draw=str(at)) for at in (0, 1)]
+        whole = [output([at, 1.0], eager=np.array([at, 1]), draw=str(at)) for at in (0, 1)]
         assert draws(cases(*whole)) == {}, "whole numbers have no rounding"
 
     def test_each_output_by_itself(self) -> None:
