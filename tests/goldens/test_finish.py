@@ -272,6 +272,7 @@ def test_what_is_said_is_measured_from_the_arrays(child: Child) -> None:
     assert first["outputs"]["y"]["e_ref_max"] == max(error(exact, eager)[0], error(exact, run)[0])
     assert first["outputs"]["y"]["allowance"] == measured([eager, run, eager], exact, "").allowance
     assert first["outputs"]["label"]["scores"] == {"output": "y", "axis": 1}
+    assert (first["outputs"]["label"]["e_ref_max"], first["outputs"]["label"]["e_ref_l2"]) == (0.0, 0.0)
     assert (first["seed"], first["dims"]) == (0, {"batch": 4})
 
 

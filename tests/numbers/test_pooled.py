@@ -110,6 +110,11 @@ class TestDraws:
         drawn = draws(recorded)["y"]
         assert drawn.rows["b"].tolist() == [not alike] and drawn.rows["c"].tolist() == [True]
 
+    def test_a_row_that_is_alike_is_no_measure_for_others(self) -> None:
+        recorded = apart([[1.0, 2.0]], [[1.0, 2.9]], [[1.0, 3.8], [9.0, 9.0]], scale=(1000.0, 3.0))
+        drawn = draws(recorded)["y"]
+        assert [fresh.tolist() for fresh in drawn.rows.values()] == [[True], [False], [True, True]]
+
     def test_without_rows_the_whole_is_one_draw(self) -> None:
         drawn = draws(apart([[1, 2], [1, 2]], [[1, 2], [3, 4]], [[1, 2], [3, 4]]))["y"]
         assert (drawn.varying, drawn.count) == ((), 2)
@@ -132,7 +137,7 @@ class TestDraws:
         assert draws(cases(output([[1, 2]]), output([[3, 4], [5, 6]]))) == {}, "they are of one draw"
         assert draws(apart([[1, 2]], [[3, 4]]))["y"].count == 2
         assert draws(cases(output([[1, 2]], gate="shut"), output([[3, 4]], gate="shut", draw="1"))) == {}
-        whole = [output(np.zeros(2), eager=np.array([at, 1]), draw=str(at)) for at in (0, 1)]
+        whole = [output([at, 1.0], eager=np.array([at, 1]), draw=str(at)) for at in (0, 1)]
         assert draws(cases(*whole)) == {}, "whole numbers have no rounding"
 
     def test_each_output_by_itself(self) -> None:
@@ -159,6 +164,28 @@ def test_of_a_sample_only_the_scale_is_summed() -> None:
     assert draws(cases(*differ)) == {}
 
 
+def test_a_sample_of_another_number_of_rows_is_still_the_whole() -> None:
+    index = np.array([0, 3])
+    recorded = cases(
+        output([1.0, 2.0], index=index, shape=(2, 2)), output([2.0, 4.0], index=index, shape=(3, 2), draw="1")
+    )
+    assert draws(recorded)["y"].sum("b", np.array([2.0, 4.0 + UNIT])).gain == pytest.approx(4 / 2)
+
+
+def test_where_one_case_is_a_sample_the_features_of_the_others_are_not_all() -> None:
+    recorded = cases(
+        output([[1.0, 2.0], [3.0, 4.0]]), output([2.0, 4.0], index=np.array([0, 3]), shape=(3, 2), draw="1")
+    )
+    drawn = draws(recorded)["y"]
+    whole, sample = drawn.sum("a", np.array([[1.0, 2.0], [3.0, 4.0]]) + UNIT), drawn.sum("b", np.array([2.0, 4.0]))
+    assert whole.features is not None and sample == (None, 0.0)
+    assert drawn.ratio([whole._replace(gain=0.5), sample]) == pytest.approx(0.5 / math.sqrt(drawn.count))
+
+
+def test_the_gain_of_one_number_is_its_own() -> None:
+    assert draws(apart([[4.0]], [[2.0]]))["y"].sum("a", np.array([[4.0 + UNIT]])).gain == pytest.approx(4.0)
+
+
 #: Four rows that cancel along the truth: errors of 1.5 units in one direction sum up to 6, over the root of 4.
 FOUR = ([[1.0]], [[-1.0], [2.0], [-2.0]])
 
@@ -170,6 +197,8 @@ def test_three_quarters_of_the_budget_are_the_limit(times: float, outcome: str) 
     found = judged(apart(*FOUR), times * UNIT, times * UNIT)
     assert (found.outcome, found.elements) == (outcome, 4)
     assert found.metrics["combined_ratio"] == pytest.approx(abs(times) * 2)
+    if times == 1.5001:
+        assert found.reason.endswith("taken together 3.0002, over 3"), "so many digits that it shows"
 
 
 def varied() -> list[GoldenCase]:
@@ -225,8 +254,10 @@ class TestWhatIsAdded:
             together.add(case.name, {"y": case.outputs["y"].truth[:1], "z": case.outputs["z"].truth})
         assert {name: found.outcome for name, found in together.judge(4.0).items()} == {"y": "missing", "z": "match"}
 
-    @pytest.mark.parametrize("value", [math.nan, math.inf])
+    @pytest.mark.parametrize("value", [math.nan, math.inf, 1e308])
     def test_what_is_not_finite_fails(self, value: float) -> None:
+        silent = apart([[0.0, 1.0]], [[1.0, 0.0], [2.0, 3.0]])
+        assert judged(silent, [[value, 0.0]], 0.0).outcome == "mismatch", "zero times infinity is told as such"
         for place in (0, 2):
             off = np.zeros((3, 1))
             off[place] = value

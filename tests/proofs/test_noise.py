@@ -109,6 +109,12 @@ def test_five_layers_are_named_the_worst_first() -> None:
     assert worst == "the layer that suffers most is a, at 20.0 dB"
     cut = {**noise, "c": LayerNoise(24.0, 60.0)}
     assert _suffering(cut, in_16_bits=True)[1] == worst, "its own layer is cut off, and not the worst"
+    deep = {**noise, "d": LayerNoise(40.0, 3.0)}
+    said = (
+        "the layer that suffers most is d, at 3.0 dB: this CPU has no VNNI and adds its products in pairs in 16 bits, "
+    )
+    assert _suffering(deep, in_16_bits=True)[1] == f"{said}which cuts them off"
+    assert _suffering({"d": LayerNoise(4.0, 3.0)}, in_16_bits=False)[1] == "the layer that suffers most is d, at 4.0 dB"
 
 
 @pytest.fixture

@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper
 
+from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact
 from exporter.proofs.weights import FEWEST_STEPS, HALF_STEP, _not_rounded, plugin, prove_rounded
 from exporter.tensors import Array, digest, save
@@ -107,6 +110,23 @@ class TestParts:
         assert self.NONE in proved(artifact, low, folder=tmp_path, parameters=trained).reason
         silent = replace(beside, weights={})
         assert self.NONE in proved(artifact, silent, folder=tmp_path, parameters=trained).reason
+
+    def test_what_its_parts_do_not_give_is_a_mismatch(self, folded: Any, tmp_path: Path) -> None:  # noqa: F811
+        """Every digest is made right again, so that nothing but the arithmetic shows it."""
+        artifact, trained = folded
+        path = tmp_path / artifact.main
+        model = onnx.load(path)
+        stored = next(tensor for tensor in model.graph.initializer if tensor.name == "w.folded")
+        wrong = numpy_helper.to_array(stored).copy()
+        wrong.flat[1] += 0.5
+        stored.CopyFrom(numpy_helper.from_array(wrong, "w.folded"))
+        onnx.save(model, path)
+        resealed = replace(artifact, weights=stored_digests(artifact.files, tmp_path))
+        checkpoint = tmp_path / "w.safetensors"
+        save(checkpoint, {name: value.astype("float32") for name, value in PARTS.items()})
+        found = proved(resealed, folder=tmp_path, parameters=trained, checkpoint=checkpoint)
+        assert found.outcome is Outcome.MISMATCH
+        assert found.reason == "1 stored tensors are not what was folded out of trained ones, as 'w.folded'"
 
     def test_of_both_together(self, folded: Any, tmp_path: Path) -> None:  # noqa: F811
         artifact, trained = folded

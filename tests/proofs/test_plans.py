@@ -71,7 +71,8 @@ class TestTheHarness:
         assert of.cases == (*(case.name for case in to_run(cases())), "batch=1")
         assert of.artifact(claim("size")) is BOTH[1] and of.run_of(claim("size")) == LOW
         assert of.promised("int8").min_top1 == 0.5 and of.promised("int8").max_size is not None, "a default"
-        assert of.spec is of.subject.spec and of.witnesses is of.witnesses
+        assert of.spec is of.subject.spec and of.witnesses is of.witnesses and of.witnesses.bench is of.bench
+        assert not subject().passed, "unless somebody says so nobody has judged it"
 
     def test_what_was_left_out_is_said(self) -> None:
         assert str(Narrowing()) == ""
@@ -90,6 +91,14 @@ class TestTheHarness:
         assert both == {claim("process", SOURCE): match(provider="source"), process: match()}
         assert PROOFS["pooled_bias"].prove([pooled], of) == {pooled: match()}
         assert PROOFS["outputs"].prove([outputs], of) == {outputs: match()}
+
+    def test_what_is_not_known_yet_is_run_and_kept(self) -> None:
+        """There are no files, so that the engine crashes; no layers are described, so that there is no noise."""
+        of = harness(subject(*BOTH))
+        (found,) = of.results([PLAIN])
+        assert {evidence.outcome for evidence in found.values()} == {Outcome.CRASHED}
+        assert of.results([PLAIN]) == [found] and of.results([PLAIN])[0] is found
+        assert of.suffering(BOTH[1]) == ([], "") and of.suffering(BOTH[1]) is of.suffering(BOTH[1])
 
     def test_a_planned_case_that_is_not_recorded_is_missing(self) -> None:
         here = Claim("onnx", "fp32", "onnxruntime", "batch=4", "y")
