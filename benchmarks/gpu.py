@@ -186,8 +186,8 @@ def _judge(bundle: Path, device: str, tf32: bool) -> dict[str, Any]:
     import onnxruntime
 
     rule = _rule(bundle)
-    manifest, faults = rule.read_manifest()
-    faults = faults or rule.damaged_files(manifest)
+    manifest, faults = rule.read_manifest(bundle)
+    faults = faults or rule.damaged_files(bundle, manifest)
     if faults:
         return {"code": DAMAGED, "why": faults[0], "faults": faults}
     provider = rule.provider_of(device)
@@ -214,7 +214,7 @@ def _judge(bundle: Path, device: str, tf32: bool) -> dict[str, Any]:
 
 def _answers(rule: Any, manifest: Any, session: Any) -> tuple[Any, dict[str, Any]]:
     """The recorded cases, and what the session puts out for each, by the bundle's own names."""
-    variant, golden = manifest["variants"]["onnx"], rule.read_golden()
+    variant, golden = manifest["variants"]["onnx"], rule.read_golden(rule.BUNDLE)
     cases = rule.recorded_cases(manifest, golden)
     given = {native: tensor["name"] for native, tensor in zip(variant["inputs"], manifest["inputs"], strict=True)}
     names = {native: tensor["name"] for native, tensor in zip(variant["outputs"], manifest["outputs"], strict=True)}

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from exporter.errors import EnvironmentLacks
+from exporter.files import NO_ROOM
 
 _PREFIX, _LOCK = "exporter-run-", ".lock"
 _OURS = re.compile(rf"{_PREFIX}[a-z0-9_]+")
@@ -42,15 +43,18 @@ def scratch() -> Iterator[Path]:
             raise no_room(error) from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield Path(name)
+            place = Path(name, "files")  # without the lock: a bundle may be laid there, which holds nothing else
+            place.mkdir()
+            yield place
         finally:
             os.close(lock)
 
 
 def no_room(error: OSError) -> EnvironmentLacks:
     """What to say where temporary files cannot be written."""
+    full = "no room to write" if error.errno in NO_ROOM else "cannot write"
     return EnvironmentLacks(
-        f"cannot write temporary files: {error.strerror}",
+        f"{full} temporary files: {error.strerror}",
         where=os.environ.get("TMPDIR", "the folder for temporary files"),
         hint="free space there, or set TMPDIR to another folder",
     )

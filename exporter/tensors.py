@@ -180,8 +180,9 @@ def refuse_long_header(path: Path) -> None:
     """
     with contextlib.suppress(OSError), open_regular(path) as (stream, _):
         if int.from_bytes(stream.read(8), "little") > _MOST_HEADER:
-            what = f"its header has more than {_MOST_HEADER:,} bytes"
-            raise BundleError(what, where=str(path), hint="write it again with safetensors")
+            what = f"not a whole safetensors file (its header would have more than {_MOST_HEADER:,} bytes)"
+            hint = "it may be truncated, or a pickle; write it again with safetensors"
+            raise BundleError(what, where=str(path), hint=hint)
 
 
 def npy_facts(path: Path) -> tuple[tuple[int, ...], str]:

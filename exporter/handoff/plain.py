@@ -88,7 +88,10 @@ def _run(folder: Path, inputs: Mapping[str, Array], limits: Limits, case: str) -
     with scratch() as place:
         given, got = Path(place) / "inputs.npz", Path(place) / "outputs.npz"
         write(given, inputs)
-        request = {"command": [sys.executable, str(folder.resolve() / "run.py"), str(given), str(got)], "cwd": place}
+        request = {
+            "command": [sys.executable, str(folder.resolve() / "run.py"), str(given), str(got)],
+            "cwd": str(place),
+        }
         answer = call("exporter.handoff.plain:execute", request, limits, environment=SINGLE_THREAD)
         said = (answer["said"].strip().splitlines() or ["no message"])[-1]
         if answer["status"] == _NO_ENGINE:

@@ -233,10 +233,11 @@ class Room:
         variant = content["variants"][self.variant]
         if self.wish.resealed:
             variant["weights"] = stored_digests(variant["files"], into)
-        # The spec asks for this variant alone, else all others would be missing; and no report stands beside it.
+        # The spec asks for this variant alone, else all others would be missing; no report and no papers stand beside it.
         content["variants"] = {self.variant: variant}
         content["spec"] |= {"formats": [variant["format"]], "precisions": ["fp32"]}
         content["verdict"] = "unverified"
+        content.pop("documents", None)
         content["files"] = {
             name: {"sha256": sha256_file(into / name), "size": (into / name).stat().st_size}
             for name in (GOLDEN, *variant["files"])

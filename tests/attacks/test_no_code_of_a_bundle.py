@@ -113,11 +113,11 @@ def test_nothing_in_the_working_folder_is_imported(bundle: Path, tmp_path: Path,
 
 @pytest.mark.parametrize("way", ["script", "module", "verify.py"])
 def test_nothing_in_the_bundle_s_own_folder_is_imported(bundle: Path, tmp_path: Path, ran: Any, way: str) -> None:
-    """Python itself imports `runpy` from there for `-m`, before any of ours; see `exporter/__main__.py`."""
+    """Without -I Python itself imports `runpy` from there, and maybe `exporter`: see `exporter/__main__.py`."""
     lay(bundle, tmp_path)
     commands = {
         "script": [*COMMAND, "verify", "."],
-        "module": [sys.executable, "-m", "exporter", "verify", "."],
+        "module": [sys.executable, "-I", "-m", "exporter", "verify", "."],
         "verify.py": [sys.executable, "verify.py"],
     }
     done = subprocess.run(commands[way], cwd=bundle, env=environment(), capture_output=True, text=True, check=False)

@@ -250,9 +250,9 @@ class TestTheBundlesOwnReport:
         assert told.startswith(f"its parity.json is not the report of such a release: {said}")
 
     def test_one_that_is_damaged_or_gone_is_told(self, made: Made) -> None:
-        assert "cannot be read (JSONDecodeError" in self.objected(made, b"{")[0]
+        assert "cannot be read (BundleError: " in self.objected(made, b"{")[0]
         (made.folder / REPORT).unlink()
-        assert "cannot be read (FileNotFoundError" in objections(Bundle(made.folder, made.manifest))[0]
+        assert "cannot be read (BundleError: " in objections(Bundle(made.folder, made.manifest))[0]
 
 
 def test_what_a_report_says_of_a_bundle(made: Made) -> None:

@@ -431,10 +431,20 @@ def test_all_names_in_it_are_defined(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["norms", "golden", "rule", "pooled"])
 def test_it_judges_by_the_exporter_s_own_source(name: str) -> None:
-    """Every function and class of the rule stands in it as it stands in the package."""
-    source = (ROOT / f"exporter/numbers/{name}.py").read_text()
-    parts = [node for node in ast.parse(source).body if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Assign))]
-    assert parts and all(ast.get_source_segment(source, part) in verify_script() for part in parts)
+    """Every function and class of the rule stands in it as it stands in the package, but for quotes of annotations."""
+    parts = _parts((ROOT / f"exporter/numbers/{name}.py").read_text())
+    assert parts and parts <= _parts(verify_script())
+
+
+def _parts(source: str) -> set[str]:
+    """Functions, classes and assignments of a module, as text in which no annotation is quoted."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        for place in ("annotation", "returns"):
+            said = getattr(node, place, None)
+            if isinstance(said, ast.Constant) and isinstance(said.value, str):
+                setattr(node, place, ast.parse(said.value, mode="eval").body)
+    return {ast.unparse(node) for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Assign))}
 
 
 @pytest.mark.slow

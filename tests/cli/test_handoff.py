@@ -38,7 +38,7 @@ def edited(bundle: Path, to: Path, edit: Callable[[dict[str, Any]], None]) -> Pa
 
 
 def for_target(bundle: Path, to: Path, target: str) -> Path:
-    return edited(bundle, to, lambda content: content.update(spec=SPECS.get(target, {})))
+    return edited(bundle, to, lambda content: content["spec"].update(SPECS.get(target, {})))
 
 
 @pytest.mark.parametrize("target", [name for name in TARGETS.names() if name != "plain"])
@@ -178,7 +178,7 @@ def test_mistakes_lose_nothing(bundle: Path, tmp_path: Path, arguments: list[str
 def test_a_bundle_whose_name_leads_elsewhere(bundle: Path, tmp_path: Path, out: list[str]) -> None:
     hostile = edited(bundle, tmp_path / "bundle", lambda content: content.update(name="../../elsewhere"))
     before = contents(tmp_path)
-    refused(exporter("handoff", hostile, "--to", "triton", *out, cwd=tmp_path), 5, "unsafe path")
+    refused(exporter("handoff", hostile, "--to", "triton", *out, cwd=tmp_path), 5, "its name")
     assert contents(tmp_path) == before
 
 

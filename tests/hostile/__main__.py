@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tests.hostile.bases import Base, bases
 from tests.hostile.kinds import Wanted, plan
-from tests.hostile.run import Result, Warm, refused, run
+from tests.hostile.run import Result, Warm, refused_early, run
 from tests.hostile.table import table
 
 
@@ -77,7 +77,7 @@ def _engines_last(wanted: list[Wanted], sound: Mapping[str, Base], place: Path) 
     """First those that are refused before any engine would start; then None, and the others."""
     others = []
     for one in wanted:
-        if refused(one, sound[one.base], place):
+        if refused_early(one, sound[one.base], place):
             yield one
         else:
             others.append(one)

@@ -107,7 +107,7 @@ def run(wanted: Wanted, base: Base, place: Path, warm: Warm) -> Result:
     return result
 
 
-def refused(wanted: Wanted, base: Base, place: Path) -> bool:
+def refused_early(wanted: Wanted, base: Base, place: Path) -> bool:
     """Whether it is refused before any engine starts, so that it takes no time; what raises here will be seen later."""
     shutil.rmtree(place, ignore_errors=True)
     wanted.make(base, place / "work/bundle", place / "outside")

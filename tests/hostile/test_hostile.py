@@ -13,7 +13,7 @@ from tests.hostile.bases import Base
 from tests.hostile.harmless import why_harmful
 from tests.hostile.kinds import KINDS, plan
 from tests.hostile.made import MADE
-from tests.hostile.run import Warm, refused, run
+from tests.hostile.run import Warm, refused_early, run
 from tests.hostile.seal import seal
 from tests.hostile.watch import watched
 
@@ -26,7 +26,7 @@ def test_a_sample_of_hostile_bundles(tmp_path: Path) -> None:
     warm, engines, against = Warm(), 0, []
     try:
         for wanted in plan(40, 7, ("stored",)):
-            if not refused(wanted, STORED, tmp_path / "look"):
+            if not refused_early(wanted, STORED, tmp_path / "look"):
                 engines += 1
                 if engines == 1:
                     warm.heat((STORED,), tmp_path / "heat")

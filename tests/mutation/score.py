@@ -71,7 +71,7 @@ def drilled(network: str, faults: int, say: Callable[[str], None]) -> dict[str, 
     def verify(folder: Path, engines: tuple[str, ...]) -> str:
         raise AssertionError(f"nothing is sent through verify: {folder} {engines}")
 
-    told = drill(product.bundle.folder, Wish(faults, seed=0), setting, verify).to_json()
+    told = drill(product.bundle.folder, Wish(faults, seed=0, code=Path.cwd()), setting, verify).to_json()
     stop_servers()  # what their children took is counted when they have ended
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     told["asked"] = faults

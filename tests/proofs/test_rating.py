@@ -121,7 +121,7 @@ class TestThePlan:
         away = harness(subject(artifact("int8"), of=task(), no_source="the recipe is not here"))
         (found,) = plugin.prove([claim("metric")], away).values()
         assert found.reason == (
-            "the metric cannot be rated here: the recipe is not here; verify it where it was made, or --without metric"
+            "the metric cannot be rated: the recipe is not here; or leave it out on purpose, --without metric"
         )
         assert plugin.prove([], harness(subject(artifact("int8"), of=task()))) == {}
         assert Narrowing(without=("metric",)).without == (plugin.kind,)

@@ -58,7 +58,7 @@ def check(place: tuple[Path, Pair], statement: Any) -> None:
 
 def test_the_genuine_statement_holds_when_it_is_signed_anew(place: tuple[Path, Pair]) -> None:
     """What the others below differ from by little."""
-    check(place, statement_of(place[0]))
+    assert check(place, statement_of(place[0])) is None
 
 
 def _resources(statement: Any) -> Any:

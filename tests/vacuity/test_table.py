@@ -90,7 +90,7 @@ class TestSomethingIsMissing:
         (copy / "onnx/model.onnx").unlink()
         refused(exporter("verify", copy, cwd=tmp_path), ExitCode.BUNDLE, "onnx/model.onnx", "is missing")
         faults.reseal(copy)
-        refused(exporter("verify", copy, cwd=tmp_path), ExitCode.BUNDLE, "onnx/model.onnx", "not listed")
+        refused(exporter("verify", copy, cwd=tmp_path), ExitCode.BUNDLE, "onnx", "for none of the listed files")
 
     def test_the_engine(self, digits: Path, tmp_path: Path) -> None:
         """Planned, not installed: MISSING and exit 3, and not a shorter plan."""
