@@ -130,7 +130,7 @@ import os, sys, time
 from exporter.scratch import scratch
 with scratch() as folder:
     (folder / "large").write_text("x")
-    print(folder, flush=True)
+    print(folder.parent, flush=True)
     time.sleep(float(sys.argv[1]))
 """
 
@@ -156,7 +156,7 @@ def test_what_a_killed_run_left_is_removed_by_a_later_one_and_nothing_else(tmp_p
     later, own = start("0")
     later.wait()
     assert not left.exists() and not own.exists()
-    assert kept.is_dir() and (kept / "large").exists(), "a live run keeps its own"
+    assert kept.is_dir() and (kept / "files/large").exists(), "a live run keeps its own"
     assert {path.name for path in tmp_path.iterdir()} == {
         *("precious", "exporter-run-link", "exporter-mine", "exporter-run-new", kept.name)
     }
