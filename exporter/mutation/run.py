@@ -233,8 +233,8 @@ class Room:
         variant = content["variants"][self.variant]
         if self.wish.resealed:
             variant["weights"] = stored_digests(variant["files"], into)
-        # The spec asks for this variant alone, else all others would be missing. No report stands beside it, and nothing
-        # that tells its origin.
+        # The spec asks for this variant alone, else all others would be missing. Neither a report nor what tells its
+        # origin stands beside it.
         content["variants"] = {self.variant: variant}
         content["spec"] |= {"formats": [variant["format"]], "precisions": ["fp32"]}
         content["verdict"] = "unverified"
