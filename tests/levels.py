@@ -31,6 +31,7 @@ from exporter.files import write_bytes
 from tests.command import ROOT
 
 _CLOSING = re.compile(r"^(?:=+ )?(\d+ (?:passed|failed|error).* in [0-9.]+s.*)$", re.MULTILINE)
+_MOST_SAID = 200_000
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 
@@ -88,7 +89,7 @@ def _options() -> argparse.Namespace:
 
 
 def run(level: Level, arguments: list[str]) -> dict[str, Any]:
-    """One run of pytest: its closing line, the tests that failed, and the seconds by the clock."""
+    """One run of pytest: its closing line, the tests that failed, what it said then, and the seconds by the clock."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     if level.cores:
         command = ["taskset", "-c", ",".join(map(str, sorted(os.sched_getaffinity(0))[: level.cores])), *command]
@@ -102,6 +103,8 @@ def run(level: Level, arguments: list[str]) -> dict[str, Any]:
         "code": done.returncode,
         "closing": closing[-1].strip("= ") if closing else (done.stdout + done.stderr)[-500:],
         "failed": sorted(set(_FAILED.findall(done.stdout))),
+        # What a test said that fails in one of many runs is seldom said again.
+        "said": done.stdout[-_MOST_SAID:] if done.returncode else "",
         "seconds": round(time.monotonic() - began),
         "cpu": machine.cpu(),
     }
