@@ -80,9 +80,10 @@ class Warm:
 
     def close(self) -> None:
         """End it, and its servers."""
-        assert self._process.stdin is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.close()
         self._process.wait(60)
+        self._process.stdout.close()
 
 
 def run(wanted: Wanted, base: Base, place: Path, warm: Warm) -> Result:
