@@ -96,7 +96,7 @@ def run_engines(bench: Bench, runs: Sequence[Run], setting: Setting) -> list[dic
     # What else is in a GPU's memory is not known here.
     at_once = 1 if bench.device.startswith("gpu") else setting.at_once(_ENGINE + _COPIES * bench.megabytes())
     with scratch() as folder:
-        tasks = [partial(_run_engine, bench, run, Path(folder) / str(at), setting) for at, run in enumerate(runs)]
+        tasks = [partial(_run_engine, bench, run, folder / str(at), setting) for at, run in enumerate(runs)]
         with contextlib.closing(in_order(tasks, at_once)) as answers:
             return [_judge_run(bench, run, *answer) for run, answer in zip(runs, answers, strict=True)]
 

@@ -250,7 +250,7 @@ def verify(
     with scratch() as place:
         golden = folder / GOLDEN
         if manifest.verdict == "unverified" and not manifest.cases:
-            golden = Path(place) / GOLDEN
+            golden = place / GOLDEN
             outputs = [one.name for one in manifest.outputs]
             manifest = with_record(manifest, record(spec, source.checkpoint, outputs, golden, setting))
         places = (folder, golden)

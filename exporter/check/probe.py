@@ -64,7 +64,7 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
             "builder": model.builder,
             "inputs": inputs,
             "seconds": seconds,
-            "file": str(Path(folder) / "eager.safetensors"),
+            "file": str(folder / "eager.safetensors"),
         }
         try:
             request |= _eagerly(request, limits)

@@ -54,7 +54,7 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
         for name, settings in spec.precisions.items():
             if name != "fp32" and PRECISIONS[name].calibrates(settings):
                 setting.say(f"drawing samples to calibrate {name} with")
-                drawn[name] = Path(folder) / f"{name}.safetensors"
+                drawn[name] = folder / f"{name}.safetensors"
                 call(
                     "exporter.goldens.calibrate:draw_samples",
                     {"spec": spec.model_dump(mode="json"), "precision": name, "into": str(drawn[name])},

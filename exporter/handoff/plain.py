@@ -86,7 +86,7 @@ def _run(folder: Path, inputs: Mapping[str, Array], limits: Limits, case: str) -
     import numpy as np
 
     with scratch() as place:
-        given, got = Path(place) / "inputs.npz", Path(place) / "outputs.npz"
+        given, got = place / "inputs.npz", place / "outputs.npz"
         write(given, inputs)
         request = {
             "command": [sys.executable, str(folder.resolve() / "run.py"), str(given), str(got)],

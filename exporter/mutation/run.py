@@ -72,7 +72,7 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     variants = list(dict.fromkeys(one.variant for one in runs))
     planted, notes = list[Planted](), list[str]()
     with scratch() as place:
-        witness, doubt = observed(bundle, source, Path(place), setting)
+        witness, doubt = observed(bundle, source, place, setting)
         notes += [doubt] if doubt else []
         for at, variant in enumerate(variants):
             share = wish.faults // len(variants) + (at < wish.faults % len(variants))
@@ -167,7 +167,7 @@ class Room:
     def each(self, function: str, engine: str, faults: Mapping[int, Fault]) -> tuple[dict[int, Json], Json]:
         """Have one child do them all; what kills it is done once more in a child of its own, then the rest."""
         with scratch() as folder:
-            place, waiting = Path(folder), list(faults)
+            place, waiting = folder, list(faults)
             while True:
                 answer, death = self._attempt(function, engine, {one: faults[one] for one in waiting}, place)
                 if answer is not None:
@@ -293,6 +293,6 @@ def _ask_verify(
         setting.say(f"verify on {fault.variant} with {fault}")
         engines = tuple(one.engine for one in runs if one.variant == fault.variant)
         with scratch() as place:
-            Room(bundle, fault.variant, wish, setting).plant_into(fault, Path(place))
-            planted[at] = replace(planted[at], verified=verify(Path(place), engines))
+            Room(bundle, fault.variant, wish, setting).plant_into(fault, place)
+            planted[at] = replace(planted[at], verified=verify(place, engines))
     return planted

@@ -33,7 +33,7 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting) -> Evid
         }
         setting.say("comparing the program with the eager layer, since a finding doubts it")
         eager = _ask("eager", request, setting)
-        artifact = convert_all(plain, weights, Path(place), setting).artifacts[0]
+        artifact = convert_all(plain, weights, place, setting).artifacts[0]
         order = {"outputs": list(artifact.outputs), "native": list(artifact.native_outputs), "leaves": eager["leaves"]}
         program = _ask("program", {**request, **order}, setting)
     lines = [{path: frozenset(ran) for path, ran in answer["lines"].items()} for answer in (eager, program)]

@@ -65,7 +65,7 @@ class TaskMetric(Proof):
             return dict.fromkeys(claims, Evidence(Outcome.MISSING, reason, stage="environment"))
         wanted = promises(claims, harness, lambda budget, _: budget.max_metric_loss)
         with scratch() as place:
-            return prove_metric(task, harness.bench, wanted, Path(place), harness.setting)
+            return prove_metric(task, harness.bench, wanted, place, harness.setting)
 
 
 def prove_metric(

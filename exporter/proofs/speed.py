@@ -78,7 +78,7 @@ def prove_speed(runs: tuple[Run, Run], wish: Speedup, bench: Bench, setting: Set
     setting.say(f"timing {fast.variant} by {fast.engine} beside fp32 by {plain.engine}")
     times: dict[Run, list[float]] = {fast: [], plain: []}
     with scratch() as folder:
-        inputs = Path(folder) / "inputs.safetensors"
+        inputs = folder / "inputs.safetensors"
         rows = _write(bench, wish.batch, inputs)
         try:
             for _ in range(ROUNDS):

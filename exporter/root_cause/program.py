@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from exporter.engines._job import EngineCase
 from exporter.errors import ModelError
@@ -31,7 +30,7 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
     # A case that is run again shows what the artifact kept from the first time.
     cases = [EngineCase(name, asked.recorded, asked.threads) for name in dict.fromkeys((asked.recorded, case))]
     with scratch() as folder:
-        tapped, into = Path(folder) / "tapped", Path(folder) / "values"
+        tapped, into = folder / "tapped", folder / "values"
         tapped.mkdir()
         into.mkdir()
         names = TAPS[run.format](job.artifact.path.parent, tapped)

@@ -44,7 +44,7 @@ class Witnesses:
         if recorded not in self._known:
             with scratch() as folder:
                 try:
-                    self._known[recorded] = observe(self.bench, recorded, Path(folder), self.setting)
+                    self._known[recorded] = observe(self.bench, recorded, folder, self.setting)
                 except NOT_HERE as error:
                     self._known[recorded] = f"the source could not be observed: {error}"
         return self._known[recorded]

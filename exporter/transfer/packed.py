@@ -89,10 +89,10 @@ def unpack(archive: Path, into: Path) -> Bundle:
             _unpack(stream, size, draft, str(archive))
         if not (draft / "manifest.json").is_file():
             raise BundleError("holds no manifest.json, so no bundle", where=str(archive), hint=_HINT)
-        open_bundle(draft)
+        manifest = open_bundle(draft).manifest
         with translated(into):
             replace_folder(draft, into)
-    return open_bundle(into)
+    return Bundle(into, manifest)
 
 
 def _unpack(stream: BinaryIO, size: int, into: Path, where: str) -> None:

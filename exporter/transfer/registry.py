@@ -70,8 +70,8 @@ def push(folder: Path, target: str, *, plain_http: bool = False) -> Pushed:
     bundle = open_bundle(folder)
     about = bundle.manifest
     with _talking(target, plain_http) as (client, container), scratch() as place:
-        packed = pack(bundle, Path(place) / f"{about.name}-{about.version}.tar")
-        empty = Path(place) / "empty"
+        packed = pack(bundle, place / f"{about.name}-{about.version}.tar")
+        empty = place / "empty"
         empty.write_bytes(_EMPTY)
         config = {"mediaType": _EMPTY_TYPE, "digest": _digest(_EMPTY), "size": len(_EMPTY)}
         layer = {"mediaType": LAYER, "digest": f"sha256:{packed.sha256}", "size": packed.size}
@@ -119,7 +119,7 @@ def pull(source: str, into: Path, *, plain_http: bool = False) -> tuple[Bundle, 
         if container.digest and container.digest != digest:
             raise BundleError(f"what came is {digest}", where=source, hint=_HINT)
         layer = _layer(content, source)
-        archive = Path(place) / "bundle.tar"
+        archive = place / "bundle.tar"
         answer = client.get_blob(container, layer["digest"], stream=True)
         _accepted(answer, source)
         with translated(archive), archive.open("wb") as stream:
