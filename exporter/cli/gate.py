@@ -42,7 +42,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     """Release every spec that a change touches; the worst of their exit codes is its own."""
     from exporter.cli._progress import setting
     from exporter.files import write_bytes
-    from exporter.gate import find_specs, touched
+    from exporter.gate.touched import find_specs, touched
     from exporter.git import Base
     from exporter.report import _gate as forms
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import ExitCode, UsageError
-from exporter.gate import find_specs, touched
+from exporter.gate.touched import find_specs, touched
 from exporter.git import Base
 from exporter.report._gate import Gated, as_junit, as_markdown, headline, worst
 from tests.report.stored_reports import REPORTS
