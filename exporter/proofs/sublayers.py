@@ -106,7 +106,7 @@ class Look:
 
     def _values(self, run: Run, case: str) -> TensorMap | str:
         """What the run's program computes inside, as some engine shows it; or why the run's own engine does not."""
-        planned = {claim.engine for claim in self.evidence if claim.variant == run.variant and claim.engine}
+        planned = {claim.engine for claim in self.evidence if claim.variant == run.variant}
         able = [name for name, engine in ENGINES.all() if engine.runs(run.format, run.precision)]
         others = [name for name in able if name in planned or ENGINES[name].paddle_kernels]
         why_not = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,12 +70,19 @@ def off(times: float = 1e-3) -> tuple[Array, Array]:
     return FIRST * np.float32(1 + times), LAST / np.float32(1 + times)
 
 
-def looked(bench: Bench, path: str = "first", run: Run = PLAIN, **more: Evidence) -> Evidence:
+def looked(
+    bench: Bench,
+    path: str = "first",
+    run: Run = PLAIN,
+    of_another: Mapping[Claim, Evidence] | None = None,
+    **more: Evidence,
+) -> Evidence:
     witnesses = Witnesses(bench, Setting(), {"batch=4": witness(path)})
     near = Evidence(Outcome.MATCH, elements=20, metrics={"error_ratio": 1.5})
     evidence = {replace(NEAR, engine=engine): found for engine, found in {run.engine: near, **more}.items()}
     pooled = Claim("onnx", "fp32", run.engine, output="y", kind="pooled_bias")
     evidence[pooled] = Evidence(Outcome.MATCH, elements=3)
+    evidence |= of_another or {}
     (found,) = Look(bench, Setting(), evidence, witnesses).into([run]).values()
     return found
 
@@ -105,6 +113,8 @@ def test_an_engine_that_shows_nothing_is_stood_in_for_by_one_that_is_planned(tmp
     assert alone.reason.startswith(f"{NOT_COMPARED}: the program does not run with its intermediate values put out: ")
     beside = looked(bench, run=run, onnxruntime=Evidence(Outcome.CRASHED, "it died"))
     assert beside.outcome is Outcome.MISMATCH
+    of_another = {Claim("onnx", "int8", "onnxruntime", "batch=4", "y"): Evidence(Outcome.MATCH, elements=1)}
+    assert looked(bench, run=run, of_another=of_another).outcome is Outcome.MATCH, "planned for another file"
 
 
 def test_why_the_run_s_own_engine_shows_nothing_is_told(tmp_path: Path) -> None:
