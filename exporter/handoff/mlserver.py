@@ -39,13 +39,14 @@ class OnnxModel(MLModel):
 
 
 class MlServer(Target):
-    """`model-settings.json`, a runtime of a few lines, and the model."""
+    """`models/NAME/1/` with `model-settings.json`, a runtime of a few lines, and the model."""
 
     formats = ("onnx",)
+    versions = "models/{name}"
     start = """
     pip install -r requirements.txt
     mlserver start .
-    curl -f localhost:8080/v2/models/{name}/ready
+    curl -f localhost:8080/v2/models/{name}/versions/{number}/ready
 
 For KServe, build an image of this folder (`mlserver build .`) and name it in an InferenceService with
 `protocolVersion: v2`.
@@ -56,13 +57,14 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
         settings = {
             "name": chosen.manifest.name,
             "implementation": "runtime.OnnxModel",
-            "parameters": {"uri": "./model/model.onnx", "version": chosen.manifest.version},
+            "parameters": {"uri": "./model/model.onnx", "version": str(chosen.number)},
         }
+        folder = self.version_folder(chosen)
         return {
-            "model/model.onnx": model,
-            "model-settings.json": readable_json(settings),
+            f"{folder}/model/model.onnx": model,
+            f"{folder}/model-settings.json": readable_json(settings),
+            f"{folder}/runtime.py": _RUNTIME.encode(),
             "settings.json": readable_json(_SETTINGS),
-            "runtime.py": _RUNTIME.encode(),
             "requirements.txt": _REQUIREMENTS.encode(),
         }
 
