@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,21 +12,12 @@ import pytest
 from exporter.runtimes.environment import default_cache
 from tests import faults
 from tests.command import Done, contents, environment, exporter, refused
-
-
-def old_python() -> Path | None:
-    """A Python 3.7 that really starts, on the PATH or of pyenv, whose command on the PATH may only be a signpost."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    places = [Path(path) for path in (shutil.which("python3.7"), *pyenv.glob("versions/3.7*/bin/python3.7")) if path]
-    for place in places:
-        if subprocess.run([place, "--version"], capture_output=True, check=False).returncode == 0:
-            return place
-    return None
+from tests.handoff.old_python import old_python
 
 
 @pytest.fixture(scope="module")
 def variables() -> dict[str, str]:
-    python = old_python()
+    python = old_python(7)
     if python is None:
         pytest.skip("no Python 3.7 here, for which paddlelite has its last wheel")
     return environment(PATH=os.pathsep.join((str(python.parent), os.environ["PATH"])))
