@@ -7,39 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from exporter.files import readable_json
+from exporter.handoff._protocol import interface, interface_source, requirements, server_source
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.workers import Limits
 
 #: No pool of workers: mlserver 1.7.1 cannot start one under the uvloop of today (0.23), and onnxruntime needs none.
 _SETTINGS = {"debug": False, "parallel_workers": 0}
-_REQUIREMENTS = "mlserver>=1.6\nnumpy\nonnxruntime>=1.20\n"
-_RUNTIME = '''"""The model, served by MLServer with ONNX Runtime; inputs and outputs have the names in the file."""
-
-import onnxruntime
-from mlserver import MLModel
-from mlserver.codecs import NumpyCodec
-from mlserver.types import InferenceResponse
-from mlserver.utils import get_model_uri
-
-
-class OnnxModel(MLModel):
-    async def load(self):
-        self._session = onnxruntime.InferenceSession(await get_model_uri(self._settings))
-        return True
-
-    async def predict(self, payload):
-        inputs = {one.name: NumpyCodec.decode_input(one) for one in payload.inputs}
-        names = [one.name for one in self._session.get_outputs()]
-        values = self._session.run(names, inputs)
-        outputs = [NumpyCodec.encode_output(name, values[place]) for place, name in enumerate(names)]
-        return InferenceResponse(model_name=self.name, model_version=self.version, outputs=outputs)
-'''
 
 
 class MlServer(Target):
-    """`models/NAME/1/` with `model-settings.json`, a runtime of a few lines, and the model."""
+    """`models/NAME/1/`: `model-settings.json`, a runtime that checks requests by the interface, and the model."""
 
     formats = ("onnx",)
     versions = "models/{name}"
@@ -54,23 +34,32 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
 
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
         (model,) = chosen.files().values()
+        about = interface(chosen, "mlserver")
         settings = {
             "name": chosen.manifest.name,
             "implementation": "runtime.OnnxModel",
+            **{side: [_metadata(tensor) for tensor in about[side]] for side in ("inputs", "outputs")},
             "parameters": {"uri": "./model/model.onnx", "version": str(chosen.number)},
         }
         folder = self.version_folder(chosen)
         return {
             f"{folder}/model/model.onnx": model,
             f"{folder}/model-settings.json": readable_json(settings),
-            f"{folder}/runtime.py": _RUNTIME.encode(),
             "settings.json": readable_json(_SETTINGS),
-            "requirements.txt": _REQUIREMENTS.encode(),
+            f"{folder}/interface.json": readable_json(about),
+            f"{folder}/interface.py": interface_source(),
+            f"{folder}/runtime.py": server_source("_mlserver_runtime.py"),
+            "requirements.txt": requirements("_mlserver_requirements.txt", chosen.manifest),
         }
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:
         del folder, chosen, limits
         return Proof(False, "MLServer wants an environment of its own, and is not started here")
+
+
+def _metadata(tensor: dict[str, Any]) -> dict[str, Any]:
+    shape = [size if isinstance(size, int) else -1 for size in tensor["shape"]]
+    return {"name": tensor["name"], "datatype": tensor["datatype"], "shape": shape}
 
 
 plugin: Target = MlServer()
