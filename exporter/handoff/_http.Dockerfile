@@ -16,7 +16,7 @@ FROM python:3.11-slim-bookworm
 COPY --from=packages /opt/service /opt/service
 COPY interface.py serve.py service.json MANIFEST.json /srv/
 COPY model /srv/model
-ENV PYTHONDONTWRITEBYTECODE=1 MALLOC_ARENA_MAX=2
+ENV PYTHONDONTWRITEBYTECODE=1 MALLOC_ARENA_MAX=2 ORT_DISABLE_TELEMETRY=1
 USER 10001:10001
 WORKDIR /srv
 EXPOSE 8080

@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# The wheels of ONNX Runtime from 1.29 on tell their maker, over the network, which models are loaded.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 try:
     import numpy as np
     import onnxruntime

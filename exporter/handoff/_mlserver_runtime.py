@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from pathlib import Path
+import os
 from typing import Any
+
+# The wheels of ONNX Runtime from 1.29 on tell their maker, over the network, which models are loaded.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 import onnxruntime  # noqa: TID253 - a program of its own, in the folder that is handed over
 from mlserver import MLModel
@@ -22,9 +24,8 @@ class OnnxModel(MLModel):  # type: ignore[misc] # mlserver is not installed wher
     """The model; a request that it does not take is 400, with the reason."""
 
     async def load(self) -> bool:
-        """Load the file that model-settings.json names, and the interface that lies beside it."""
-        about = json.loads(Path(__file__).with_name("interface.json").read_text(encoding="utf-8"))
-        self._interface = Interface(about)
+        """Load the file that model-settings.json names, with the interface that stands in its `extra`."""
+        self._interface = Interface(self._settings.parameters.extra)
         uri = await get_model_uri(self._settings)
         self._session = onnxruntime.InferenceSession(uri, providers=["CPUExecutionProvider"])
         return True

@@ -1,6 +1,7 @@
 """MLServer, and through it KServe and Seldon: the open inference protocol (V2) over ONNX Runtime.
 
-Tried by hand with mlserver 1.7.1 and onnxruntime 1.31.1: it loaded, and answered as the goldens say.
+`tests/serve/test_service.py` starts the real mlserver 1.7.1 on it. Its runtime checks requests as http_service does;
+what MLServer itself does not keep stands in docs/targets.md.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ class MlServer(Target):
     mlserver start .
     curl -f localhost:8080/v2/models/{name}/versions/{number}/ready
 
+A request that the model does not take is 400 with the reason. MLServer 1.7.1 itself takes bodies of any size, waits for
+one that does not come, and cuts off what is in flight when it is stopped: have a proxy before it that does not, or hand
+over to http_service.
+
 For KServe, build an image of this folder (`mlserver build .`) and name it in an InferenceService with
 `protocolVersion: v2`.
 """
@@ -39,14 +44,13 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
             "name": chosen.manifest.name,
             "implementation": "runtime.OnnxModel",
             **{side: [_metadata(tensor) for tensor in about[side]] for side in ("inputs", "outputs")},
-            "parameters": {"uri": "./model/model.onnx", "version": str(chosen.number)},
+            "parameters": {"uri": "./model/model.onnx", "version": str(chosen.number), "extra": about},
         }
         folder = self.version_folder(chosen)
         return {
             f"{folder}/model/model.onnx": model,
             f"{folder}/model-settings.json": readable_json(settings),
             "settings.json": readable_json(_SETTINGS),
-            f"{folder}/interface.json": readable_json(about),
             f"{folder}/interface.py": interface_source(),
             f"{folder}/runtime.py": server_source("_mlserver_runtime.py"),
             "requirements.txt": requirements("_mlserver_requirements.txt", chosen.manifest),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +176,29 @@ def test_the_served_folder_imports_nothing_of_the_exporter() -> None:
         assert "exporter.handoff" not in files[name].decode()
         compile(files[name], name, "exec")
     assert b"from interface import" in files["serve.py"]
+
+
+@pytest.mark.parametrize("target", ["http_service", "mlserver"])
+def test_no_server_tells_its_engines_maker_what_it_loads(target: str) -> None:
+    files = TARGETS[target].layout(Chosen(open_bundle(BUNDLE), "onnx"))
+    sources = [
+        bytes(text).decode() for name, text in files.items() if name.endswith(".py") and not isinstance(text, Path)
+    ]
+    (source,) = (text for text in sources if "import onnxruntime" in text)
+    assert source.index('os.environ["ORT_DISABLE_TELEMETRY"] = "1"') < source.index("import onnxruntime")
+
+
+def test_the_image_is_not_root_and_its_recipe_passes_hadolint(tmp_path: Path) -> None:
+    text = files_of(BUNDLE)["Dockerfile"].decode()
+    (tmp_path / "Dockerfile").write_text(text)
+    linter = Path(sys.executable).with_name("hadolint")
+    linted = subprocess.run(
+        [linter, "--no-color", tmp_path / "Dockerfile"], capture_output=True, text=True, check=False
+    )
+    assert (linted.returncode, linted.stdout) == (0, "")
+    assert re.search(r"(?m)^USER (?!0\b)\d+:\d+$", text.split("FROM ")[-1])
+    copied = set(re.findall(r"(?m)^COPY (?!--from)(.*) /", text)[1].split())
+    assert copied <= {*(name.partition("/")[0] for name in files_of(BUNDLE)), "MANIFEST.json"}
 
 
 def test_a_type_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:

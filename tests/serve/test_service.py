@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,8 +64,6 @@ async def _ask(port: int, path: str) -> object:
 
 
 def test_health_and_metadata(service: Service, goldens: Goldens) -> None:
-    import asyncio
-
     model = goldens.path.removesuffix("/infer")
     for path in ("/v2/health/live", "/v2/health/ready", "/v2", f"{model}/ready", f"{model}/versions/1.0.0/ready"):
         assert get(service.port, path) == 200, path
@@ -75,6 +76,46 @@ def test_health_and_metadata(service: Service, goldens: Goldens) -> None:
     }
 
 
+JOINED = """
+import asyncio, json, numpy as np, serve
+about = json.loads((serve.HERE / "service.json").read_text())
+session, runs = serve.loaded(about), []
+
+class Counted:
+    get_outputs = session.get_outputs
+    def run(self, names, inputs):
+        runs.append(inputs["ids"].shape)
+        return session.run(names, inputs)
+
+async def main(rows):
+    runner = serve.Runner(Counted(), about)
+    return await asyncio.gather(*(runner.compute({"ids": ids}) for ids in rows), return_exceptions=True)
+
+chance = np.random.default_rng(0)
+rows = [chance.integers(0, 30, shape) for shape in ((1, 4), (2, 4), (2, 4), (1, 4), (1, 5), (3, 5))]
+joined = asyncio.run(main(rows))
+print(sorted(runs))
+for ids, outputs in zip(rows, joined):
+    (alone,) = session.run(None, {"ids": ids})
+    assert outputs["score"].shape == alone.shape and np.abs(outputs["score"] - alone).max() < 1e-6
+rows[1] = rows[1] + 1000
+told = asyncio.run(main(rows))
+print([answer.status if isinstance(answer, serve.Refused) else "right" for answer in told])
+for got, want in list(zip(told, joined))[3:]:
+    assert (got["score"] == want["score"]).all()
+"""
+
+
+def test_requests_that_wait_are_joined_and_each_gets_its_own_rows(folder: Path) -> None:
+    """Five rows are the most; a request that the model cannot compute spoils no other one."""
+    python = environment(folder / "requirements.txt") / "python"
+    done = subprocess.run([python, "-c", JOINED], cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    runs, told = done.stdout.splitlines()
+    assert runs == "[(1, 4), (4, 5), (5, 4)]"
+    assert told == "['right', 422, 'right', 'right', 'right', 'right']"
+
+
 def test_a_judge_that_is_told_lies_says_so(goldens: Goldens) -> None:
     """Else the load would prove nothing: another case's answer, another's identity, and a value that moved."""
     tensors = goldens.request(0)["inputs"]
@@ -85,9 +126,6 @@ def test_a_judge_that_is_told_lies_says_so(goldens: Goldens) -> None:
 
 
 def test_a_model_that_is_another_is_not_served(folder: Path, tmp_path: Path) -> None:
-    import shutil
-    import subprocess
-
     copy = shutil.copytree(folder, tmp_path / "copy")
     (copy / "model/model.onnx").write_bytes((copy / "model/model.onnx").read_bytes()[:-1] + b"\0")
     python = environment(folder / "requirements.txt") / "python"
@@ -98,8 +136,6 @@ def test_a_model_that_is_another_is_not_served(folder: Path, tmp_path: Path) -> 
 def test_mlserver_answers_as_the_goldens_say_and_refuses_by_the_interface(tmp_path: Path, goldens: Goldens) -> None:
     """With the real MLServer. What it does not keep (bodies of any size, no draining) docs/targets.md says."""
     folder = handed_over(BUNDLE, "mlserver", tmp_path / "folder")
-    settings = json.loads((folder / "model-settings.json").read_text())
-    assert [tensor["name"] for tensor in settings["inputs"]] == ["ids"]
     with started(folder, START["mlserver"], environment(folder / "requirements.txt"), tmp_path / "log") as service:
         busy = load.run(service, goldens, clients=4, seconds=3)
         assert busy.right == busy.sent > 0, busy.told()
@@ -112,9 +148,7 @@ def test_mlserver_answers_as_the_goldens_say_and_refuses_by_the_interface(tmp_pa
 
 def test_the_metadata_of_mlserver_is_the_interface() -> None:
     files = TARGETS["mlserver"].layout(Chosen(open_bundle(BUNDLE), "onnx"))
-    folder = f"models/{open_bundle(BUNDLE).manifest.name}/1"
-    about, settings = (
-        json.loads(bytes(files[f"{folder}/{name}"])) for name in ("interface.json", "model-settings.json")
-    )
+    settings = next(json.loads(bytes(text)) for name, text in files.items() if name.endswith("model-settings.json"))
+    about = settings["parameters"]["extra"]
     assert settings["inputs"] == [{"name": "ids", "datatype": "INT64", "shape": [-1, -1]}]
     assert about["inputs"][0] == {"name": "ids", "datatype": "INT64", "shape": ["batch", "seq"], "range": [0, 30]}
