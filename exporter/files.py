@@ -273,7 +273,9 @@ def place_folder(temporary: Path, final: Path) -> None:
         temporary.rename(final)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-            raise UsageError("is there, and nothing is overwritten", where=str(final), hint="choose another") from error
+            raise UsageError(
+                "is there, and nothing is overwritten", where=str(final), hint="choose another --out"
+            ) from error
         if error.errno in (errno.EBUSY, errno.EXDEV):
             raise UsageError("is a disk of its own", where=str(final), hint="choose a folder in it") from error
         raise

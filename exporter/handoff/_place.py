@@ -16,11 +16,13 @@ from typing import Any
 
 from exporter.bounded_json import read_json
 from exporter.errors import BundleError, UsageError
-from exporter.files import TEMPORARY, place_folder, sha256_file, write_bytes
+from exporter.files import TEMPORARY, place_folder, read_regular, sha256_file, write_bytes
 
 #: The record of a hand-over, and its schema.
 MANIFEST, README = "MANIFEST.json", "README.md"
 SCHEMA = 2
+#: Bytes of a file that all versions share.
+_MOST_CONFIGURATION = 16 << 20
 _OTHER = "choose another --out, or remove what is there yourself"
 
 
@@ -45,11 +47,24 @@ def earlier(out: Path, target: str) -> dict[str, Any] | None:
         record = read_json(path)
     except BundleError as error:
         raise UsageError(f"cannot be read: {error.what}", where=str(path), hint=_OTHER) from error
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA or not isinstance(record.get("files"), dict):
+    if not _is_record(record):
         raise UsageError("is no record of this version of exporter", where=str(path), hint=_OTHER)
     if record.get("target") != target:
         raise UsageError(f"holds a hand-over for {record.get('target')}, not {target}", where=str(out), hint=_OTHER)
     return record
+
+
+def _is_record(record: Any) -> bool:
+    """Whether it is a record of this schema, and holds what is read of it again."""
+    try:
+        for path, own in record.get("versions", {}).items():
+            bundle, number = own["bundle"], int(path.rpartition("/")[2])
+            read = (bundle["name"], bundle["version"], bundle["digest"][:16], own["variant"]["name"])
+            if number < 1 or not all(isinstance(text, str) for text in read) or "verified" not in own["verified_here"]:
+                return False
+        return bool(record["schema"] == SCHEMA) and isinstance(record["files"], dict)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def refuse_other(draft: Path, out: Path, names: Collection[str], hint: str = _OTHER) -> None:
@@ -100,7 +115,9 @@ def refuse_unfit(draft: Path, out: Path, version: str, files: Mapping[str, Any])
             raise UsageError("is a symbolic link", where=str(out / parent), hint="choose another --out")
     own = {name for name in files if name.startswith(f"{version}/")}
     for name in sorted(set(files) - own):
-        if (out / name).exists() and (wrong := _unlike((out / name).read_bytes(), (draft / name).read_bytes())):
+        if not (out / name).exists():
+            continue
+        if wrong := _unlike(read_regular(out / name, _MOST_CONFIGURATION), (draft / name).read_bytes()):
             raise UsageError(
                 f"cannot be shared with the versions that are there: {wrong}",
                 where=str(out / name),

@@ -15,7 +15,11 @@ from typing import Any
 
 import pytest
 
-from exporter.files import sha256_file
+from exporter.bundle.open import open_bundle
+from exporter.errors import BundleError, UsageError
+from exporter.files import place_folder, sha256_file
+from exporter.handoff._write import Wish, hand_over
+from exporter.workers import Setting
 from tests import faults
 from tests.cli.test_handoff import edited, for_target
 from tests.command import COMMAND, Done, contents, environment, exporter, leftovers, refused
@@ -88,12 +92,43 @@ def test_another_bundle_is_refused_and_loses_nothing(bundle: Path, other: Path, 
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    "record", ["[]", '{"schema": 2}', '{"schema": 2, "files": {}, "target": "triton", "versions": 1}']
+)
+def test_a_record_that_is_none(bundle: Path, tmp_path: Path, record: str) -> None:
+    assert handed(bundle, tmp_path, "triton").code == 0
+    (tmp_path / "given/MANIFEST.json").write_text(record)
+    before = contents(tmp_path)
+    refused(exporter("handoff", bundle, "--to", "triton", "--out", "given", cwd=tmp_path), 2, "is no record")
+    assert contents(tmp_path) == before
+
+
+def test_a_file_that_changes_while_it_is_handed_over(bundle: Path, tmp_path: Path) -> None:
+    copy = faults.copied(bundle, tmp_path / "bundle")
+    opened = open_bundle(copy)
+    faults.flip_bit(copy / "onnx/model.onnx", -3)
+    with pytest.raises(BundleError, match="was changed while it was handed over"):
+        hand_over(opened, Wish("triton"), tmp_path / "given", Setting())
+    assert not (tmp_path / "given").exists() and not leftovers(tmp_path)
+
+
 def test_a_link_is_not_followed(bundle: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "given").symlink_to(tmp_path / "elsewhere")
     done = exporter("handoff", bundle, "--to", "triton", "--out", "given", cwd=tmp_path)
     refused(done, 2, "symbolic link")
     assert not any((tmp_path / "elsewhere").iterdir())
+
+
+def test_what_appeared_meanwhile_is_kept(tmp_path: Path) -> None:
+    """Between the look and the rename somebody else may have written there; the kernel refuses."""
+    for name in ("draft", "there"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    before = contents(tmp_path)
+    with pytest.raises(UsageError, match="nothing is overwritten"):
+        place_folder(tmp_path / "draft", tmp_path / "there")
+    assert contents(tmp_path) == before
 
 
 # ------------------------------------------------------------------------------------------- versions in a repository
