@@ -268,7 +268,11 @@ def _metadata(tensor: dict[str, Any]) -> dict[str, Any]:
 def loaded(about: dict[str, Any]) -> Any:
     """The session; memory is not planned for each shape anew, which would grow with every shape that comes."""
     path = HERE / "model" / "model.onnx"
-    if hashlib.sha256(path.read_bytes()).hexdigest() != about["sha256"]:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    if digest.hexdigest() != about["sha256"]:
         sys.stderr.write(f"{path} is not the file that was handed over\n")
         sys.exit(5)
     options = onnxruntime.SessionOptions()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,12 +40,12 @@ class Drain:
         return {**vars(self), "faults": self.faults[:5], "seconds": round(self.seconds, 2)}
 
 
-def run(service: Service, goldens: Goldens, clients: int) -> Drain:
-    """Stop the service amid so many clients of each kind."""
-    return asyncio.run(_run(service, goldens, clients))
+def run(service: Service, goldens: Goldens, clients: int, terminate: Callable[[], object] | None = None) -> Drain:
+    """Stop the service amid so many clients of each kind; `terminate` signals, where another process serves."""
+    return asyncio.run(_run(service, goldens, clients, terminate or service.process.terminate))
 
 
-async def _run(service: Service, goldens: Goldens, clients: int) -> Drain:
+async def _run(service: Service, goldens: Goldens, clients: int, terminate: Callable[[], object]) -> Drain:
     drain, stopped = Drain(), asyncio.Event()
     tasks = [asyncio.create_task(_asks(number, service.port, goldens, stopped, drain)) for number in range(clients)]
     halves = [await Connection.to(service.port) for _ in range(clients)]
@@ -56,7 +56,7 @@ async def _run(service: Service, goldens: Goldens, clients: int) -> Drain:
     await asyncio.sleep(0.5)
     await asyncio.gather(*(connection.send(text) for connection, text in zip(wholes, raw, strict=True)))
     began = time.monotonic()
-    service.process.send_signal(signal.SIGTERM)
+    terminate()
     await asyncio.gather(*(_expect(n, one, goldens, drain) for n, one in enumerate(wholes)))
     drain.whole = clients
     while time.monotonic() < began + _REFUSES and not drain.refused:
