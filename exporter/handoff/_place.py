@@ -51,7 +51,7 @@ def earlier(out: Path, target: str) -> dict[str, Any] | None:
         raise UsageError("is no record of this version of exporter", where=str(path), hint=_OTHER)
     if record.get("target") != target:
         raise UsageError(f"holds a hand-over for {record.get('target')}, not {target}", where=str(out), hint=_OTHER)
-    return record
+    return dict(record)
 
 
 def _is_record(record: Any) -> bool:
