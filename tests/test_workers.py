@@ -289,3 +289,12 @@ def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> N
     assert b"KeyboardInterrupt" in parent.communicate(timeout=PATIENCE)[1]
     assert gone(int(pid.read_text()))
     assert [path.name for path in tmp_path.iterdir()] == ["pid"], "its temporary folder stays behind"
+
+
+def test_what_a_child_runs_in_onnx_runtime_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
+    """Its wheels for Linux keep a device's number there, for the telemetry that they send from 1.29 on."""
+    home = tmp_path / "home"
+    home.mkdir()
+    answer = call("tests.children:run_onnx", {}, environment={"HOME": str(home), "XDG_CACHE_HOME": None})
+    assert answer == {"ran": True}
+    assert list(home.rglob("*")) == []
