@@ -262,6 +262,26 @@ def safe_relative(name: str, where: str) -> PurePosixPath:
     return path
 
 
+def place_folder(temporary: Path, final: Path) -> None:
+    """Put a finished folder where nothing lies yet, all at once; the kernel refuses to rename onto what holds files.
+
+    Raises:
+        UsageError: something lies there (by now), or it is where another disk is mounted.
+    """
+    fsync_tree(temporary)
+    try:
+        temporary.rename(final)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise UsageError(
+                "is there, and nothing is overwritten", where=str(final), hint="choose another --out"
+            ) from error
+        if error.errno in (errno.EBUSY, errno.EXDEV):
+            raise UsageError("is a disk of its own", where=str(final), hint="choose a folder in it") from error
+        raise
+    fsync_path(final.parent)
+
+
 def replace_folder(temporary: Path, final: Path) -> None:
     """Put a finished folder in the place of an earlier one, which a reader or a kill never finds missing.
 

@@ -15,7 +15,12 @@ _ROOT = Path(__file__).parents[1]
 
 def verify_script() -> str:
     """The source of verify.py; the same for every bundle of one version of the exporter."""
-    template = (_ROOT / "bundle/verify_template.py").read_text(encoding="utf-8")
+    return inlined(_ROOT / "bundle/verify_template.py")
+
+
+def inlined(path: Path) -> str:
+    """A script with the source of the exporter's modules that it imports in the place of these imports."""
+    template = path.read_text(encoding="utf-8")
     tree, lines = ast.parse(template), template.splitlines()
     places = [node for node in tree.body if _ours(node)]
     first, last = places[0].lineno - 1, places[-1].end_lineno or 0

@@ -59,3 +59,13 @@ Timeout = Annotated[
         min=1,
     ),
 ]
+Trust = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--trust", help="A public key or certificates as PEM, or a trust file; may be repeated.", metavar="KEYS"
+    ),
+]
+Signature = Annotated[
+    Path | None, typer.Option("--signature", help="The signature; BUNDLE/model.sig by default.", metavar="FILE")
+]
+Digest = Annotated[str | None, typer.Option("--digest", help="Only the bundle of this digest.", metavar="sha256:HEX")]

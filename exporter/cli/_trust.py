@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from exporter.errors import BundleError, UsageError, printable
 
 if TYPE_CHECKING:
-    from exporter.judge.report import Report
     from exporter.workers import Setting
 
 
@@ -47,7 +46,7 @@ def demanded(bundle: Path, demands: Demands, setting: Setting) -> str:
     return manifest.digest
 
 
-def still_the_same(report: Report, expected: str, bundle: Path) -> None:
-    """Raises BundleError where the report is on another bundle than the one that was proven before."""
-    if expected and report.digest != expected:
-        raise BundleError("was exchanged while it was verified", where=str(bundle), hint="do not use this bundle")
+def refuse_exchanged(digest: str, expected: str, bundle: Path) -> None:
+    """Raises BundleError where what was read or judged is another bundle than the one that was proven before."""
+    if expected and digest != expected:
+        raise BundleError("was exchanged since it was proven", where=str(bundle), hint="do not use this bundle")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Json, Quiet, Timeout
+from exporter.cli._options import Debug, Device, Digest, Json, Quiet, Signature, Timeout, Trust
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
@@ -26,21 +26,30 @@ def bench(  # noqa: PLR0913 - an option is a parameter
     rounds: _Rounds = 3,
     seconds: _Seconds = 0.3,
     threads: _Threads = 1,
+    trust: Trust = None,
+    signature: Signature = None,
+    digest: Digest = None,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> ExitCode:
-    """Time BUNDLE in each engine, by turns: median, 95th percentile, rows a second, and how far from the fastest."""
+    """Time BUNDLE in each engine, by turns: median, 95th percentile, rows a second, and how far from the fastest.
+
+    With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
+    """
     del debug  # the funnel looks for it
     from exporter.bench import Wish, as_text
     from exporter.bench import bench as measure
     from exporter.cli._progress import setting
+    from exporter.cli._trust import Demands, demanded, refuse_exchanged
 
     named = tuple(engines.split(",")) if engines else ()
     with setting(quiet=quiet, timeout=timeout) as how:
+        expected = demanded(bundle, Demands(tuple(trust or ()), signature, digest), how)
         found = measure(bundle, Wish(named, device or "", threads, rounds, seconds), how.importing(None))
+    refuse_exchanged(found.bundle.manifest.digest, expected, bundle)
     sys.stdout.write(json.dumps(found.to_json(), allow_nan=False) + "\n" if as_json else as_text(found))
     return found.exit
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Json, Quiet, Source, Timeout
+from exporter.cli._options import Debug, Device, Digest, Json, Quiet, Signature, Source, Timeout, Trust
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
@@ -33,15 +33,22 @@ def drill(  # noqa: PLR0913 - an option is a parameter
     reseal_parameters: _Resealed = False,
     through_verify: _Through = 0,
     source: Source = None,
+    trust: Trust = None,
+    signature: Signature = None,
+    digest: Digest = None,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> ExitCode:
-    """Plant single faults in copies of BUNDLE's artifacts; exits 1 where one survives that does harm."""
+    """Plant single faults in copies of BUNDLE's artifacts; exits 1 where one survives that does harm.
+
+    With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
+    """
     from exporter import pipeline
     from exporter.cli._progress import setting
+    from exporter.cli._trust import Demands, demanded, refuse_exchanged
     from exporter.mutation import run
     from exporter.proofs.base import Narrowing
 
@@ -61,7 +68,9 @@ def drill(  # noqa: PLR0913 - an option is a parameter
             left_out = ("weights",) if reseal_parameters else ()
             return pipeline.verify(folder, how, Narrowing(named, "", left_out), device, code=source).verdict.word
 
+        expected = demanded(bundle, Demands(tuple(trust or ()), signature, digest), how)
         result = run.drill(bundle, wish, how, verify)
+    refuse_exchanged(result.digest, expected, bundle)
     sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n" if as_json else result.table())
     return ExitCode.PASSED if result.passed else ExitCode.REFUSED
 

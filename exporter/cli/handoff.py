@@ -5,31 +5,40 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Json, Out, Quiet, Timeout
+from exporter.cli._options import Debug, Digest, Json, Out, Quiet, Signature, Timeout, Trust
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
+if TYPE_CHECKING:
+    from exporter.handoff._write import HandedOver
+
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle that passed.", metavar="BUNDLE")]
-_To = Annotated[
-    str, typer.Option("--to", help="plain, http_service, triton, mlserver or paddle_serving.", metavar="TARGET")
-]
+_To = Annotated[str, typer.Option("--to", help="plain, openvino, triton, …; see docs/targets.md.", metavar="TARGET")]
 _Runtime = Annotated[
     str | None,
     typer.Option("--runtime", help="Verify in these first, as paddle==2.6.2,onnxruntime==1.20.1.", metavar="LIST"),
 ]
 _Variant = Annotated[str | None, typer.Option("--variant", help="Which, where the target takes several.")]
+_ModelVersion = Annotated[
+    int | None,
+    typer.Option("--model-version", min=1, help="Its number in a repository of models; 1 by default.", metavar="N"),
+]
 
 
 def handoff(  # noqa: PLR0913 - an option is a parameter
     bundle: _Bundle,
     to: _To,
     variant: _Variant = None,
+    model_version: _ModelVersion = None,
     runtime: _Runtime = None,
     out: Out = None,
+    trust: Trust = None,
+    signature: Signature = None,
+    digest: Digest = None,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -37,36 +46,50 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
 ) -> ExitCode:
     """Write BUNDLE for TARGET into --out (artifacts/handoff/NAME-VERSION-TARGET), and say if it was run here.
 
-    What each --runtime made of it stands in its README; where one fails, nothing is written.
+    Nothing is overwritten: a folder that is there may only hold the same bytes. In a repository of models that an
+    earlier hand-over wrote, --model-version adds a version beside those that are there, if their configuration fits.
+
+    What each --runtime made of it stands in its README; where one fails, nothing is written. With --trust nothing of
+    BUNDLE is read before somebody trusted is known to have signed just these files.
     """
     del debug  # the funnel looks for it
     from exporter import pipeline
     from exporter.bundle.open import open_bundle, recorded_spec
     from exporter.cli._outcome import conclude_matrix
     from exporter.cli._progress import setting
+    from exporter.cli._trust import Demands, demanded, refuse_exchanged
     from exporter.files import safe_relative
-    from exporter.handoff._write import hand_over
+    from exporter.handoff._write import Wish, hand_over
 
-    opened = open_bundle(bundle)
-    about = opened.manifest
-    if not about.released:
-        return _refuse(str(bundle), about.verdict, as_json)
-    recorded_spec(about)  # what it promises, the waivers among it, is what it says
-    # The name is the bundle's word, and must not lead elsewhere.
-    leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
-    place = out or Path("artifacts/handoff") / f"{leaf}-{to}"
     with setting(quiet=quiet, timeout=timeout) as how:
+        expected = demanded(bundle, Demands(tuple(trust or ()), signature, digest), how)
+        opened = open_bundle(bundle)
+        about = opened.manifest
+        refuse_exchanged(about.digest, expected, bundle)
+        if not about.released:
+            return _refuse(str(bundle), about.verdict, as_json)
+        recorded_spec(about)  # what it promises, the waivers among it, is what it says
+        # The name is the bundle's word, and must not lead elsewhere.
+        leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
+        place = out or Path("artifacts/handoff") / f"{leaf}-{to}"
         matrix = pipeline.in_runtimes(bundle, runtime, how) if runtime is not None else None
+        if matrix is not None:
+            refuse_exchanged(matrix.digest, about.digest, bundle)
         if matrix is not None and matrix.exit is not ExitCode.PASSED:
             return conclude_matrix(matrix, as_json=as_json)
-        done = hand_over(opened, to, place, how.importing(None), variant, matrix)
-    told = {"folder": str(done.folder), "target": to, "variant": done.variant, "digest": about.digest}
+        done = hand_over(opened, Wish(to, variant, model_version, matrix), place, how.importing(None))
+    return _conclude(done, about.digest, as_json)
+
+
+def _conclude(done: HandedOver, digest: str, as_json: bool) -> ExitCode:
+    told = {"folder": str(done.folder), "target": done.target, "variant": done.variant, "digest": digest}
     if as_json:
-        proof = {"verified_here": done.proof.verified, "how": done.proof.how}
+        proof = {"verified_here": done.proof.verified, "how": done.proof.how, "written": done.new}
         sys.stdout.write(json.dumps({**told, **proof}) + "\n")
     else:
         word = "yes" if done.proof.verified else "NO"
-        sys.stdout.write(f"verified here: {word} ({done.proof.how})\n{done.folder}\n")
+        there = "" if done.new else "it was there already, with the same content\n"
+        sys.stdout.write(f"verified here: {word} ({done.proof.how})\n{there}{done.folder}\n")
     return ExitCode.PASSED
 
 

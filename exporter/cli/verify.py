@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Jobs, Json, Quiet, Source, Timeout
+from exporter.cli._options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, UsageError
 
@@ -23,16 +23,6 @@ _Engines = Annotated[str | None, typer.Option("--engines", help="Only these, sep
 _Without = Annotated[
     str | None, typer.Option("--without", help="Leave these proofs out, as metric,speed.", metavar="KINDS")
 ]
-_Trust = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--trust", help="A public key or certificates as PEM, or a trust file; may be repeated.", metavar="KEYS"
-    ),
-]
-_Signature = Annotated[
-    Path | None, typer.Option("--signature", help="The signature; BUNDLE/model.sig by default.", metavar="FILE")
-]
-_Digest = Annotated[str | None, typer.Option("--digest", help="Only the bundle of this digest.", metavar="sha256:HEX")]
 _Runtime = Annotated[
     str | None,
     typer.Option("--runtime", help="Only in these, as paddle==2.6.2,3.1.1,onnxruntime==1.20.1.", metavar="LIST"),
@@ -45,9 +35,9 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     case: _Case = None,
     without: _Without = None,
     source: Source = None,
-    trust: _Trust = None,
-    signature: _Signature = None,
-    digest: _Digest = None,
+    trust: Trust = None,
+    signature: Signature = None,
+    digest: Digest = None,
     repro: _Repro = None,
     scramble: _Scramble = False,
     runtime: _Runtime = None,
@@ -72,7 +62,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     from exporter import pipeline
     from exporter.cli._outcome import conclude_matrix, conclude_report
     from exporter.cli._progress import setting
-    from exporter.cli._trust import Demands, demanded, still_the_same
+    from exporter.cli._trust import Demands, demanded, refuse_exchanged
     from exporter.proofs.base import Narrowing
 
     if scramble and repro is None:
@@ -83,14 +73,16 @@ def verify(  # noqa: PLR0913 - an option is a parameter
             hint = "leave out --engines, --case, --without, --source, --repro and --device"
             raise UsageError("runs verify.py as it is", where="--runtime", hint=hint)
         with setting(quiet=quiet, timeout=timeout) as how:
-            demanded(bundle, demands, how)
-            return conclude_matrix(pipeline.in_runtimes(bundle, runtime, how), as_json=as_json)
+            expected = demanded(bundle, demands, how)
+            matrix = pipeline.in_runtimes(bundle, runtime, how)
+        refuse_exchanged(matrix.digest, expected, bundle)
+        return conclude_matrix(matrix, as_json=as_json)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         expected = demanded(bundle, demands, how)
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
         report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
-    still_the_same(report, expected, bundle)
+    refuse_exchanged(report.digest, expected, bundle)
     return conclude_report(report, as_json=as_json)
 
 

@@ -11,61 +11,139 @@ from typing import Any
 from exporter import __version__
 from exporter.bundle.manifest import Tensor
 from exporter.bundle.open import Bundle
-from exporter.errors import UsageError
-from exporter.files import replace_folder, safe_relative, sha256_file, sibling, translated, write_bytes, write_json
+from exporter.errors import BundleError, UsageError
+from exporter.files import place_folder, safe_relative, sha256_file, sibling, translated, write_bytes, write_json
+from exporter.handoff import _place
+from exporter.handoff._place import MANIFEST, README, SCHEMA
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.registry import Registry
 from exporter.runtimes.matrix import Matrix
 from exporter.workers import Setting
 
 TARGETS: Registry[Target] = Registry("exporter.handoff", "target")
-MANIFEST, README = "MANIFEST.json", "README.md"
-SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for: the target, which variant, as which version of the model, and the runtimes to tell of."""
+
+    target: str
+    variant: str | None = None
+    number: int | None = None
+    matrix: Matrix | None = None
 
 
 @dataclass(frozen=True)
 class HandedOver:
-    """A finished folder, the variant in it, and whether it has been run here."""
+    """A finished folder, the variant in it, whether it has been run here, and whether it was there before (`new`)."""
 
     folder: Path
     target: str
     variant: str
     proof: Proof
+    new: bool
 
 
-def hand_over(
-    bundle: Bundle,
-    target: str,
-    out: Path,
-    setting: Setting,
-    variant: str | None = None,
-    matrix: Matrix | None = None,
-) -> HandedOver:
-    """Write the folder `out` for a target, from a bundle that passed; its README tells the runtimes of `matrix`.
+def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> HandedOver:
+    """Write the folder `out` for a target, or add a version to the repository there, from a bundle that passed.
+
+    Nothing is overwritten: what is there may only be the same.
 
     Raises:
         UsageError: no such target or variant, the target cannot serve this bundle, or `out` holds something else.
         EnvironmentLacks: the target proves itself by running, and cannot run here.
         ModelError: it ran here and computed something else.
+        BundleError: a file of the bundle was changed meanwhile.
     """
     if not bundle.manifest.released:
         raise ValueError("only a bundle that passed may be handed over; the caller looks first")
-    plugin = TARGETS[target]
-    chosen = Chosen(bundle, _variant(bundle, target, plugin, variant))
-    _refuse_strangers(out, bundle)
-    with sibling(out) as draft:
-        with translated(out):
-            draft.mkdir()
-            written = _lay_out(plugin.layout(chosen), draft)
-        about = {**_about(chosen, target), "files": _files(draft, written, bundle)}
-        write_json(draft / MANIFEST, {**about, "verified_here": {"verified": False, "how": "not yet"}})
-        setting.say(f"handing {chosen.name} to {target}")
+    plugin = TARGETS[wish.target]
+    if wish.number is not None and not plugin.versions:
+        raise UsageError(
+            f"{wish.target} holds one model, without versions", where="--model-version", hint="leave it out"
+        )
+    name = _variant(bundle, wish.target, plugin, wish.variant)
+    chosen = Chosen(bundle, name, wish.number or 1, setting.limits)
+    _refuse_bundle(out, bundle)
+    with translated(out):
+        there = _place.earlier(out, wish.target)
+    # Beside others in a repository: it may be a disk of its own, and a rename does not leave a disk.
+    with sibling(out / "handoff" if there and plugin.versions else out) as draft:
+        draft.mkdir()
+        written = _lay_out(plugin.layout(chosen), draft)
+        about = {**_about(chosen, wish.target), "files": _files(draft, written, bundle)}
+        version = plugin.version_folder(chosen)
+        if there is not None:
+            _refuse_unlike(draft, out, version, about["files"])
+        write_json(draft / MANIFEST, {**about, "verified_here": _told(Proof(False, "not yet"))})
+        setting.say(f"handing {chosen.name} to {wish.target}")
         proof = plugin.prove(draft, chosen, setting.limits)
-        write_json(draft / MANIFEST, {**about, "verified_here": {"verified": proof.verified, "how": proof.how}})
-        write_bytes(draft / README, _readme(chosen, target, plugin, proof, matrix).encode())
+        about["verified_here"] = _told(proof)
         with translated(out):
-            replace_folder(draft, out)
-    return HandedOver(out, target, chosen.name, proof)
+            new = _put(draft, out, there, _Finished(chosen, plugin, wish, proof, about, version))
+    return HandedOver(out, wish.target, chosen.name, proof, new)
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """A draft that has been proven: what its record says, and the folder of its version in a repository."""
+
+    chosen: Chosen
+    plugin: Target
+    wish: Wish
+    proof: Proof
+    about: Mapping[str, Any]
+    version: str
+
+
+def _told(proof: Proof) -> dict[str, Any]:
+    return {"verified": proof.verified, "how": proof.how, "generated": proof.generated}
+
+
+def _refuse_unlike(draft: Path, out: Path, version: str, files: Mapping[str, Any]) -> None:
+    """Before anything is run: raises UsageError where what is there is another hand-over, or does not fit."""
+    if version:
+        _place.refuse_unfit(draft, out, version, files)
+    else:
+        _place.refuse_other(draft, out, files)
+
+
+def _put(draft: Path, out: Path, there: Mapping[str, Any] | None, done: _Finished) -> bool:
+    """Put a draft in its place, with its record and README; false where all of it was there already."""
+    if there is None or not done.version:
+        _write_record(draft, done, {})
+        if there is None:
+            place_folder(draft, out)
+            return True
+        _place.refuse_other(draft, out, _place.files_in(draft))
+        _place.refuse_more(draft, out)
+        return False
+    with _place.locked(out):
+        new = _place.add_version(draft, out, done.version, done.about["files"])
+        there = _place.earlier(out, done.wish.target) or {}
+        if new or done.version not in there.get("versions", {}):  # a kill may have come before its record
+            _write_record(out, done, there)
+            return True
+    return False
+
+
+def _write_record(folder: Path, done: _Finished, before: Mapping[str, Any]) -> None:
+    """Write MANIFEST.json and README.md: of this hand-over, and in a repository of all versions in it."""
+    about = dict(done.about)
+    if done.version:
+        own = {key: about[key] for key in ("bundle", "variant", "verified_here")}
+        about["versions"] = {**before.get("versions", {}), done.version: own}
+        about["files"] = {**before.get("files", {}), **_as_they_are(folder, about["files"])}
+    write_json(folder / MANIFEST, about)
+    write_bytes(folder / README, _readme(done, about.get("versions", {})).encode())
+
+
+def _as_they_are(folder: Path, files: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of files, with the digests that they have: a shared one was kept, and may differ in its comments."""
+    return {
+        name: {**facts, "sha256": sha256_file(folder / name), "size": (folder / name).stat().st_size}
+        for name, facts in files.items()
+    }
 
 
 def _variant(bundle: Bundle, target: str, plugin: Target, wanted: str | None) -> str:
@@ -86,14 +164,10 @@ def _variant(bundle: Bundle, target: str, plugin: Target, wanted: str | None) ->
     return min(able, key=lambda name: (rank[variants[name].format], variants[name].precision != "fp32", name))
 
 
-def _refuse_strangers(out: Path, bundle: Bundle) -> None:
-    """Neither a user's own files nor the bundle itself are written over; an earlier folder of ours is replaced."""
+def _refuse_bundle(out: Path, bundle: Bundle) -> None:
+    """Nothing is written into the bundle itself, nor in the place of a folder around it."""
     if out.resolve().is_relative_to(bundle.folder.resolve()) or bundle.folder.resolve().is_relative_to(out.resolve()):
         raise UsageError("lies in the bundle, or around it", where=str(out), hint="choose another --out")
-    if out.exists() and not out.is_dir():
-        raise UsageError("is a file", where=str(out), hint="choose another --out")
-    if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST).is_file():
-        raise UsageError("holds files that are none of ours", where=str(out), hint="choose another --out")
 
 
 def _lay_out(files: Mapping[str, bytes | Path], into: Path) -> dict[str, Path | None]:
@@ -129,24 +203,31 @@ def _tensor(one: Tensor, native: str) -> dict[str, Any]:
 
 
 def _files(draft: Path, written: Mapping[str, Path | None], bundle: Bundle) -> dict[str, dict[str, Any]]:
-    """Where each file comes from (`made` for this target, or a path in the bundle), its sha256 and size."""
-    return {
-        name: {
-            "from": origin.relative_to(bundle.folder).as_posix() if origin else "made",
-            "sha256": sha256_file(draft / name),
-            "size": (draft / name).stat().st_size,
-        }
-        for name, origin in sorted(written.items())
-    }
+    """Where each file comes from (`made` for this target, or a path in the bundle), its sha256 and size.
+
+    Raises:
+        BundleError: a copy is not the file that was sealed.
+    """
+    facts = {}
+    for name, origin in sorted(written.items()):
+        source = origin.relative_to(bundle.folder).as_posix() if origin else "made"
+        digest = sha256_file(draft / name)
+        if origin and digest != bundle.manifest.files[source].sha256:
+            hint = "do not use this bundle; ask for a fresh one"
+            raise BundleError("was changed while it was handed over", where=str(origin), hint=hint)
+        facts[name] = {"from": source, "sha256": digest, "size": (draft / name).stat().st_size}
+    return facts
 
 
-def _readme(chosen: Chosen, target: str, plugin: Target, proof: Proof, matrix: Matrix | None) -> str:
+def _readme(done: _Finished, versions: Mapping[str, Any]) -> str:
+    chosen, proof, matrix = done.chosen, done.proof, done.wish.matrix
     bundle = chosen.manifest
     word = "yes" if proof.verified else "NO"
     lines = [
-        f"# {bundle.name} {bundle.version} for {target}",
+        f"# {bundle.name} {bundle.version} for {done.wish.target}",
         "",
         f"Verified here: {word} ({proof.how}).",
+        *(["", f"Only generated, and not run here: {proof.generated}."] if proof.generated else []),
         "",
         f"From the bundle with the digest `{bundle.digest}`, variant {chosen.name}. {MANIFEST} lists every file, and",
         "which file of the bundle it is.",
@@ -159,12 +240,30 @@ def _readme(chosen: Chosen, target: str, plugin: Target, proof: Proof, matrix: M
         *(f"- {name}: {dim['min']} to {dim['max']}" for name, dim in bundle.dims.items()),
         *[""] * bool(bundle.dims),
         *(["## Runtimes in which the bundle was verified", "", matrix.markdown(), ""] if matrix else []),
+        *_version_table(versions),
         "## Start",
         "",
-        plugin.start.format(name=bundle.name).strip(),
+        done.plugin.start.format(name=bundle.name, number=chosen.number).strip("\n"),
         "",
     ]
     return "\n".join(lines)
+
+
+def _version_table(versions: Mapping[str, Any]) -> list[str]:
+    """The versions of a repository, of all its models; no lines where it is none."""
+    if not versions:
+        return []
+    rows = [
+        f"| {path} | {own['bundle']['name']} {own['bundle']['version']}, `{own['bundle']['digest'][:16]}` |"
+        f" {own['variant']['name']} | {'yes' if own['verified_here']['verified'] else 'NO'} |"
+        for path, own in sorted(versions.items(), key=lambda item: (item[0].rpartition("/")[0], _number(item[0])))
+    ]
+    head = ["| folder | bundle | variant | verified here |", "|:--|:--|:--|:--|"]
+    return ["## Versions in this repository", "", *head, *rows, ""]
+
+
+def _number(path: str) -> int:
+    return int(path.rpartition("/")[2])
 
 
 def _row(side: str, one: Tensor, native: str) -> str:

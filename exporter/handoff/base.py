@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,10 +15,15 @@ from exporter.workers import Limits
 
 @dataclass(frozen=True)
 class Chosen:
-    """The variant of a bundle that is handed over."""
+    """The variant of a bundle that is handed over.
+
+    `number` is the model's version in a repository of models; `limits` bind a child that a layout needs.
+    """
 
     bundle: Bundle
     name: str
+    number: int = 1
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def manifest(self) -> Manifest:
@@ -37,17 +42,31 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Proof:
-    """Whether what was handed over has been run here and computed what the bundle recorded; `how`, or why not."""
+    """Whether what was handed over has been run here and computed what the bundle recorded; `how`, or why not.
+
+    `generated` names what beside it was only written.
+    """
 
     verified: bool
     how: str
+    generated: str = ""
 
 
 class Target(ABC):
-    """A consumer. `formats` are those that it takes, the preferred one first; `start` says how operations start it."""
+    """A consumer. `formats` are those that it takes, the preferred one first; `start` says how operations start it.
+
+    `start` may name the model's `{name}` and its `{number}`. Where the target's folder is a repository of models,
+    `versions` is the folder in it that holds the versions of one model, such as `model_repository/{name}`: what a
+    layout writes into `versions`/NUMBER belongs to that version, and everything else to all of them.
+    """
 
     formats: ClassVar[tuple[str, ...]]
     start: ClassVar[str]
+    versions: ClassVar[str] = ""
+
+    def version_folder(self, chosen: Chosen) -> str:
+        """The folder of this version in the repository; empty where the target's folder is none."""
+        return f"{self.versions.format(name=chosen.manifest.name)}/{chosen.number}" if self.versions else ""
 
     @abstractmethod
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:

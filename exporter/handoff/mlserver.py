@@ -20,13 +20,14 @@ _SETTINGS = {"debug": False, "parallel_workers": 0}
 
 
 class MlServer(Target):
-    """`model-settings.json`, a runtime that checks requests by the bundle's interface, and the model."""
+    """`models/NAME/1/`: `model-settings.json`, a runtime that checks requests by the interface, and the model."""
 
     formats = ("onnx",)
+    versions = "models/{name}"
     start = """
     pip install -r requirements.txt
     mlserver start .
-    curl -f localhost:8080/v2/models/{name}/ready
+    curl -f localhost:8080/v2/models/{name}/versions/{number}/ready
 
 A request that the model does not take is 400 with the reason. MLServer 1.7.1 itself takes bodies of any size, waits for
 one that does not come, and cuts off what is in flight when it is stopped: have a proxy before it that does not, or hand
@@ -43,14 +44,15 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
             "name": chosen.manifest.name,
             "implementation": "runtime.OnnxModel",
             **{side: [_metadata(tensor) for tensor in about[side]] for side in ("inputs", "outputs")},
-            "parameters": {"uri": "./model/model.onnx", "version": chosen.manifest.version, "extra": about},
+            "parameters": {"uri": "./model/model.onnx", "version": str(chosen.number), "extra": about},
         }
+        folder = self.version_folder(chosen)
         return {
-            "model/model.onnx": model,
-            "model-settings.json": readable_json(settings),
+            f"{folder}/model/model.onnx": model,
+            f"{folder}/model-settings.json": readable_json(settings),
             "settings.json": readable_json(_SETTINGS),
-            "interface.py": interface_source(),
-            "runtime.py": server_source("_mlserver_runtime.py"),
+            f"{folder}/interface.py": interface_source(),
+            f"{folder}/runtime.py": server_source("_mlserver_runtime.py"),
             "requirements.txt": requirements("_mlserver_requirements.txt", chosen.manifest),
         }
 

@@ -75,12 +75,17 @@ service.run_service()
 
 
 class PaddleServing(Target):
-    """`serving_server/` with the model and its configuration, `config.yml`, and the service that they configure."""
+    """`models/NAME/1/`: `serving_server/` with the model, its configuration, and the service that they configure.
+
+    Serving knows no versions. Each is a whole service in a folder of its own, and the one that is started serves.
+    """
 
     formats = ("pdmodel",)
+    versions = "models/{name}"
     start = """
 In Python 3.8:
 
+    cd models/{name}/{number}
     pip install -r requirements.txt && pip install --no-deps paddle-serving-app==0.9.0
     python web_service.py
 
@@ -95,14 +100,14 @@ and ask it at `http://localhost:18080/{name}/prediction`, with a body of names a
             raise UsageError(
                 "the model has no parameters, and Serving wants a file of them", where="paddle_serving", hint=_OTHER
             )
-        server = configuration(chosen).encode()
+        server, folder = configuration(chosen).encode(), self.version_folder(chosen)
         return {
-            **{f"serving_server/{name}": path for name, path in files.items()},
-            "serving_server/serving_server_conf.prototxt": server,
-            "serving_client/serving_client_conf.prototxt": server,
-            "config.yml": _pipeline(chosen).encode(),
-            "web_service.py": _service(chosen).encode(),
-            "requirements.txt": _REQUIREMENTS.encode(),
+            **{f"{folder}/serving_server/{name}": path for name, path in files.items()},
+            f"{folder}/serving_server/serving_server_conf.prototxt": server,
+            f"{folder}/serving_client/serving_client_conf.prototxt": server,
+            f"{folder}/config.yml": _pipeline(chosen).encode(),
+            f"{folder}/web_service.py": _service(chosen).encode(),
+            f"{folder}/requirements.txt": _REQUIREMENTS.encode(),
         }
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:

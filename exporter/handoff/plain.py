@@ -5,21 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from exporter.bundle.layout import GOLDEN
-from exporter.compare.outputs import compare_case
 from exporter.errors import EnvironmentLacks, ModelError
+from exporter.handoff._evidence import judge
 from exporter.handoff._plain_run import write
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.numbers.golden import GoldenCase
 from exporter.scratch import scratch
-from exporter.spec.model import Waiver
 from exporter.tensors import Array, load
-from exporter.verdict.claim import Claim, Evidence, Verdict
-from exporter.verdict.waivers import waived
 from exporter.workers import SINGLE_THREAD, Limits, call
 
 #: Recorded cases that the script is run on; each is a process that loads the engine anew.
@@ -44,31 +40,13 @@ else Paddle. Its code shows how the model is loaded and run.
         return {"run.py": script, **{f"model/{name}": path for name, path in chosen.files().items()}}
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:
-        goldens = chosen.bundle.goldens()
         # Those that the spec promises, spread over the sizes; what probes has a colon in its name.
-        cases = [case for case in goldens if ":" not in case.name and "#" not in case.name][:_MOST_CASES]
-        if not cases:
-            raise ModelError("the bundle records no plain case to run", where="plain", hint="release it again")
+        plain = [case for case in chosen.bundle.goldens() if ":" not in case.name and "#" not in case.name]
+        cases = plain[:_MOST_CASES]
         engine = "onnxruntime" if chosen.variant.format == "onnx" else "paddle_inference"
-        others = {name: [one.outputs[name] for one in goldens] for name in goldens[0].outputs}
-        evidence: dict[Claim, Evidence] = {}
-        for case in cases:
-            outputs = _run(folder, _inputs(chosen, case), limits, case.name)
-            budget = chosen.manifest.budget if chosen.variant.precision == "fp32" else None
-            judged = compare_case(case, outputs, budget, others)
-            for name, found in judged.items():
-                evidence[Claim(chosen.variant.format, chosen.variant.precision, engine, case.name, name)] = found
-        waivers = [Waiver.model_validate(one) for one in chosen.manifest.waivers]
-        verdict = waived(Verdict(frozenset(evidence), evidence), waivers, datetime.now(timezone.utc).date())
-        if not verdict.passed:
-            claim = next(one for one in sorted(evidence) if verdict.of(one).outcome.value not in ("match", "waived"))
-            raise ModelError(
-                f"run.py ran and does not give what the bundle recorded: {verdict.of(claim).reason}",
-                where=str(claim),
-                hint="see exporter verify",
-            )
-        names = ", ".join(case.name for case in cases)
-        return Proof(True, f"run.py gave what the bundle recorded in {engine}, in the cases {names}")
+        got = {case.name: _run(folder, _inputs(chosen, case), limits, case.name) for case in cases}
+        ran, names = judge(chosen, engine, got, "run.py"), ", ".join(case.name for case in cases)
+        return Proof(True, f"run.py gave what the bundle recorded in {engine}, in the cases {names}: {ran}")
 
 
 def _inputs(chosen: Chosen, case: GoldenCase) -> dict[str, Array]:

@@ -34,9 +34,10 @@ _TYPES = {
 
 
 class Triton(Target):
-    """`model_repository/NAME/config.pbtxt` and `1/model.onnx`."""
+    """`model_repository/NAME/config.pbtxt`, which all versions share, and `1/model.onnx`."""
 
     formats = ("onnx",)
+    versions = "model_repository/{name}"
     start = """
 Start Triton on the repository, then ask whether the model is ready:
 
@@ -46,13 +47,14 @@ Start Triton on the repository, then ask whether the model is ready:
 Requests have the shapes of the table, as everywhere: the first size is the batch.
 
 The configuration runs on the CPU, where the bundle was proven. Before `KIND_GPU`, prove it there:
-`exporter verify BUNDLE --device gpu`.
+`exporter verify BUNDLE --device gpu`. Of several versions Triton serves the latest, unless `version_policy` says else.
 """
 
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
-        folder = f"model_repository/{chosen.manifest.name}"
+        folder = self.version_folder(chosen)
         (model,) = chosen.files().values()
-        return {f"{folder}/config.pbtxt": config(chosen).encode(), f"{folder}/1/model.onnx": model}
+        shared = self.versions.format(name=chosen.manifest.name)
+        return {f"{shared}/config.pbtxt": config(chosen).encode(), f"{folder}/model.onnx": model}
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:
         del folder, chosen, limits

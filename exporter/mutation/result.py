@@ -63,13 +63,14 @@ class Planted:
 
 @dataclass(frozen=True)
 class Drilled:
-    """All faults of one drill."""
+    """All faults of one drill; `digest` is that of the bundle which was drilled."""
 
     name: str
     version: str
     budget: float
     planted: Sequence[Planted]
     notes: Sequence[str] = ()
+    digest: str = ""
 
     @property
     def passed(self) -> bool:

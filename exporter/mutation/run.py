@@ -83,7 +83,7 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
             notes += said
     planted = _ask_verify(bundle, planted, runs, wish, setting, verify)
     manifest = bundle.manifest
-    return Drilled(manifest.name, manifest.version, manifest.budget, planted, notes)
+    return Drilled(manifest.name, manifest.version, manifest.budget, planted, notes, manifest.digest)
 
 
 def observed(bundle: Bundle, source: Source, into: Path, setting: Setting) -> tuple[str, str]:

@@ -69,6 +69,11 @@ class Runtime:
         old = Version(self.version) < Version(package.numpy_2)
         return (f"{package.distribution}=={self.version}", "numpy<2" if old else "numpy", *package.beside)
 
+    def takes(self, tag: str) -> bool:
+        """Whether a Python of this tag (`py3.11`) is worth a try."""
+        del tag
+        return True
+
 
 def read_runtimes(text: str) -> tuple[Runtime, ...]:
     """`paddle==2.6.2,3.1.1,onnxruntime==1.20.1`: a version alone is of the package before it.
@@ -111,7 +116,7 @@ def ensure(runtime: Runtime, cache: Path, say: Callable[[str], None]) -> Path:
         EnvironmentLacks: it can be built with no Python here; the error is that of the last one.
     """
     last = EnvironmentLacks("no Python was found to build it with", where=str(runtime), hint="install one")
-    for python in _pythons():
+    for python in filter(lambda python: runtime.takes(_tag(python)), _pythons()):
         home = cache / f"{runtime.package}-{runtime.version}-{_tag(python)}"
         try:
             with translated(cache):
@@ -130,7 +135,7 @@ def _pythons() -> Iterator[str]:
     """This Python, and one of each other version that is on the PATH, newest first."""
     seen = {_tag(sys.executable)}
     yield sys.executable
-    for minor in range(14, 7, -1):
+    for minor in range(14, 5, -1):
         path = shutil.which(f"python3.{minor}")
         if path and f"py3.{minor}" not in seen:
             seen.add(f"py3.{minor}")

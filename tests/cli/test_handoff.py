@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,7 +42,11 @@ def for_target(bundle: Path, to: Path, target: str) -> Path:
     return edited(bundle, to, lambda content: content["spec"].update(SPECS.get(target, {})))
 
 
-@pytest.mark.parametrize("target", [name for name in TARGETS.names() if name != "plain"])
+#: Those that are run before they are handed over.
+RUN_HERE = ("openvino", "paddle_lite", "plain")
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS.names() if name not in RUN_HERE])
 def test_every_target_tells_where_each_file_comes_from_and_that_it_was_not_run(
     bundle: Path, tmp_path: Path, target: str
 ) -> None:
@@ -80,6 +85,30 @@ def test_plain_is_run_here_and_then_by_whoever_gets_it(bundle: Path, tmp_path: P
     again = exporter("handoff", bundle, "--to", "plain", "--out", "again", cwd=tmp_path)
     assert again.code == 0
     assert contents(tmp_path / "again") == contents(tmp_path / "given"), "the same bundle gives the same bytes"
+
+
+def test_openvino_ir_is_run_before_it_is_handed_over(bundle: Path, tmp_path: Path) -> None:
+    done = exporter("handoff", bundle, "--to", "openvino", "--out", "given", "--json", cwd=tmp_path)
+    told = done.json()
+    assert (done.code, told["verified_here"], told["variant"]) == (0, True, "onnx"), done.err
+    said = r"in OpenVINO 2026\.[0-9.]+ on the CPU: 4 recorded cases, largest error ratio [0-9.]+ of 4"
+    assert re.search(said, told["how"])
+    files = contents(tmp_path / "given")
+    assert set(files) == {"MANIFEST.json", "README.md", "model/model.bin", "model/model.xml"}
+    assert b"f16" not in files["model/model.xml"] and str(bundle).encode() not in files["model/model.xml"]
+    readme = files["README.md"].decode()
+    assert "Verified here: yes (the IR" in readme and "INFERENCE_PRECISION_HINT" in readme
+    again = exporter("handoff", bundle, "--to", "openvino", "--out", "again", cwd=tmp_path)
+    assert again.code == 0 and contents(tmp_path / "again") == files, "the same bundle gives the same bytes"
+
+
+def test_an_ir_that_computes_something_else_is_not_handed_over(bundle: Path, tmp_path: Path) -> None:
+    copy = faults.copied(bundle, tmp_path / "bundle")
+    faults.scale_tensor(copy / "onnx/model.onnx", factor=1.0001)
+    faults.reseal(copy)
+    done = exporter("handoff", copy, "--to", "openvino", "--out", "given", cwd=tmp_path)
+    refused(done, 4, "the IR ran and does not give what the bundle recorded", "onnx/openvino/")
+    assert not (tmp_path / "given").exists()
 
 
 def test_plain_with_paddle(bundle: Path, tmp_path: Path) -> None:
@@ -182,12 +211,6 @@ def test_a_bundle_whose_name_leads_elsewhere(bundle: Path, tmp_path: Path, out: 
     assert contents(tmp_path) == before
 
 
-def test_an_earlier_folder_is_replaced(bundle: Path, tmp_path: Path) -> None:
-    for target in ("mlserver", "triton"):
-        assert exporter("handoff", bundle, "--to", target, "--out", "given", cwd=tmp_path).code == 0
-    assert not (tmp_path / "given/runtime.py").exists()
-
-
 # ------------------------------------------------------------------------------------------------ what the files say
 
 
@@ -228,12 +251,12 @@ def test_triton_is_given_no_batch_of_its_own_elsewhere(bundle: Path, tmp_path: P
 def test_paddle_serving_speaks_of_the_files_own_names(bundle: Path, tmp_path: Path) -> None:
     chosen = Chosen(open_bundle(for_target(bundle, tmp_path / "bundle", "paddle_serving")), "pdmodel")
     files = {name: one for name, one in TARGETS["paddle_serving"].layout(chosen).items() if isinstance(one, bytes)}
-    server = files["serving_server/serving_server_conf.prototxt"].decode()
+    server = files["models/small/1/serving_server/serving_server_conf.prototxt"].decode()
     assert server.startswith(
         'feed_var {\n  name: "image"\n  alias_name: "image"\n  is_lod_tensor: false\n  feed_type: 1\n'
         "  shape: 1\n  shape: 8\n  shape: 8\n}\n"
     )
     assert server.count("fetch_var {") == 2 and "fetch_type: 0" in server
-    pipeline = yaml.safe_load(files["config.yml"])
+    pipeline = yaml.safe_load(files["models/small/1/config.yml"])
     assert pipeline["op"]["model"]["local_service_conf"]["fetch_list"] == list(chosen.variant.native_outputs)
-    ast.parse(files["web_service.py"])
+    ast.parse(files["models/small/1/web_service.py"])
