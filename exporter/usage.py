@@ -87,6 +87,14 @@ class Meter:
         return now.resident
 
 
+def resident_bytes(pid: int) -> int:
+    """The resident memory of one process; 0 where it has ended. Cheap, so that it can be asked often."""
+    try:
+        return int((_PROC / str(pid) / "statm").read_bytes().split()[1]) * _PAGE
+    except (OSError, IndexError):
+        return 0
+
+
 def _look(pid: int | None) -> _Look:
     at = time.monotonic()
     family = dict(_family(pid)) if pid is not None else {}
