@@ -16,6 +16,7 @@ from exporter.bundle.manifest import sealed
 from exporter.files import sha256_file
 from exporter.readers import read
 from exporter.readers.base import Weight
+from tests.documents import state_again
 
 
 def copied(bundle: Path, to: Path) -> Path:
@@ -27,6 +28,7 @@ def reseal(bundle: Path) -> None:
     """Make every size, hash and the digest right again, as someone would who can write to the bundle."""
     manifest = bundle / "manifest.json"
     content = json.loads(manifest.read_bytes())
+    state_again(bundle, content)
     content["files"] = {
         path.relative_to(bundle).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}
         for path in bundle.rglob("*")

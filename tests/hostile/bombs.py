@@ -39,7 +39,13 @@ class Graph:
 
     def __init__(self, path: Path) -> None:
         self.path, self.model = path, onnx.load(path)
+        self.goldens: Mapping[str, Any] = {}
         self._names = 0
+
+    @property
+    def opset(self) -> int:
+        """The version of the operators."""
+        return int(self.model.opset_import[0].version)
 
     def constant(self, value: Any, dtype: str = "int64") -> str:
         """An initializer of these numbers."""
@@ -72,7 +78,7 @@ class Graph:
         total = self.add("ReduceSum", numbers, keepdims=0)
         zero = self.add("Mul", total, self.constant(0, "float32"))
         self.model.graph.node.append(helper.make_node("Add", [before, zero], [output]))
-        _sort(self.model.graph)
+        sort_nodes(self.model.graph)
         onnx.save(self.model, self.path)
 
     def _name(self) -> str:
@@ -80,7 +86,7 @@ class Graph:
         return f"bomb{self._names}"
 
 
-def _sort(graph: onnx.GraphProto) -> None:
+def sort_nodes(graph: onnx.GraphProto) -> None:
     """Put the nodes into an order in which each value is made before it is taken."""
     made = {value.name for value in (*graph.input, *graph.initializer)} | {""}
     waiting, ordered = list(graph.node), []
