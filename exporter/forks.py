@@ -29,7 +29,8 @@ from exporter.pool import MOST
 #: More than run at once, so that none that has a job goes.
 KEPT = MOST + 1
 #: Seconds of the clock in which a server must have imported; then its jobs import for themselves, under their limits.
-_READY = 120.0
+#: An import takes some three seconds, and over a minute where forty others want the same two processors.
+_READY = 600.0
 #: Seconds that a server has to end.
 _STOP = 10.0
 #: The builds of these that run on a GPU: CUDA does not survive a fork, so their jobs import for themselves.

@@ -30,11 +30,28 @@ class Base:
         return Path(self._git("rev-parse", "--show-toplevel").removesuffix("\n"))
 
     def diff(self, *options: str) -> str:
-        """What `git diff` says of the tracked files, the index and the working folder taken together."""
+        """What `git diff` says of the tracked files, the index and the working folder taken together.
+
+        Compared with the commit where the present one and the base have parted: what others have changed in the base
+        since then is not ours.
+        """
+        return self._git("-C", str(self.top), "diff", "--no-color", "--no-ext-diff", *options, self.parted, "--")
+
+    @cached_property
+    def parted(self) -> str:
+        """The merge base: the last commit that the present one and the base have in common."""
         if self.commit.startswith("-"):  # git would take it for an option
             hint = f"give a branch, a tag or a commit: {self.flag} main"
             raise UsageError(f"'{self.commit}' is not a commit", where=self.flag, hint=hint)
-        return self._git("-C", str(self.top), "diff", "--no-color", "--no-ext-diff", *options, self.commit, "--")
+        shallow = self._git("rev-parse", "--is-shallow-repository").strip() == "true"
+        try:
+            return self._git("merge-base", self.commit, "HEAD").strip()
+        except UsageError as error:
+            if shallow:
+                what = f"this clone is shallow, and what it has of the history does not reach back to '{self.commit}'"
+                hint = "git fetch --unshallow; of GitHub's actions/checkout ask for fetch-depth: 0"
+                raise UsageError(what, where=self.flag, hint=hint) from error
+            raise
 
     def untracked(self) -> frozenset[Path]:
         """Files that git neither tracks nor ignores, as absolute paths."""
@@ -49,7 +66,8 @@ class Base:
             hint = f"install git, or leave out {self.flag}"
             raise EnvironmentLacks("git is not installed", where=self.flag, hint=hint) from error
         if done.returncode:
-            reason = (done.stderr.decode(errors="replace").strip().splitlines() or ["no message"])[0]
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            reason = said[0] if said else "no commit in common with the present one"
             hint = f"give a commit of this repository: {self.flag} main"
             raise UsageError(f"git cannot tell what changed: {reason}", where=self.flag, hint=hint)
         return done.stdout.decode(errors="surrogateescape")  # a file may be of any encoding

@@ -90,8 +90,12 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     """Train what the spec's recipe says, unless a finished run of just this recipe is there."""
     if spec.recipe is None or spec.checkpoint is not None:
         return None
+    wanted = training_of(spec.recipe, spec.seed, spec.device)
+    if run := training.finished(wanted):
+        setting.say(f"{spec.recipe} was trained before: {run.checkpoint}")
+        return run
     setting.say(f"training {spec.recipe}")
-    return training.ensure(training_of(spec.recipe, spec.seed, spec.device), on_event=setting.on_event)
+    return training.ensure(wanted, on_event=setting.on_event)
 
 
 def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
@@ -135,13 +139,16 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
 
 
-def release(spec: Spec, root: Path, setting: Setting) -> Product:
+def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True) -> Product:
     """All of it. What does not pass goes to `<root>/<name>/failed`, and the last good bundle stays as it was.
 
     Raises:
+        UsageError: the checkpoint is not there yet, and `trains` is false.
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
     spec = with_engines(spec)
+    if not trains:
+        find_checkpoint(spec)
     device, runs = _plan(spec, setting)
     with drafting(root / spec.name / "release"):  # fails now, and not after the training, if the place is not writable
         refuse_strangers(root / spec.name / (spec.version or "failed"))

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,23 @@ settings.register_profile("search", deadline=None, max_examples=2000, print_blob
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 # A shell starts what runs in the background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def bounded() -> Iterator[None]:
+    """Ends a test that has taken 20 s of processor time: what it reads is refused before it is followed.
+
+    Not by the clock: a busy machine fails no sound test.
+    """
+
+    def end(_signal: int, _frame: object) -> None:
+        pytest.fail("it took 20 s of processor time")
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, 20.0)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0.0)
+    signal.signal(signal.SIGPROF, before)
 
 
 def working_folder(place: Path) -> Path:

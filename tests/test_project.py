@@ -21,6 +21,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import exporter
+from tests.command import PATIENCE
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -69,7 +70,7 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> subproces
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -27,7 +27,7 @@ from exporter.errors import (
 )
 from exporter.workers import PADDLE, Limits, call
 from tests import children
-from tests.command import ROOT, environment
+from tests.command import PATIENCE, ROOT, environment
 
 SHORT = Limits(seconds=1.5)
 
@@ -45,7 +45,7 @@ def gone(pid: int) -> bool:
 
 
 def assert_soon(condition: Any) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.05)
@@ -286,6 +286,6 @@ def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> N
     )
     assert_soon(lambda: pid.exists() and pid.read_text())
     parent.send_signal(signal.SIGINT)
-    assert b"KeyboardInterrupt" in parent.communicate(timeout=120)[1]
+    assert b"KeyboardInterrupt" in parent.communicate(timeout=PATIENCE)[1]
     assert gone(int(pid.read_text()))
     assert [path.name for path in tmp_path.iterdir()] == ["pid"], "its temporary folder stays behind"

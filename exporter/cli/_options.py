@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+
+def _go(folder: Path | None) -> Path | None:
+    """Work in that folder from here on, as if the command had been started there."""
+    if folder is not None:
+        os.chdir(folder)
+    return folder
+
+
+#: Taken before all other options and arguments, since their paths are seen from there.
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "-C",
+        help="Work in this folder, as if started there.",
+        metavar="DIR",
+        is_eager=True,
+        callback=_go,
+        exists=True,
+        file_okay=False,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Json, Out, Quiet, Timeout
+from exporter.cli._options import Debug, Device, Folder, Json, Out, Quiet, Settings, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, ExporterError, UsageError
 
 if TYPE_CHECKING:
+    from exporter.gate.touched import Touched
     from exporter.report._gate import Gated
     from exporter.workers import Setting
 
@@ -21,6 +23,8 @@ _Specs = Annotated[
     list[Path] | None, typer.Argument(help="Specs; all of specs/ if none is named.", metavar="[SPEC...]")
 ]
 _Base = Annotated[str | None, typer.Option("--base", help="Only what differs from this commit; else every spec.")]
+_List = Annotated[bool, typer.Option("--list", help="Say what the change touches and why, and release nothing.")]
+_NoTrain = Annotated[bool, typer.Option("--no-train", help="Refuse a spec whose checkpoint is not there yet.")]
 _All = Annotated[bool, typer.Option("--all", help="Every spec, whatever changed.")]
 _Junit = Annotated[Path | None, typer.Option("--junit", help="Also write JUnit XML.", metavar="FILE")]
 _Markdown = Annotated[Path | None, typer.Option("--markdown", help="Also write Markdown.", metavar="FILE")]
@@ -28,8 +32,12 @@ _Markdown = Annotated[Path | None, typer.Option("--markdown", help="Also write M
 
 def gate(  # noqa: PLR0913 - an option is a parameter
     specs: _Specs = None,
+    folder: Folder = None,
     base: _Base = None,
     every: _All = False,
+    listed: _List = False,
+    no_train: _NoTrain = False,
+    settings: Settings = None,
     junit: _Junit = None,
     markdown: _Markdown = None,
     out: Out = None,
@@ -42,17 +50,19 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     """Release every spec that a change touches; the worst of their exit codes is its own."""
     from exporter.cli._progress import setting
     from exporter.files import write_bytes
-    from exporter.gate import find_specs, touched
+    from exporter.gate.touched import find_specs, touched
     from exporter.git import Base
     from exporter.report import _gate as forms
 
     results = []
+    overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     since = Base(base, "--base") if base is not None and not every else None
     for file in filter(None, (junit, markdown)):
         _refuse_unwritable(file)
     with setting(quiet=quiet, timeout=timeout) as how:
-        for one in touched(find_specs(specs or ()), since):
-            results.append(_release(one.path, one.why, out or Path("artifacts"), device, how))
+        task = _Task(overrides, out or Path("artifacts"), not no_train, how)
+        for spec in touched(find_specs(specs or ()), since, overrides, how):
+            results.append(_unreleased(spec) if listed else task.release(spec))
             if not as_json:
                 sys.stdout.write(forms.line(results[-1]) + "\n")
                 sys.stdout.flush()
@@ -74,25 +84,43 @@ def _refuse_unwritable(file: Path) -> None:
         draft.touch()
 
 
-def _release(path: Path, why: str, out: Path, device: str | None, how: Setting) -> Gated:
-    """Release one spec; a mistake in it must not keep the others from their turn."""
-    from exporter import pipeline
-    from exporter.cli._outcome import exit_code
+def _unreleased(spec: Touched) -> Gated:
     from exporter.report._gate import Gated
-    from exporter.report._summary import headline
-    from exporter.spec.read import read_spec
 
-    if not why:
-        return Gated(str(path), why)
-    try:
-        product = pipeline.release(read_spec(path, (f"device={device}",) if device else ()), out, how)
-    except ExporterError as error:
-        return Gated(str(path), why, ExitCode(error.exit_code), str(error))
-    if product.report is None:
-        first = next(one for one in product.findings if pipeline.forbids([one]))
-        return Gated(str(path), why, ExitCode.REFUSED, f"{first.location}: {first.code}: {first.message}")
-    reason = product.report.first_reason() or headline(product.report)
-    return Gated(str(path), why, exit_code(product.report), reason, product.report)
+    if spec.deleted:
+        return Gated(str(spec.path), "", said="nothing is gated by it any more", unreleased="deleted")
+    return Gated(str(spec.path), spec.why, unreleased="touched" if spec.why else "untouched")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is done with each spec: overrides of its keys, the folder for bundles, and whether it may train."""
+
+    overrides: tuple[str, ...]
+    out: Path
+    trains: bool
+    setting: Setting
+
+    def release(self, spec: Touched) -> Gated:
+        """Release one spec; a mistake in it must not keep the others from their turn."""
+        from exporter import pipeline
+        from exporter.cli._outcome import exit_code
+        from exporter.report._gate import Gated
+        from exporter.report._summary import headline
+        from exporter.spec.read import read_spec
+
+        if not spec.why:
+            return _unreleased(spec)
+        path, why = str(spec.path), spec.why
+        try:
+            product = pipeline.release(read_spec(spec.path, self.overrides), self.out, self.setting, trains=self.trains)
+        except ExporterError as error:
+            return Gated(path, why, ExitCode(error.exit_code), str(error))
+        if product.report is None:
+            first = next(finding for finding in product.findings if pipeline.forbids([finding]))
+            return Gated(path, why, ExitCode.REFUSED, f"{first.location}: {first.code}: {first.message}")
+        reason = product.report.first_reason() or headline(product.report)
+        return Gated(path, why, exit_code(product.report), reason, product.report)
 
 
 plugin: Verb = gate

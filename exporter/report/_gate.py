@@ -12,6 +12,12 @@ from exporter.judge.report import Report
 from exporter.report import junit, markdown
 from exporter.report._summary import plain
 
+_SKIPPED = {
+    "untouched": "the change does not touch it",
+    "touched": "only what is touched was asked for",
+    "deleted": "the change deletes it",
+}
+
 
 @dataclass(frozen=True)
 class Gated:
@@ -22,12 +28,14 @@ class Gated:
     exit: ExitCode = ExitCode.PASSED
     said: str = ""
     report: Report | None = None
+    #: The word for what was not released: `touched`, where that was all that was asked; `untouched`; or `deleted`.
+    unreleased: str = ""
 
     @property
     def word(self) -> str:
         """What became of it, in a word."""
-        if not self.why:
-            return "untouched"
+        if self.unreleased:
+            return self.unreleased
         if self.exit is ExitCode.PASSED:
             return self.report.verdict.word if self.report else "passed"  # with waivers, it is a word of its own
         return "refused" if self.exit is ExitCode.REFUSED else "failed"
@@ -40,12 +48,21 @@ def worst(results: Sequence[Gated]) -> ExitCode:
 
 def headline(results: Sequence[Gated]) -> str:
     """How many of each."""
-    touched = [one for one in results if one.why]
+    deleted = [gated.spec for gated in results if gated.word == "deleted"]
+    return _outcome([gated for gated in results if gated.word != "deleted"]) + (
+        f"; deleted: {', '.join(deleted)}" if deleted else ""
+    )
+
+
+def _outcome(results: Sequence[Gated]) -> str:
+    touched = [gated for gated in results if gated.why]
     if not touched:
         return f"nothing to gate: the change touches none of {len(results)} specs"
-    bad = [one for one in touched if one.exit is not ExitCode.PASSED]
+    if any(gated.unreleased for gated in touched):
+        return f"{len(touched)} of {len(results)} specs are touched; nothing was released"
+    bad = [gated.spec for gated in touched if gated.exit is not ExitCode.PASSED]
     if bad:
-        return f"{len(bad)} of {len(touched)} touched specs did not pass: {', '.join(one.spec for one in bad)}"
+        return f"{len(bad)} of {len(touched)} touched specs did not pass: {', '.join(bad)}"
     return f"all {len(touched)} touched specs passed, {len(results) - len(touched)} are untouched"
 
 
@@ -69,8 +86,8 @@ def as_junit(results: Sequence[Gated]) -> str:
     gate = SubElement(root, "testsuite", name="gate")
     for one in results:
         test = SubElement(gate, "testcase", classname="gate", name=plain(one.spec))
-        if not one.why:
-            SubElement(test, "skipped", message="the change does not touch it")
+        if one.unreleased:
+            SubElement(test, "skipped", message=_SKIPPED[one.unreleased])
         elif one.exit is not ExitCode.PASSED:
             tag = "failure" if one.exit is ExitCode.REFUSED else "error"
             SubElement(test, tag, type=f"exit {int(one.exit)}", message=plain(one.said))

@@ -87,3 +87,40 @@ def test_mistakes_are_found_before_any_work(repository: Path) -> None:
     refused(exporter("gate", "specs/nix.yaml", cwd=repository), 2, "specs/nix.yaml", "no such spec")
     refused(exporter("gate", "--all", "--junit", "specs", cwd=repository), 2, "specs")
     assert contents(repository) == before
+
+
+def test_what_is_touched_can_be_listed_from_anywhere_and_deleted_specs_are_named(
+    repository: Path, tmp_path: Path
+) -> None:
+    with (repository / "models/alone.py").open("a") as stream:
+        stream.write("\n# a change\n")
+    (repository / "specs/other.yaml").unlink()
+    git(repository, "commit", "-q", "-a", "-m", "a change")
+    before = contents(repository)
+    done = exporter("gate", "-C", repository, "--base", "main~1", "--list", "--junit", "g.xml", "-q", cwd=tmp_path)
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "untouched specs/bad.yaml",
+        "touched specs/good.yaml (models/alone.py changed)",
+        "deleted specs/other.yaml: nothing is gated by it any more",
+        "1 of 2 specs are touched; nothing was released; deleted: specs/other.yaml",
+    ]
+    root = parse(repository / "g.xml").getroot()
+    assert [[element.tag for element in test] for test in root[0]] == [["skipped"]] * 3
+    (repository / "g.xml").unlink()
+    assert contents(repository) == before
+
+
+def test_no_train_refuses_what_was_not_trained_and_settings_override_each_spec(repository: Path) -> None:
+    text = (repository / "specs/good.yaml").read_text().replace("weights: factory", "recipe: recipes.digits:recipe")
+    (repository / "specs/good.yaml").write_text(text)
+    done = exporter("gate", "specs/good.yaml", "--no-train", "--set", "formats=[onnx]", cwd=repository)
+    assert done.code == 2 and "recipes.digits:recipe" in done.out and not (repository / "runs").exists(), done.out
+    done = exporter(
+        "gate", "specs/other.yaml", "--set", "formats=[onnx]", "--set", "engines=[onnxruntime]", cwd=repository
+    )
+    assert done.code == 0, done.out
+    assert list((repository / "artifacts/other/1.0.0").rglob("*.onnx"))
+    assert not list((repository / "artifacts/other/1.0.0").rglob("*.pdiparams"))
+    done = exporter("gate", "--set", "nothing", "specs/other.yaml", cwd=repository)
+    assert done.code == 2 and "'nothing' is not key=value" in done.out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import COMMAND, ROOT, environment
+from tests.command import COMMAND, PATIENCE, ROOT, environment
 
 BUNDLE = ROOT / "tests/data/bundles/v3"
 
@@ -17,7 +17,7 @@ BUNDLE = ROOT / "tests/data/bundles/v3"
 def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     whole = f"{shlex.join(COMMAND)} {command}"
     return subprocess.run(
-        ["bash", "-c", whole], cwd=cwd, capture_output=True, text=True, env=environment(), timeout=120, check=False
+        ["bash", "-c", whole], cwd=cwd, capture_output=True, text=True, env=environment(), timeout=PATIENCE, check=False
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from exporter.bundle.open import open_bundle
 from exporter.errors import ExitCode
-from tests.command import COMMAND, contents, environment, exporter, leftovers
+from tests.command import COMMAND, PATIENCE, contents, environment, exporter, leftovers
 
 #: One small model, few children: a release of about ten seconds.
 SPEC = """
@@ -57,7 +57,7 @@ def release(work: Path) -> subprocess.Popen[str]:
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, err = process.communicate(timeout=300)
+    _, err = process.communicate(timeout=PATIENCE)
     return process.returncode, err
 
 
@@ -85,7 +85,7 @@ def assert_bundle_survives_kills_at(work: Path, moments: list[float]) -> None:
         started = children(process)
         process.send_signal(signal.SIGKILL)
         ended(process)
-        psutil.wait_procs(started, timeout=120)
+        psutil.wait_procs(started, timeout=PATIENCE)
         assert not [one for one in started if one.is_running()], "a child outlives its parent"
         for left in leftovers(work / "artifacts"):
             shutil.rmtree(left)  # the killed one could not; that the next one does is shown below
@@ -132,7 +132,7 @@ def test_an_interrupt_ends_it_with_130_and_leaves_nothing(work: Path, how: signa
     process.send_signal(how)
     code, err = ended(process)
     assert code == ExitCode.INTERRUPTED and "interrupted" in err and "Traceback" not in err, (code, err)
-    psutil.wait_procs(started, timeout=120)
+    psutil.wait_procs(started, timeout=PATIENCE)
     assert not [one for one in started if one.is_running()]
     after = {name: content for name, content in contents(work).items() if "__pycache__" not in name}
     assert after == {name: content for name, content in before.items() if "__pycache__" not in name}

@@ -130,7 +130,7 @@ def test_a_tensor_in_another_file_is_refused(tmp_path: Path) -> None:
         read_program(path)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.usefixtures("bounded")
 @pytest.mark.parametrize("part", ["node", "graph"])
 def test_a_program_without_end_is_refused(tmp_path: Path, part: str) -> None:
     def field(number: int, content: bytes) -> bytes:

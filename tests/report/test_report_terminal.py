@@ -18,6 +18,7 @@ from rich.console import Console
 from exporter.judge.report import Report
 from exporter.report.console import show
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from tests.command import PATIENCE
 from tests.report.stored_reports import FORMS, REPORTS
 
 #: The real funnel around a verb that ends as `verify` does, on a report with letters that ASCII has not.
@@ -44,7 +45,7 @@ def _print_in_ascii(form: str) -> subprocess.CompletedProcess[bytes]:
     environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     environment["PYTHONPATH"] = str(Path(__file__).parents[2])
     command = [sys.executable, "-c", PROGRAM, NOTE.encode("unicode_escape").decode(), form]
-    return subprocess.run(command, env=environment, capture_output=True, timeout=120)
+    return subprocess.run(command, env=environment, capture_output=True, timeout=PATIENCE)
 
 
 def test_a_locale_without_utf8_loses_letters_but_not_the_report() -> None:

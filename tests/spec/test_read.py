@@ -113,13 +113,13 @@ def test_text_is_taken_for_no_flag(tmp_path: Path) -> None:
     assert "precisions.int8.noise: " in wrong(written(tmp_path, text)).what
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("bounded")
 def test_a_file_of_the_kernel_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "net.yaml").symlink_to("/proc/kmsg")
     assert wrong(tmp_path / "net.yaml")
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("bounded")
 def test_a_large_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     text = "".join(f"k{number}: 1\n" for number in range(500_000))
     assert "bytes, and at most" in wrong(written(tmp_path, text)).what
@@ -185,7 +185,7 @@ def test_a_key_given_twice_is_shown(tmp_path: Path) -> None:
     ],
     ids=range(17),
 )
-@pytest.mark.timeout(20)
+@pytest.mark.usefixtures("bounded")
 def test_hostile_yaml_is_refused_and_never_followed(tmp_path: Path, text: str) -> None:
     assert wrong(written(tmp_path, text)).where.startswith(f"{tmp_path}/net.yaml")
     assert [path.name for path in tmp_path.iterdir()] == ["net.yaml"], "it did something"

@@ -1,7 +1,7 @@
 """Which specs does a change touch? Told by files: the spec's own, those that its model and its recipe are made of.
 
-In doubt a spec is touched. What code reads while it runs (data sets, other files) is not seen here: `--all` gates
-whatever may have changed.
+Where these did not change and something else did, the model is built and the data loaded, to see what they open. In
+doubt a spec is touched.
 """
 
 from __future__ import annotations
@@ -12,22 +12,32 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import exporter
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
+from exporter.gate.opened import opened
 from exporter.git import Base, Changed, changed_since
 from exporter.recipe.source import sources
 from exporter.references import find_source, short, split
+from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
+from exporter.workers import Setting
 
 #: What pins the toolchain: another Paddle may export another program from the same code.
 TOOLCHAIN = ("pyproject.toml", "requirements*.txt", "*.lock", "poetry.lock", "uv.lock", "setup.cfg", "setup.py")
 
 
+_SPECS = Path("specs")
+
+
 @dataclass(frozen=True)
 class Touched:
-    """One spec, and why it must pass the gate again; an empty `why` means that the change does not touch it."""
+    """One spec, and why it must pass the gate again; an empty `why` means that the change does not touch it.
+
+    One that the change deletes is `deleted`: nothing is gated, and nothing guards what it guarded.
+    """
 
     path: Path
     why: str
+    deleted: bool = False
 
 
 def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
@@ -36,7 +46,7 @@ def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
     Raises:
         UsageError: there is none: a gate that found no spec must not look like one that passed.
     """
-    found = tuple(given) or tuple(sorted(path for path in Path("specs").glob("*.y*ml") if path.is_file()))
+    found = tuple(given) or tuple(sorted(path for path in _SPECS.glob("*.y*ml") if path.is_file()))
     if not found:
         hint = "run from the folder that holds specs/, or name specs"
         raise UsageError("no spec was found, so there is nothing that could pass", where="specs", hint=hint)
@@ -47,28 +57,46 @@ def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
     return found
 
 
-def touched(specs: Sequence[Path], base: Base | None) -> tuple[Touched, ...]:
-    """Judge each spec by what differs from a commit; without one, all are touched.
+def touched(specs: Sequence[Path], base: Base | None, settings: tuple[str, ...], setting: Setting) -> Iterator[Touched]:
+    """Judge each spec by what differs from where it and a commit have parted; without a commit, all are touched.
+
+    `settings` are overrides of the specs' keys. Behind the specs come those of specs/ that are no more.
 
     Raises:
         UsageError, EnvironmentLacks: as :class:`exporter.git.Base`.
     """
     if base is None:
-        return tuple(Touched(path, "asked for") for path in specs)
+        yield from (Touched(path, "asked for") for path in specs)
+        return
     changed = changed_since(base)
-    return tuple(Touched(path, _why(path, changed)) for path in specs)
+    for path in specs:
+        yield Touched(path, _why(path, changed, base.top.resolve(), settings, setting))
+    folder = _SPECS.resolve()
+    for path in sorted(changed.gone):
+        if path.parent == folder and path.match("*.y*ml") and _SPECS / path.name not in specs:
+            yield Touched(_SPECS / path.name, "", deleted=True)
 
 
-def _why(path: Path, changed: Changed) -> str:
+def _why(path: Path, changed: Changed, top: Path, settings: tuple[str, ...], setting: Setting) -> str:
     """The first reason for which a spec is touched."""
     if general := _toolchain(changed):
         return general
+    everything = changed.present | changed.gone
     try:
-        files = list(_files_of(path))
+        spec = read_spec(path, settings)
+        files = [path, *_files_of(spec)]
     except UsageError as error:  # the release will say the same, in its own words
         return f"{error}"
-    hit = next((file for file in files if file.resolve() in changed.present | changed.gone), None)
-    return f"{short(hit.resolve())} changed" if hit else ""
+    if hit := next((file for file in files if file.resolve() in everything), None):
+        return f"{short(hit.resolve())} changed"
+    if not everything:
+        return ""
+    try:
+        seen = opened(spec, top, setting)
+    except ExporterError as error:
+        return f"nothing tells which files it opens: {error}"
+    hits = sorted(file for file in everything if file in seen.read or file.parent in seen.listed)
+    return f"{short(hits[0])} changed, which it opens" if hits else ""
 
 
 def _toolchain(changed: Changed) -> str:
@@ -83,14 +111,12 @@ def _toolchain(changed: Changed) -> str:
     return f"{short(gone[0])} is gone, and may have been imported" if gone else ""
 
 
-def _files_of(path: Path) -> Iterator[Path]:
-    """Every file that a spec is made of, as far as files tell.
+def _files_of(spec: Spec) -> Iterator[Path]:
+    """Every file that a spec names, and the code of its model and its recipe.
 
     Raises:
-        UsageError: it is not valid, or names a module that is not there.
+        UsageError: it names a module that is not there.
     """
-    yield path
-    spec = read_spec(path)
     for name in (spec.checkpoint, *(one.values for one in spec.inputs.values() if one.values.endswith(".npy"))):
         if name is not None:
             yield Path(name)

@@ -9,25 +9,47 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import ExitCode, UsageError
-from exporter.gate import find_specs, touched
+from exporter.gate.touched import Touched, find_specs, touched
 from exporter.git import Base
 from exporter.report._gate import Gated, as_junit, as_markdown, headline, worst
+from exporter.workers import Setting
 from tests.report.stored_reports import REPORTS
 
 SPEC = "name: {0}\nmodel: nets.{0}:build\nrecipe: ways.{0}:recipe\ninputs: {{x: {{dtype: float32, shape: [1, 4]}}}}\n"
+WAY = """from exporter.recipe.base import Recipe, Samples
+from nets.{0} import build
+import numpy as np
+
+def data():
+    rows = {{"x": np.zeros((2, 4), np.float32), "y": np.zeros((2, 2), np.float32)}}
+    {1}
+    return Samples(rows, rows)
+
+recipe = Recipe(
+    build, data, ("x",), ("y",), None, None, metric_name="accuracy", optimizer=None, epochs=1, batch_size=1
+)
+"""
 FILES = {
     "specs/one.yaml": SPEC.format("one") + "checkpoint: one.safetensors\n",
     "specs/two.yaml": SPEC.format("two").replace("shape: [1, 4]", "shape: [1, 4], values: two.npy"),
-    "specs/lib.yaml": "name: lib\nmodel: paddle.vision.models:resnet18\nweights: factory\n"
+    "specs/lib.yaml": "name: lib\nmodel: paddle.vision.models:LeNet\nweights: factory\n"
     "inputs: {x: {dtype: float32, shape: [1, 3]}}\n",
-    "nets/one.py": "from nets import shared\nfrom . import beside\n",
-    "nets/two.py": "import numpy\n",
+    "nets/one.py": "from nets import shared\nfrom . import beside\nimport importlib, paddle\n"
+    "def build():\n    open('loaded.bin', 'rb').close()\n    importlib.import_module('nets.' + 'by_name')\n"
+    "    return paddle.nn.Linear(4, 2)\n",
+    "nets/by_name.py": "",
+    "loaded.bin": "",
+    "nets/two.py": "import numpy, paddle\ndef build():\n    return paddle.nn.Linear(4, 2)\n",
     "nets/shared.py": "from .deep import thing\n",
     "nets/deep.py": "thing = 1\n",
     "nets/beside.py": "",
     "nets/alone.py": "",
-    "ways/one.py": "from nets.one import build\n",
-    "ways/two.py": "from nets.two import build\n",
+    "ways/one.py": WAY.format("one", "np.loadtxt('table.csv')"),
+    "ways/two.py": WAY.format("two", "import pathlib; print([*pathlib.Path('pictures').iterdir()])"),
+    "table.csv": "1\n",
+    "pictures/a.txt": "",
+    "pictures/b.txt": "",
+    "notes/a.txt": "",
     "one.safetensors": "x",
     "two.npy": "x",
     "README.md": "x",
@@ -54,7 +76,10 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hit(base: str | None = "main") -> set[str]:
-    return {one.path.stem for one in touched(find_specs(()), None if base is None else Base(base, "--base")) if one.why}
+    since = None if base is None else Base(base, "--base")
+    told = list(touched(find_specs(()), since, (), Setting()))
+    print(told)  # shown where a test fails
+    return {spec.path.stem for spec in told if spec.why}
 
 
 def test_no_change_touches_none_and_no_base_touches_all(repository: Path) -> None:
@@ -75,6 +100,12 @@ def test_no_change_touches_none_and_no_base_touches_all(repository: Path) -> Non
         ("one.safetensors", {"one"}),
         ("two.npy", {"two"}),
         ("nets/alone.py", set()),
+        ("nets/by_name.py", {"one"}),
+        ("loaded.bin", {"one"}),
+        ("table.csv", {"one"}),
+        ("pictures/a.txt", {"two"}),
+        ("pictures/new.txt", {"two"}),
+        ("notes/a.txt", set()),
         ("README.md", set()),
         ("nets/__init__.py", {"one", "two"}),
         ("new_file.py", set()),
@@ -83,16 +114,23 @@ def test_no_change_touches_none_and_no_base_touches_all(repository: Path) -> Non
         ("pyproject.toml", {"one", "two", "lib"}),
     ],
 )
-@pytest.mark.parametrize("committed", [False, True])
-def test_a_changed_or_new_file(repository: Path, name: str, expected: set[str], committed: bool) -> None:
-    path = repository / name
+def test_a_changed_or_new_file(repository: Path, name: str, expected: set[str]) -> None:
+    _change(repository / name)
+    assert hit() == expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("nets/one.py", {"one"}), ("new.toml", set()), ("table.csv", {"one"})])
+def test_a_committed_change(repository: Path, name: str, expected: set[str]) -> None:
+    git(repository, "checkout", "-q", "-b", "change")
+    _change(repository / name)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "change")
+    assert hit() == expected
+
+
+def _change(path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text((path.read_text() if path.exists() else "") + "# more\n")
-    if committed:
-        git(repository, "checkout", "-q", "-b", "change")
-        git(repository, "add", "-A")
-        git(repository, "commit", "-q", "--allow-empty", "-m", "change")
-    assert hit() == expected
 
 
 def _delete(folder: Path) -> None:
@@ -107,6 +145,61 @@ def _move(folder: Path) -> None:
 def test_code_that_is_gone_may_have_been_imported_by_any(repository: Path, change: Callable[[Path], None]) -> None:
     change(repository)
     assert hit() == {"one", "two", "lib"}
+
+
+def test_a_file_that_was_listed_and_is_gone(repository: Path) -> None:
+    (repository / "notes/a.txt").unlink()
+    assert hit() == set()
+    (repository / "pictures/b.txt").unlink()
+    assert hit() == {"two"}
+
+
+def test_a_model_that_cannot_be_built_is_touched_by_any_change(repository: Path) -> None:
+    (repository / "nets/two.py").write_text("def build():\n    raise ValueError\n")
+    git(repository, "commit", "-q", "-a", "-m", "broken")
+    assert hit() == set()
+    (repository / "README.md").write_text("another text")
+    assert hit() == {"two"}
+
+
+def test_what_others_have_changed_in_the_base_since_is_not_ours(repository: Path) -> None:
+    git(repository, "checkout", "-q", "-b", "change")
+    (repository / "nets/one.py").write_text(FILES["nets/one.py"] + "# more\n")
+    git(repository, "commit", "-q", "-a", "-m", "ours")
+    git(repository, "checkout", "-q", "main")
+    (repository / "nets/two.py").write_text(FILES["nets/two.py"] + "# more\n")
+    git(repository, "commit", "-q", "-a", "-m", "theirs")
+    git(repository, "checkout", "-q", "change")
+    assert hit() == {"one"}
+
+
+def test_a_shallow_clone_is_told_what_to_fetch(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "checkout", "-q", "-b", "change")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "ours")
+    git(
+        repository, "clone", "-q", "--depth", "1", "--no-single-branch", f"file://{repository}", str(tmp_path / "clone")
+    )
+    monkeypatch.chdir(tmp_path / "clone")
+    for base in ("origin/main", "nowhere"):
+        with pytest.raises(UsageError, match="shallow") as refusal:
+            hit(base)
+        assert "fetch-depth: 0" in refusal.value.hint
+
+
+def test_a_base_without_a_commit_in_common(repository: Path) -> None:
+    git(repository, "checkout", "-q", "--orphan", "another")
+    git(repository, "commit", "-q", "-m", "first of another")
+    with pytest.raises(UsageError, match="no commit in common"):
+        hit("main")
+
+
+def test_a_deleted_spec_is_named(repository: Path) -> None:
+    (repository / "specs/two.yaml").unlink()
+    (repository / "notes/a.yaml").write_text("")
+    told = list(touched(find_specs(()), Base("main", "--base"), (), Setting()))
+    assert [spec for spec in told if spec.deleted] == [Touched(Path("specs/two.yaml"), "", deleted=True)]
 
 
 def test_a_checkpoint_that_is_gone_touches_its_spec(repository: Path) -> None:
@@ -154,7 +247,7 @@ def test_no_repository_and_no_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         find_specs([Path("specs/x.yaml")])
     (tmp_path / "specs/x.yaml").write_text("")
     with pytest.raises(UsageError, match="git cannot tell"):
-        touched(find_specs(()), Base("main", "--base"))
+        list(touched(find_specs(()), Base("main", "--base"), (), Setting()))
 
 
 # ---------------------------------------------------------------------------------------------- what is said of it all
@@ -166,7 +259,7 @@ def results() -> list[Gated]:
         Gated("specs/a.yaml", "a.py changed", said="94 of 94 claims hold", report=passed),
         Gated("specs/b.yaml", "b.py changed", ExitCode.REFUSED, failed.first_reason(), failed),
         Gated("specs/c|d.yaml", "c.py changed", ExitCode.MODEL, "pir: a <crash>"),
-        Gated("specs/e.yaml", ""),
+        Gated("specs/e.yaml", "", unreleased="untouched"),
     ]
 
 

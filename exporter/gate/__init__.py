@@ -1,0 +1,1 @@
+"""The gate of a project: which of its specs a change touches."""
