@@ -34,8 +34,8 @@ def _whole(path, arguments):
     # A relative path is relative to the folder of a descriptor, or to the working folder of the process.
     if not isinstance(path, (str, bytes, os.PathLike)) or os.path.isabs(path) or os.fsdecode(path).startswith("<"):
         return path
-    folders = [number for number in arguments[1:] if isinstance(number, int) and number > 2]
-    base = os.readlink(f"/proc/self/fd/{folders[-1]}") if folders else os.getcwd()
+    folder = arguments[-1] if arguments else -1
+    base = os.readlink(f"/proc/self/fd/{folder}") if isinstance(folder, int) and folder > 2 else os.getcwd()
     return os.path.normpath(os.path.join(base, os.fsdecode(path)))
 def _hook(event, arguments):
     if event in _NAMES:
@@ -52,7 +52,7 @@ SCRIPT = "verify.py"
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/bin", "/opt")
 _SINKS = ("/dev/null", "/dev/tty", "/dev/shm", "/proc/self")
 #: Paddle makes these when it is imported; `exporter verify` imports it in a way that it does not.
-_CACHES = (os.path.expanduser("~/.cache/paddle/"),)
+_CACHES = (f"{Path.home()}/.cache/paddle/",)
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _TOOLS = {"nvidia-smi", "uname", "lscpu", "ldconfig", "gcc", "cc", "sh", "which"}
 _CALL = re.compile(r'^\\d+ +(\\w+)\\((?:AT_FDCWD, |\\d+[^,]*, )?"((?:[^"\\\\]|\\\\.)*)"(.*)\\) += (-?\\d+)')
