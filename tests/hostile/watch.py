@@ -40,8 +40,12 @@ def _whole(path, arguments):
 def _hook(event, arguments):
     if event in _NAMES:
         told = getattr(arguments[0], "co_filename", arguments[0])
-        if event in _OF_FOLDERS or event == "open":
+        if event in ("os.rename", "os.link", "os.symlink"):
+            told = _whole(arguments[1], arguments[2:])  # what comes to lie somewhere
+        elif event in _OF_FOLDERS or event == "open":
             told = _whole(told, arguments if event in _OF_FOLDERS else ())
+        if event == "open" and arguments[1] is None and told != arguments[0] and not os.path.lexists(told):
+            return  # below a descriptor that the event does not tell; strace does
         flags = arguments[2] if event == "open" else 0
         os.write(_log, (json.dumps([event, repr(told) if not isinstance(told, str) else told, flags]) + "\\n").encode())
 sys.addaudithook(_hook)
@@ -51,7 +55,7 @@ SCRIPT = "verify.py"
 #: What the system offers to every program, for reading; and what may be written to.
 _SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/lib", "/lib64", "/bin", "/opt")
 _SINKS = ("/dev/null", "/dev/tty", "/dev/shm", "/proc/self")
-#: Paddle makes these when it is imported; `exporter verify` imports it in a way that it does not.
+#: Paddle makes these when it is imported, whoever imports it.
 _CACHES = (f"{Path.home()}/.cache/paddle/",)
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _TOOLS = {"nvidia-smi", "uname", "lscpu", "ldconfig", "gcc", "cc", "sh", "which"}
@@ -66,7 +70,6 @@ class Place:
         shutil.rmtree(place, ignore_errors=True)
         self.work, self.temporary, self.log = place / "work", place / "tmp", place / "log"
         self.hook, self.outside = place / "hook", place / "outside"
-        self.caches: tuple[str, ...] = ()  # what an engine makes by itself, wherever it is imported
         for folder in (self.work, self.temporary, self.hook):
             folder.mkdir(parents=True)
         (self.hook / "sitecustomize.py").write_text(_HOOK)
@@ -80,7 +83,7 @@ class Place:
 
     def may_write(self, path: str) -> bool:
         """Whether it may change this."""
-        return path.startswith((str(self.temporary), str(self.log), *_SINKS, *self.caches))
+        return path.startswith((str(self.temporary), str(self.log), *_SINKS, *_CACHES))
 
 
 def run(verb: str, place: Place, prefix: list[str]) -> tuple[int, list[str]]:
@@ -148,7 +151,6 @@ def watched(wanted: Wanted, base: Base, folder: Path, *, traced: bool) -> tuple[
     for verb in ("verify", "inspect", SCRIPT):
         place = Place(folder)
         wanted.make(base, place.work / "bundle", place.outside)
-        place.caches = _CACHES if verb == SCRIPT else ()
         if verb == SCRIPT and not _is_the_sound_one(place.work / "bundle", base):
             continue
         trace = folder / "trace"
