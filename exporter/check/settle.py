@@ -7,8 +7,9 @@ The rule of `convert`, `release` and `gate` (docs/check.md):
   was wrong; where it fails, it is told beside the failure.
 * A finding that predicts a silent fault refuses unless a comparison has disproved it: the line is not run by the model
   with the inputs of the spec, neither eagerly nor in the trace; or it is one whose fault would show in every run
-  (`Shown.EVERY_RUN`), and the program gives what the eager layer gives; or it is a condition (`Shown.DECISION`), and
-  the trace decides it as the eager layer does. A comparison may miss all other silent faults (`Shown.SOME_RUNS`).
+  (`Shown.EVERY_RUN`, also of a line that builds the layer), and the program gives what the eager layer gives; or it is
+  a condition (`Shown.DECISION`), and the trace decides it as the eager layer does. A comparison may miss all other
+  silent faults (`Shown.SOME_RUNS`).
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ class Evidence:
     """What a comparison of the exported program with the eager layer showed.
 
     `differs` says how they differ, or why that is not known, and is empty where they agree. `eager` and `traced` are
-    the lines that ran, by file.
+    the lines that ran, by file; `built` are those that ran while the layer was built.
     """
 
     cases: int
     differs: str
     eager: Mapping[str, frozenset[int]] = field(default_factory=dict)
     traced: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    built: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 @cache
@@ -116,13 +118,14 @@ def _settled(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
     statement = _statement(tree, finding.location.line) if tree else None
     if statement is None:
         return finding
-    span = _header(statement)
+    span, shown = _header(statement), _rules()[finding.code].shown
+    if shown is Shown.EVERY_RUN:
+        eager |= evidence.built.get(path, frozenset())  # as `spectral_norm(…)` in `__init__`, which each run feels
     if not span & eager and not span & traced:
         return _put_down(finding, "but the model does not run this line with the inputs of the spec")
     if evidence.differs or not span & eager:
         return finding
     agree = f"program and eager layer agree in {evidence.cases} cases"
-    shown = _rules()[finding.code].shown
     if shown is Shown.EVERY_RUN:
         return _put_down(finding, f"yet {agree}")
     if shown is Shown.DECISION and span & traced and _decided_alike(statement, finding.location, eager, traced):

@@ -36,7 +36,8 @@ def eager(request: Json) -> Json:
 
     spec = Spec.model_validate(request["spec"])
     doing("building the layer")
-    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    with following(request["paths"]) as built:
+        layer = load_layer(spec.model, request["checkpoint"], spec.seed)
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
     rows = real_rows(spec)
     tensors, counts, began = dict[str, Array](), list[int](), time.process_time()
@@ -61,7 +62,7 @@ def eager(request: Json) -> Json:
     few = (
         "" if len(sizes) > 1 or all(dim.min == dim.max for dim in spec.dims.values()) else "one size alone could be run"
     )
-    return {"few": few, "leaves": counts, "lines": {path: sorted(lines) for path, lines in ran.items()}}
+    return {"few": few, "leaves": counts, "lines": _sorted(ran), "built": _sorted(built)}
 
 
 def program(request: Json) -> Json:
@@ -85,7 +86,11 @@ def program(request: Json) -> Json:
         differs = differs or next(filter(None, (difference(wanted[name], got[name]) for name in wanted)), "")
         if differs:
             break
-    return {"differs": differs, "lines": {path: sorted(lines) for path, lines in ran.items()}}
+    return {"differs": differs, "lines": _sorted(ran)}
+
+
+def _sorted(ran: dict[str, set[int]]) -> dict[str, list[int]]:
+    return {path: sorted(lines) for path, lines in ran.items()}
 
 
 def _effort(case: Case) -> tuple[bool, int]:

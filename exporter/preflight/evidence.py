@@ -36,7 +36,8 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting) -> Evid
         artifact = convert_all(plain, weights, place, setting).artifacts[0]
         order = {"outputs": list(artifact.outputs), "native": list(artifact.native_outputs), "leaves": eager["leaves"]}
         program = _ask("program", {**request, **order}, setting)
-    lines = [{path: frozenset(ran) for path, ran in answer["lines"].items()} for answer in (eager, program)]
+    told = (eager["lines"], program["lines"], eager["built"])
+    lines = [{path: frozenset(ran) for path, ran in by_path.items()} for by_path in told]
     return Evidence(len(eager["leaves"]), eager["few"] or program["differs"], *lines)
 
 

@@ -48,6 +48,16 @@ def severity(finding: Diagnostic, evidence: Evidence) -> str:
     return after.severity.value
 
 
+@pytest.mark.parametrize(
+    ("code", "differs", "expected"),
+    [(EVERY, "", "warning"), (EVERY, "they differ", "error"), (SOME, "they differ", "warning")],
+)
+def test_what_builds_the_layer_is_felt_by_every_run(file: Path, code: str, differs: str, expected: str) -> None:
+    """As `spectral_norm(…)` in `__init__`; a rule that speaks of `forward` alone is disproved there."""
+    evidence = Evidence(4, differs, built={str(file.resolve()): frozenset({3})})
+    assert severity(found(code, file, 3), evidence) == expected
+
+
 @pytest.mark.parametrize("code", rules())
 def test_a_rule_whose_fault_an_export_may_hide_says_where_it_would_show(code: str) -> None:
     rule = rules()[code]

@@ -44,6 +44,7 @@ def test_a_sound_model_is_exported_whatever_was_predicted(
         ("Noise", "EX101"),
         ("Counting", "EX103"),
         ("Hidden", "EX114"),
+        ("Spectral", "EX130"),
     ],
 )
 def test_what_would_be_silently_wrong_and_what_fails_as_foretold_is_refused(

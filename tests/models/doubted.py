@@ -108,3 +108,14 @@ class Hidden(_Linear):
     def forward(self, x):  # type: ignore[no-untyped-def]
         y = self.linear(x)
         return y * max(y.mean(), y.sum()) if sys.argv else y
+
+
+class Spectral(_Linear):
+    """The finding lies in `__init__`, which no call of the layer runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = paddle.nn.utils.spectral_norm(self.linear)
+
+    def forward(self, x):  # type: ignore[no-untyped-def]
+        return self.linear(x)
