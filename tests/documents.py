@@ -12,14 +12,16 @@ from exporter.files import readable_json, sha256_file
 
 
 def state_again(bundle: Path, content: Mapping[str, Any]) -> None:
-    """Write into both documents the digests of the files that lie there, and what the manifest's content says."""
+    """Write into both documents, where they lie, the digests of all files, and what the manifest's content says."""
     if not content.get("documents"):
         return
     later = ("manifest.json", "model.sig", "verify.py", PROVENANCE, BOM)
     paths = {path.relative_to(bundle).as_posix(): path for path in sorted(bundle.rglob("*")) if path.is_file()}
     digests = {name: sha256_file(path) for name, path in paths.items() if name not in later and not path.is_symlink()}
-    _state_provenance(bundle / PROVENANCE, content, digests)
-    _state_bill(bundle / BOM, content, digests)
+    if (bundle / PROVENANCE).is_file():
+        _state_provenance(bundle / PROVENANCE, content, digests)
+    if (bundle / BOM).is_file():
+        _state_bill(bundle / BOM, content, digests)
 
 
 def _state_provenance(path: Path, content: Mapping[str, Any], digests: Mapping[str, str]) -> None:
