@@ -32,7 +32,22 @@ def _state_provenance(path: Path, content: Mapping[str, Any], digests: Mapping[s
     definition["internalParameters"] = {
         key: origin[key] for key in ("machine", "python", "training") if key in (origin or {})
     }
+    if isinstance(origin, dict):
+        _state_origin(statement, origin)
     path.write_bytes(readable_json(statement))
+
+
+def _state_origin(statement: dict[str, Any], origin: Mapping[str, Any]) -> None:
+    statement["predicate"]["runDetails"]["builder"]["version"]["exporter"] = origin.get("exporter")
+    code, packages, weights = (origin.get(key) or {} for key in ("code", "packages", "weights"))
+    for entry in statement["predicate"]["buildDefinition"]["resolvedDependencies"]:
+        name = entry["name"]
+        if name == "checkpoint":
+            entry["digest"] = {"sha256": weights.get("sha256")}
+        elif entry.get("uri") == f"file:{name}" and name in code:
+            entry["digest"] = {"sha256": code[name]}
+        elif name in packages:
+            entry["uri"] = f"pkg:pypi/{name}@{packages[name]}"
 
 
 def _state_bill(path: Path, content: Mapping[str, Any], digests: Mapping[str, str]) -> None:
@@ -42,5 +57,9 @@ def _state_bill(path: Path, content: Mapping[str, Any], digests: Mapping[str, st
         {"type": "file", "name": name, "bom-ref": f"file:{name}", "hashes": [{"alg": "SHA-256", "content": digest}]}
         for name, digest in digests.items()
     ]
-    bill["components"] = files + [part for part in bill["components"] if part["type"] != "file"]
+    rest = [part for part in bill["components"] if part["type"] != "file"]
+    packages = (content["provenance"] or {}).get("packages") or {}
+    for part in rest:
+        part["version"] = packages.get(part["name"], part["version"])
+    bill["components"] = files + rest
     path.write_bytes(readable_json(bill))
