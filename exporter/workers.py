@@ -66,7 +66,8 @@ _LAST_WORDS = "run it again with --debug to see what the child said last"
 class Beyond:
     """What a child may use after it has said that it loads an artifact (`stage="load"`), so without its imports.
 
-    `seconds` as in :class:`Limits`; `megabytes` by which its own resident memory may grow.
+    `seconds` of processor time alone, since a slow file system is no fault of a program; `megabytes` by which its own
+    resident memory may grow.
     """
 
     seconds: float
@@ -261,12 +262,12 @@ def _judge_load(watch: _Watch, meter: Meter, pid: int, most: Beyond) -> None:
     resident = resident_bytes(pid)
     if watch.before is None:
         meter.look(pid)
-        watch.before = meter.charged, resident
+        watch.before = meter.worked, resident
         return
     seconds, size = watch.before
     if resident - size > most.megabytes << 20:
         watch.killed = f"the child took {most.megabytes} MB more memory: {_TIMES} what its release recorded"
-    elif meter.charged - seconds > most.seconds:
+    elif meter.worked - seconds > most.seconds:
         watch.killed = f"the child took {most.seconds:g} s of processor time: {_TIMES} what its release recorded"
     watch.hint = watch.hint or "do not use this bundle; if you trust it, set the limit yourself with --timeout"
 
