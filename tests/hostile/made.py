@@ -40,6 +40,8 @@ def stowaway(folder: Path, random: Random) -> None:
     """A file, a folder or a link more, somewhere."""
     place = random.choice(sorted(path for path in (folder, *folder.rglob("*")) if path.is_dir()))
     path = place / random.choice((*NAMES, "numpy.py", "model.pdmodel", "golden.safetensors", "manifest.json.py"))
+    while path.exists() or path.is_symlink():
+        path = path.with_name(f"{path.name}x")
     way = random.choice(("file", "folder", "link", "pipe"))
     if way == "file":
         path.write_bytes(b"import os\n")

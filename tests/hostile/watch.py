@@ -91,7 +91,7 @@ def run(verb: str, place: Place, prefix: list[str]) -> tuple[int, list[str]]:
     env = environment(PYTHONPATH=str(place.hook), TMPDIR=str(place.temporary), WATCHED=str(place.log))
     command = [*COMMAND, verb, "bundle", "--json", *(["--quiet"] if verb == "verify" else [])]
     if verb == SCRIPT:
-        command = [sys.executable, f"bundle/{SCRIPT}"]
+        command = [sys.executable, f"bundle/{SCRIPT}", "--timeout", "30"]
     done = subprocess.run(
         [*prefix, *command], cwd=place.work, env=env, capture_output=True, text=True, errors="replace", check=False
     )
