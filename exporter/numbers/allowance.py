@@ -57,8 +57,7 @@ def chance(numbers: float, runs: int, probability: float = PROBABILITY) -> float
 
     def exceeded(factor: float) -> float:
         beyond = np.array([math.erfc(factor * middle / math.sqrt(2)) for middle in middles])
-        below = np.log1p(-np.minimum(beyond, 1 - 1e-16))
-        return float(np.sum(weights * -np.expm1(numbers * below)))
+        return float(np.sum(weights * -np.expm1(numbers * np.log1p(-beyond))))
 
     low, high = -5.0, math.log(1e8)
     for _ in range(30):
@@ -76,7 +75,8 @@ def independent_numbers(eager: Array, runs: Sequence[Array]) -> float:
     flat = np.stack([np.ravel(run) for run in runs])
     if not np.isfinite(flat).all():
         return most
-    flat = flat - flat.mean(axis=0)
+    with np.errstate(over="ignore"):
+        flat = flat - flat.mean(axis=0)
     scale = float(np.abs(flat).max(initial=0.0))
     if not 0.0 < scale < math.inf:
         return most
@@ -84,9 +84,8 @@ def independent_numbers(eager: Array, runs: Sequence[Array]) -> float:
     products = flat @ flat.T
     lengths = np.sqrt(np.diag(products))
     first, second = np.triu_indices(len(flat), 1)
-    whole = (lengths[first] > 0) & (lengths[second] > 0)
-    if not whole.any():
-        return most
-    cosines = (products[first, second] / np.where(whole, lengths[first] * lengths[second], 1.0))[whole]
-    cosines = (cosines * (len(flat) - 1) + 1) / len(flat)
-    return min(most, 1.0 / max(float(np.mean(np.square(cosines))), 1e-12))
+    whole = (lengths[first] > 0) & (lengths[second] > 0)  # of two runs at least: about the mean they add up to zero
+    first, second = first[whole], second[whole]
+    cosines = products[first, second] / (lengths[first] * lengths[second])
+    square = float(np.mean(np.square((cosines * (len(flat) - 1) + 1) / len(flat))))
+    return most if most * square <= 1.0 else 1.0 / square

@@ -60,6 +60,7 @@ def test_more_numbers_and_more_runs_need_less(runs: int) -> None:
 
 
 def test_one_number_of_all_runs_is_allowed_less_than_twice() -> None:
+    assert (ENOUGH, MOST_RUNS) == (1.3, 17)
     assert 1.5 < allowance(1, MOST_RUNS) < 2 < allowance(1, 3) == LARGEST_ALLOWANCE
     assert allowance(4, MOST_RUNS) <= ENOUGH
 
@@ -98,6 +99,9 @@ def test_repeated_values_count_once() -> None:
 def test_without_any_error_the_values_are_counted() -> None:
     assert independent_numbers(np.arange(5.0), [np.zeros(5)] * 3) == 5
     assert independent_numbers(np.arange(5.0), [np.full(5, np.inf)] * 3) == 5
+    assert independent_numbers(np.arange(5.0), [np.array([0.0, np.inf, 0, 0, 0]), np.zeros(5), np.ones(5)]) == 5
+    assert independent_numbers(np.arange(5.0), [np.full(5, sign * 1.7e308) for sign in (1, -1, -1)]) == 5
+    assert independent_numbers(np.zeros(0), [np.zeros(0)] * 3) == 0
 
 
 @pytest.mark.parametrize(("size", "most"), [(4096, 7), (4097, 4097)])
@@ -118,7 +122,8 @@ def test_the_cosines_of_the_errors_say_how_many_there_are() -> None:
     plane[:, 3], plane[:, 9] = (2.0, -1.0, -1.0), (0.0, math.sqrt(3), -math.sqrt(3))
     assert independent_numbers(values, list(plane)) == 50, "as unlike as three can be: all values count"
     still = [errors(50), -errors(50), np.zeros(50)]
-    assert independent_numbers(values, still) == pytest.approx(9), "one that lies at the mean has no direction"
+    for order in (still, still[::-1]):
+        assert independent_numbers(values, order) == pytest.approx(9), "one that lies at the mean has no direction"
     assert independent_numbers(values, still[:2]) == 50
 
 

@@ -22,6 +22,7 @@ def test_rows_are_drawn_anew_two_thousand_times_and_always_the_same() -> None:
     assert {int(number) for index in drawn for number in index} == set(range(12))
     means = sorted(float(values[index].mean()) for index in drawn)
     assert (low, high) == (pytest.approx(np.quantile(means, 0.025)), pytest.approx(np.quantile(means, 0.975)))
+    assert (low, high) == (pytest.approx(20.416666666666668), pytest.approx(64.41875)), "by the same seed everywhere"
     again = list(drawn)
     drawn.clear()
     assert bootstrap(loss, 12) == (low, high)

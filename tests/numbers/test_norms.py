@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from exporter.numbers.metrics.base import Metric
-from exporter.numbers.norms import FLOOR, error, norms, ratio
+from exporter.numbers.norms import FLOOR, SMALLEST_SCALE, energies, error, norms, ratio
 from exporter.numbers.rule import impostors, nearest
 from exporter.registry import Registry
 from exporter.tensors import Array
@@ -48,6 +48,19 @@ def test_where_the_truth_is_zero_any_difference_is_infinite() -> None:
 @pytest.mark.parametrize("bad", [(math.nan, 1e-7), (1e-7, math.nan)])
 def test_a_reference_error_that_is_no_number_excuses_nothing(bad: tuple[float, float]) -> None:
     assert not ratio(np.ones(3), np.ones(3) * 1.5, bad) <= 4
+    assert ratio(np.ones(3), np.ones(3) * (1 + 4e-7), (1e-7, 1e-7)) == pytest.approx(4 * 1e-7 / FLOOR, rel=1e-3)
+    assert math.isnan(ratio(np.ones(3), np.ones(3) * (1 + 4e-7), bad)), "the other norm is within the budget"
+
+
+def test_norms_and_errors_are_computed_in_float64() -> None:
+    narrow = np.array([-128, 127], "int8")
+    assert norms(narrow) == norms(narrow.astype("float64")) and norms(narrow)[0] == 128
+    third = np.array([1.0, 1 / 3], "float16")
+    assert norms(third) == norms(third.astype("float64"))
+    assert error(np.array([2], "uint8"), np.array([1], "uint8")) == (0.5, 0.5)
+    assert error(np.array([1e308]), np.array([-1e308]))[0] == math.inf
+    assert energies(np.array([3], "uint8"), np.array([1], "uint8")) == (9.0, 4.0)
+    assert SMALLEST_SCALE == 2.0**-102
 
 
 def test_no_reference_error_is_smaller_than_the_floor() -> None:

@@ -133,6 +133,10 @@ def test_a_variant_is_as_small_as_promised(tmp_path: Path, size: int, outcome: O
     plain = Artifact("onnx", "fp32", ("onnx/model.onnx",), ("x",), ("y",), ("y",))
     assert prove_size(low, plain, tmp_path, 0.35).outcome is outcome
     assert prove_size(low, plain, tmp_path, None).outcome is Outcome.MATCH
+    share = size / 100
+    assert prove_size(low, plain, tmp_path, share).metrics == {"share": share}, "just as large as promised"
+    assert prove_size(low, plain, tmp_path, share).outcome is Outcome.MATCH
+    assert prove_size(low, plain, tmp_path, share / 1.05).outcome is Outcome.MISMATCH
 
 
 def test_a_share_that_the_commonest_answer_would_reach_is_vacuous() -> None:

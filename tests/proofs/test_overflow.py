@@ -10,7 +10,9 @@ import pytest
 
 from exporter import machine
 from exporter.lower.base import Artifact
-from exporter.proofs.overflow import prove_pairs
+from exporter.lower.precision._kernels import Kernel, kernels
+from exporter.lower.precision._saturation import Pairs
+from exporter.proofs.overflow import _told, _worst_first, prove_pairs
 from exporter.proofs.quantisation.noise import LayerNoise, _suffering
 from exporter.verdict.claim import Outcome
 from tests.lower.precision.test_int8 import artifact, network, order, written
@@ -92,3 +94,35 @@ def test_only_an_x86_without_vnni_adds_in_16_bits(
     monkeypatch.setattr(machine, "cpu", lambda: {"abilities": abilities})
     monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit)
     assert machine.adds_in_16_bits() is expected
+
+
+@pytest.mark.parametrize(
+    ("cpu", "in_16_bits", "outcome"),
+    [("any", True, Outcome.MATCH), ("vnni", False, Outcome.MATCH), ("vnni", True, Outcome.MISMATCH)],
+)
+def test_the_evidence_tells_the_largest_sum_of_all_layers_and_counts_their_channels(
+    tmp_path: Path, cpu: str, in_16_bits: bool, outcome: Outcome
+) -> None:
+    made = file_for(tmp_path, cpu)
+    layers = kernels(made.files, tmp_path)
+    sums = [max(abs(layer.pairs.highest), abs(layer.pairs.lowest)) for layer in layers]
+    assert len(layers) == 2 and (cpu == "any" or len(set(sums)) == 2), "a test in which the order does not show"
+    found, _ = prove_pairs(made, tmp_path, cpu, in_16_bits=in_16_bits)
+    assert (found.outcome, found.provider) == (outcome, "by arithmetic")
+    assert found.metrics == {"largest_sum": float(max(sums))}
+    assert found.elements == sum(layer.pairs.total for layer in layers)
+
+
+def kernel(weight: str, highest: int, lowest: int = 0) -> Kernel:
+    return Kernel(weight, Pairs(highest, lowest, channels=int(max(highest, -lowest) > 32767), total=4))
+
+
+def test_the_worst_layer_is_named_by_the_layers_own_name_and_the_others_are_counted() -> None:
+    layers = [kernel("mild", 33_000), kernel("same b", 50_000), kernel("same a", 40_000, -50_000), kernel("fine", 9)]
+    worst = _worst_first(layers)
+    assert [layer.weight for layer in worst] == ["same a", "same b", "mild"]
+    own = {"layers": {"b": {"codes": "same b"}, "a": {"codes": "same a"}}}
+    named = Artifact("onnx", "int8", ("model.onnx",), ("x",), ("y",), ("y",), own)
+    said = "two products of a (the worst of 3 such layers out of 4) can add up to 50,000,"
+    assert _told(worst, 4, named).startswith(said)
+    assert _told(worst[2:], 4, named).startswith("two products of mild can add up to 33,000,")
