@@ -106,3 +106,11 @@ def test_documents_of_any_shape_are_refused_and_raise_nothing_else(bundle: Path)
             with pytest.raises(BundleError):
                 open_bundle(bundle)
         (bundle / name).write_bytes(whole)
+
+
+def test_a_program_of_another_kind_is_damage_and_no_mistake_of_the_user(bundle: Path) -> None:
+    path = bundle / "pir/model.json"
+    path.write_bytes(readable_json(json.loads(path.read_bytes()) | {"base_code": 7}))
+    seal(bundle, json.loads((bundle / "manifest.json").read_bytes()))
+    with pytest.raises(BundleError, match="not a PIR program"):
+        open_bundle(bundle)
