@@ -14,7 +14,9 @@ from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle that passed.", metavar="BUNDLE")]
-_To = Annotated[str, typer.Option("--to", help="plain, triton, mlserver or paddle_serving.", metavar="TARGET")]
+_To = Annotated[
+    str, typer.Option("--to", help="plain, http_service, triton, mlserver or paddle_serving.", metavar="TARGET")
+]
 _Runtime = Annotated[
     str | None,
     typer.Option("--runtime", help="Verify in these first, as paddle==2.6.2,onnxruntime==1.20.1.", metavar="LIST"),

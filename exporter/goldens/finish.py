@@ -28,6 +28,8 @@ from exporter.verdict.claim import Outcome
 SAMPLE = 65_536
 #: A probing case that amplifies rounding so many times more than what the spec promises does not tell right from wrong.
 AMPLIFIED = 16.0
+#: How a note ends that forbids to compute the rows of several requests in one run.
+DEPENDENT_ROWS = "a row's result depends on the other rows of its batch"
 
 
 @dataclass
@@ -164,7 +166,7 @@ def batch_note(recorded: list[Recorded]) -> list[str]:
         row, rows = (one.tensors[f"{one.case.name}/{key}/{name}"] for one in (alone, batch))
         if row.shape[:1] == (1,) and rows.shape[1:] == row.shape[1:] and not _close(rows[:1], row):
             dependent.append(name)
-    return [f"in {', '.join(dependent)} a row's result depends on the other rows of its batch"] if dependent else []
+    return [f"in {', '.join(dependent)} {DEPENDENT_ROWS}"] if dependent else []
 
 
 def _close(one: Array, other: Array) -> bool:

@@ -1,45 +1,26 @@
 """MLServer, and through it KServe and Seldon: the open inference protocol (V2) over ONNX Runtime.
 
-Tried by hand with mlserver 1.7.1 and onnxruntime 1.31.1: it loaded, and answered as the goldens say.
+`tests/serve/test_service.py` starts the real mlserver 1.7.1 on it. Its runtime checks requests as http_service does;
+what MLServer itself does not keep stands in docs/targets.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from exporter.files import readable_json
+from exporter.handoff._protocol import interface, interface_source, requirements, server_source
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.workers import Limits
 
 #: No pool of workers: mlserver 1.7.1 cannot start one under the uvloop of today (0.23), and onnxruntime needs none.
 _SETTINGS = {"debug": False, "parallel_workers": 0}
-_REQUIREMENTS = "mlserver>=1.6\nnumpy\nonnxruntime>=1.20\n"
-_RUNTIME = '''"""The model, served by MLServer with ONNX Runtime; inputs and outputs have the names in the file."""
-
-import onnxruntime
-from mlserver import MLModel
-from mlserver.codecs import NumpyCodec
-from mlserver.types import InferenceResponse
-from mlserver.utils import get_model_uri
-
-
-class OnnxModel(MLModel):
-    async def load(self):
-        self._session = onnxruntime.InferenceSession(await get_model_uri(self._settings))
-        return True
-
-    async def predict(self, payload):
-        inputs = {one.name: NumpyCodec.decode_input(one) for one in payload.inputs}
-        names = [one.name for one in self._session.get_outputs()]
-        values = self._session.run(names, inputs)
-        outputs = [NumpyCodec.encode_output(name, values[place]) for place, name in enumerate(names)]
-        return InferenceResponse(model_name=self.name, model_version=self.version, outputs=outputs)
-'''
 
 
 class MlServer(Target):
-    """`model-settings.json`, a runtime of a few lines, and the model."""
+    """`model-settings.json`, a runtime that checks requests by the bundle's interface, and the model."""
 
     formats = ("onnx",)
     start = """
@@ -47,28 +28,40 @@ class MlServer(Target):
     mlserver start .
     curl -f localhost:8080/v2/models/{name}/ready
 
+A request that the model does not take is 400 with the reason. MLServer 1.7.1 itself takes bodies of any size, waits for
+one that does not come, and cuts off what is in flight when it is stopped: have a proxy before it that does not, or hand
+over to http_service.
+
 For KServe, build an image of this folder (`mlserver build .`) and name it in an InferenceService with
 `protocolVersion: v2`.
 """
 
     def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
         (model,) = chosen.files().values()
+        about = interface(chosen, "mlserver")
         settings = {
             "name": chosen.manifest.name,
             "implementation": "runtime.OnnxModel",
-            "parameters": {"uri": "./model/model.onnx", "version": chosen.manifest.version},
+            **{side: [_metadata(tensor) for tensor in about[side]] for side in ("inputs", "outputs")},
+            "parameters": {"uri": "./model/model.onnx", "version": chosen.manifest.version, "extra": about},
         }
         return {
             "model/model.onnx": model,
             "model-settings.json": readable_json(settings),
             "settings.json": readable_json(_SETTINGS),
-            "runtime.py": _RUNTIME.encode(),
-            "requirements.txt": _REQUIREMENTS.encode(),
+            "interface.py": interface_source(),
+            "runtime.py": server_source("_mlserver_runtime.py"),
+            "requirements.txt": requirements("_mlserver_requirements.txt", chosen.manifest),
         }
 
     def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:
         del folder, chosen, limits
         return Proof(False, "MLServer wants an environment of its own, and is not started here")
+
+
+def _metadata(tensor: dict[str, Any]) -> dict[str, Any]:
+    shape = [size if isinstance(size, int) else -1 for size in tensor["shape"]]
+    return {"name": tensor["name"], "datatype": tensor["datatype"], "shape": shape}
 
 
 plugin: Target = MlServer()

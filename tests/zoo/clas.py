@@ -12,7 +12,7 @@ from typing import Any
 #: Source files whose architectures take no smaller picture than their own, most of it 224 pixels.
 _WHOLE = (
     "alexnet cae cswin_transformer distilled_vision_transformer dsnet foundation_vit googlenet levit mixnet "
-    "swin_transformer_v2 tnt vgg vgg_variant vision_transformer"
+    "swin_transformer_v2 tnt uniformer vgg vgg_variant vision_transformer"
 ).split()
 _SIZES = {"adaface_ir_net": 112, "mobilefacenet": 112, "mobilevit_v2": 256}
 
