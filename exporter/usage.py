@@ -145,10 +145,11 @@ def _parsed(stat: bytes) -> _Process:
 
 def _runnable(pid: int) -> bool:
     """Whether any thread of a process computes, or waits for a processor."""
-    for path in (_PROC / str(pid) / "task").glob("*/stat"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            if path.read_bytes().rpartition(b")")[2].split()[:1] == [b"R"]:
-                return True
+    with contextlib.suppress(OSError), os.scandir(_PROC / str(pid) / "task") as threads:  # the process ended meanwhile
+        for thread in threads:
+            with contextlib.suppress(OSError):  # or this thread
+                if Path(thread.path, "stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"R"]:
+                    return True
     return False
 
 
