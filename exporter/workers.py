@@ -38,6 +38,14 @@ from exporter.usage import Meter, resident_bytes
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
 
+#: What every child is told. ONNX Runtime's wheels for Linux send telemetry from 1.29 on, unless they are told before
+#: they are imported: what a gate judges is nobody else's business.
+_EVERY_CHILD = {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "PYTHONFAULTHANDLER": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUNBUFFERED": "1",
+}
 #: Every child of the gate starts in one thread: then results are the same on machines with other core counts.
 #: What else makes results reproducible, or keeps a package from installing others, stands here too: children with the
 #: same environment are forked from one server.
@@ -202,10 +210,9 @@ class _Child:
 
 
 def _start(job: Job, log: IO[bytes], environment: Mapping[str, str | None], imports: Sequence[str]) -> _Child:
-    base = {"PYTHONFAULTHANDLER": "1", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
     reader, writer = os.pipe()
     try:
-        process = fork(job, writer, log.fileno(), environment={**base, **environment}, imports=imports)
+        process = fork(job, writer, log.fileno(), environment={**_EVERY_CHILD, **environment}, imports=imports)
     except BaseException:
         os.close(reader)
         raise

@@ -297,3 +297,12 @@ def test_a_process_that_ends_while_it_is_looked_at_does_not_run(monkeypatch: pyt
     gone.wait()
     monkeypatch.setattr(Path, "is_dir", lambda _self: True)
     assert not usage._runnable(gone.pid)
+
+
+def test_what_a_child_runs_in_onnx_runtime_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
+    """Its wheels for Linux keep a device's number there, for the telemetry that they send from 1.29 on."""
+    home = tmp_path / "home"
+    home.mkdir()
+    answer = call("tests.children:run_onnx", {}, environment={"HOME": str(home), "XDG_CACHE_HOME": None})
+    assert answer == {"ran": True}
+    assert list(home.rglob("*")) == []

@@ -50,6 +50,8 @@ try:
 except ImportError:  # then nothing can be run; section 3 says so
     np = None  # type: ignore[assignment]
 
+#: Told before it is imported, else ONNX Runtime's wheels for Linux send telemetry (1.29 and later).
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 PASSED, FAILED, NO_ENGINE, DAMAGED = 0, 1, 3, 5
 #: The verdicts of a release under which a bundle may be used.
 RELEASED = ("passed", "passed_with_waivers")

@@ -61,7 +61,8 @@ def fault(inputs: Any, given: Any) -> str:
 
 
 def run_onnxruntime(inputs: Any) -> dict[str, Any]:
-    """Outputs by the file's names; ONNX Runtime on the CPU."""
+    """Outputs by the file's names; ONNX Runtime on the CPU, without the telemetry of its wheels for Linux."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(HERE / "model/model.onnx"), providers=["CPUExecutionProvider"])
