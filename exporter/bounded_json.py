@@ -55,7 +55,7 @@ def parse_json(raw: bytes, most_values: int = MOST_VALUES, *, escape: bool = Fal
         raise ValueError(f"more than {most_values:,} values")
     try:
         value = json.loads(
-            text, object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_finite
+            text, object_pairs_hook=unique, parse_int=_integer, parse_float=_finite, parse_constant=_finite
         )
     except RecursionError as error:
         raise ValueError(f"more than {MOST_DEPTH} levels") from error
@@ -65,7 +65,12 @@ def parse_json(raw: bytes, most_values: int = MOST_VALUES, *, escape: bool = Fal
     return _escaped(value) if escape else _without_surrogates(value)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, as `object_pairs_hook`; of two equal keys some readers take the first, and others the last.
+
+    Raises:
+        ValueError: a key is given twice.
+    """
     whole = dict(pairs)
     if len(whole) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)

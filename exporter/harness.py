@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from exporter.compare.outputs import compare_case, evidence_of
+from exporter.engines._cost import beyond
 from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
@@ -28,6 +29,8 @@ from exporter.workers import Setting
 
 #: Megabytes that a child of an engine takes, and how often it may hold its artifact.
 _ENGINE, _COPIES = 1000, 6
+#: How many times what other engines took at the release one may take that did not run there.
+_UNRECORDED = 4
 #: Bytes that the outputs of a case may have beyond four times what is due: of another shape they are read, and fail.
 _MOST_OUTPUT = 64 << 20
 
@@ -37,6 +40,7 @@ class Bench:
     """Where the evidence comes from: a bundle's folder and goldens, its artifacts, the source if at hand, a device.
 
     `controls` are the cases whose goldens serve as impostors, where those that run are not all that were recorded.
+    `costs` is what the release recorded that a run took, by its variant and engine.
     """
 
     folder: Path
@@ -49,6 +53,7 @@ class Bench:
     device: str
     budget: float
     controls: tuple[GoldenCase, ...] = ()
+    costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @cached_property
     def draws(self) -> dict[str, Draws]:
@@ -63,6 +68,19 @@ class Bench:
             artifact = runnable(self.artifacts[run.variant], self.folder)
         cases = tuple(EngineCase(case.name, case.recorded, case.threads) for case in self.cases)
         return EngineJob(run.engine, artifact, self.golden, cases, self.device)
+
+    def bounded(self, run: Run, setting: Setting, times: int = 1) -> Setting:
+        """The same for a run, or for what takes some times as much; raises no limit that somebody has set.
+
+        An engine that the release did not run may take some times what the others took. A bundle that records nothing
+        is an older one, and on a GPU other things count.
+        """
+        if not self.costs or not setting.follows_costs or self.device != "cpu":
+            return setting
+        own = self.costs.get(f"{run.variant}/{run.engine}")
+        most = own or {key: max(cost[key] for cost in self.costs.values()) for key in ("seconds", "megabytes")}
+        allowed = beyond(most, times if own else _UNRECORDED * times)
+        return replace(setting, limits=replace(setting.limits, beyond=allowed))
 
     def megabytes(self) -> int:
         """The size of the largest artifact, and of the goldens."""
@@ -117,7 +135,7 @@ def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer
 
     answer, fate = EngineAnswer(), None
     try:
-        answer = bench.job(run).run(into, replace(setting, on_event=follow))
+        answer = bench.job(run).run(into, replace(bench.bounded(run, setting), on_event=follow))
     except EnvironmentLacks as error:
         fate = Evidence(Outcome.MISSING, f"{error.what}; {error.hint}", stage="environment")
     except ChildTimedOut as error:
@@ -148,7 +166,8 @@ def _process(bench: Bench, answer: EngineAnswer, fate: Evidence | None) -> Evide
     for threads, session in sorted(answer.sessions.items()):
         if unmet := session.settings.unmet():
             return Evidence(Outcome.MISMATCH, f"in {threads} threads {unmet[0]}", stage="load")
-    return Evidence(Outcome.MATCH, elements=len(answer.sessions), stage="run")
+    cost = {f"cost_{name}": value for name, value in answer.cost.coarse().items()}
+    return Evidence(Outcome.MATCH, elements=len(answer.sessions), stage="run", metrics=cost)
 
 
 def _judge_all(

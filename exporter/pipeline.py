@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.bundle import bom
-from exporter.bundle.contents import contents, with_record
+from exporter.bundle.contents import contents, with_costs, with_record
 from exporter.bundle.documents import with_documents
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
@@ -194,7 +194,7 @@ def _release(
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
-        content = content.model_copy(update={"verdict": report.verdict.word})
+        content = with_costs(content.model_copy(update={"verdict": report.verdict.word}), report.verdict)
         content = with_documents(content, draft, conversion.modules)
         bundle = seal(draft, place, content, proven, runnable=True)
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)

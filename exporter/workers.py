@@ -33,7 +33,7 @@ from exporter.errors import (
 from exporter.forks import Forked, Job, fork
 from exporter.pool import share
 from exporter.scratch import no_room, scratch
-from exporter.usage import Meter
+from exporter.usage import Meter, resident_bytes
 
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
@@ -66,7 +66,20 @@ _TAIL = 4000
 _LOOK, _LOOKING = 0.2, 0.05
 #: Seconds, charged as a limit's are, in which an interrupted child may save what it has.
 _SAVING = 30.0
+_TIMES = "many times"
 _LAST_WORDS = "run it again with --debug to see what the child said last"
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What a child may use after it has said that it loads an artifact (`stage="load"`), so without its imports.
+
+    `seconds` of processor time alone, since a slow file system is no fault of a program; `megabytes` by which its own
+    resident memory may grow.
+    """
+
+    seconds: float
+    megabytes: int
 
 
 @dataclass(frozen=True)
@@ -75,12 +88,15 @@ class Limits:
 
     Waiting for a processor counts nothing, so that a busy machine ends no sound child (:mod:`exporter.usage`).
     `code` is the folder that a child runs in and may import from, besides what is installed; None: it imports from no
-    such folder, since whatever lies there is a stranger's.
+    such folder, since whatever lies there is a stranger's. `beyond` bounds further what a program may use that somebody
+    else has written.
     """
 
     seconds: float = 600.0
     megabytes: int = 0
     code: Path | None = Path()
+
+    beyond: Beyond | None = None
 
     def bytes(self) -> int:
         """The memory limit; by default nine tenths of what the machine has left, shared by those that run at once."""
@@ -98,13 +114,15 @@ def _silent(_step: str) -> None: ...
 class Setting:
     """How a command runs its children, whatever it does: their limits, and who hears of steps and of progress.
 
-    `jobs` is how many children may run at once; 0 leaves it to the machine's processors and free memory.
+    `jobs` is how many children may run at once; 0 leaves it to the machine's processors and free memory. The limits of
+    what runs a bundle's artifacts follow what its release recorded (`follows_costs`), unless somebody has set them.
     """
 
     limits: Limits = field(default_factory=Limits)
     on_event: OnEvent | None = None
     say: Callable[[str], None] = _silent
     jobs: int = 0
+    follows_costs: bool = True
 
     def importing(self, code: Path | None) -> Setting:
         """The same for children that may import from the folder `code`, or from none."""
@@ -128,6 +146,8 @@ class _Watch:
     killed: str = ""
     hint: str = ""
     no_room: bool = False
+    loads: bool = False
+    before: tuple[float, int] | None = None  # seconds and bytes that it had used when it began to load
 
 
 def call(
@@ -213,6 +233,8 @@ def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple
                 resident = meter.look(child.process.pid)
                 look = now + max(_LOOK, (time.monotonic() - now) / _LOOKING)
                 _judge_usage(watch, meter, resident, limits, most)
+            if limits.beyond and watch.loads and child.process.pid:
+                _judge_load(watch, meter, child.process.pid, limits.beyond)
             if watch.killed:
                 _kill(child.process)
             if stop.is_set():
@@ -242,6 +264,21 @@ def _judge_usage(watch: _Watch, meter: Meter, resident: int, limits: Limits, mos
         watch.hint = "look for a lock or a message that never comes, or give more time with --timeout"
 
 
+def _judge_load(watch: _Watch, meter: Meter, pid: int, most: Beyond) -> None:
+    """Say why a child is to be killed that loads or runs what somebody else has written; memory grows fast."""
+    resident = resident_bytes(pid)
+    if watch.before is None:
+        meter.look(pid)
+        watch.before = meter.worked, resident
+        return
+    seconds, size = watch.before
+    if resident - size > most.megabytes << 20:
+        watch.killed = f"the child took {most.megabytes} MB more memory: {_TIMES} what its release recorded"
+    elif meter.worked - seconds > most.seconds:
+        watch.killed = f"the child took {most.seconds:g} s of processor time: {_TIMES} what its release recorded"
+    watch.hint = watch.hint or "do not use this bundle; if you trust it, set the limit yourself with --timeout"
+
+
 def _ended(process: Forked) -> int | None:
     """Wait a moment for the process to end; its status, or None."""
     try:
@@ -254,6 +291,7 @@ def _follow(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> None:
     with events:
         for event in read_events(events):
             watch.doing, watch.no_room = event["doing"], watch.no_room or NO_ROOM_LEFT in event
+            watch.loads = watch.loads or event.get("stage") == "load"
             if on_event:
                 on_event(event)
 

@@ -211,6 +211,26 @@ def talks_more_than_fits(_: dict[str, Any]) -> dict[str, Any]:
     return {"much": "x" * 1000}
 
 
+def loads_what_a_stranger_wrote(request: dict[str, Any]) -> dict[str, Any]:
+    """Imports, then loads; each for so many seconds of processor time, and the load with so many megabytes."""
+    doing("importing")
+    _compute(request["imports"])
+    held = [bytearray(os.urandom(1) * (16 << 20)) for _ in range(request.get("before", 0) >> 4)]
+    doing("loading", stage="load")
+    _compute(0.5)
+    for _ in range(request.get("megabytes", 0) >> 4):
+        held.append(bytearray(os.urandom(1) * (16 << 20)))
+        time.sleep(0.02)
+    _compute(request.get("loads", 0.0))
+    return {"held": len(held)}
+
+
+def _compute(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
 def run_onnx(request: dict[str, Any]) -> dict[str, Any]:
     """Opens and runs a model in ONNX Runtime, and waits for what it does behind that."""
     import numpy as np

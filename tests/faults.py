@@ -9,6 +9,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from exporter.bundle.manifest import sealed
 from exporter.files import sha256_file
 from exporter.readers import read
 from exporter.readers.base import Weight
+from tests.documents import state_again
 
 
 def copied(bundle: Path, to: Path) -> Path:
@@ -23,10 +25,14 @@ def copied(bundle: Path, to: Path) -> Path:
     return Path(shutil.copytree(bundle, to))
 
 
-def reseal(bundle: Path) -> None:
-    """Make every size, hash and the digest right again, as someone would who can write to the bundle."""
+def reseal(bundle: Path, content: dict[str, Any] | None = None) -> None:
+    """Make every size, hash and the digest right again, as someone would who can write to the bundle.
+
+    `content` is what the manifest is to say instead; the documents are made to say the same.
+    """
     manifest = bundle / "manifest.json"
-    content = json.loads(manifest.read_bytes())
+    content = content or json.loads(manifest.read_bytes())
+    state_again(bundle, content)
     content["files"] = {
         path.relative_to(bundle).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}
         for path in bundle.rglob("*")

@@ -74,7 +74,8 @@ def test_half_a_surrogate_pair_in_an_answer_is_written_out(tmp_path: Path) -> No
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.dictionaries(st.text(), inner))
 )
 def test_what_an_engine_says_is_typed(answer: Any) -> None:
-    sound = {"version": "1", "sessions": {}, "refused": {}, "load": ""}
+    cost = {"seconds": 0.1, "megabytes": 1.0}
+    sound: dict[str, Any] = {"version": "1", "sessions": {}, "refused": {}, "load": "", "cost": cost}
     for key in sound:
         try:
             EngineAnswer.from_json({**sound, key: answer})

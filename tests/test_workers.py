@@ -291,6 +291,14 @@ def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["pid"], "its temporary folder stays behind"
 
 
+def test_a_process_that_ends_while_it_is_looked_at_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder was there when it was asked for, and gone when it was listed: an exit 70 in one of 700 verifies."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    monkeypatch.setattr(Path, "is_dir", lambda _self: True)
+    assert not usage._runnable(gone.pid)
+
+
 def test_what_a_child_runs_in_onnx_runtime_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
     """Its wheels for Linux keep a device's number there, for the telemetry that they send from 1.29 on."""
     home = tmp_path / "home"

@@ -13,6 +13,7 @@ from exporter.judge.report import UNTRAINED
 from exporter.lower._convert import Conversion
 from exporter.spec.model import Spec
 from exporter.train.run import TrainResult
+from exporter.verdict.claim import Verdict
 
 
 def contents(
@@ -54,3 +55,14 @@ def with_record(content: Content, record: Record) -> Content:
             "notes": (*content.notes, *record.notes),
         }
     )
+
+
+def with_costs(content: Content, verdict: Verdict) -> Content:
+    """The same, with what each run of a variant took, as far as it ended in order."""
+    seen = {claim: evidence.metrics for claim, evidence in verdict.evidence.items() if claim.kind == "process"}
+    costs = {
+        f"{claim.variant}/{claim.engine}": {name: metrics[f"cost_{name}"] for name in ("seconds", "megabytes")}
+        for claim, metrics in sorted(seen.items())
+        if claim.format != "source" and metrics
+    }
+    return content.model_copy(update={"provenance": {**content.provenance, "costs": costs}})

@@ -104,6 +104,13 @@ class _Machine(_Loose):
     system: str = ""
 
 
+class _Cost(_Loose):
+    """What a run of a variant took at the release (`exporter/engines/_cost.py`)."""
+
+    seconds: Annotated[float, Field(gt=0, le=1e6)]
+    megabytes: Annotated[float, Field(gt=0, le=1e9)]
+
+
 class _Provenance(_Loose):
     """What a bundle tells of its origin, as far as anything reads it."""
 
@@ -111,6 +118,7 @@ class _Provenance(_Loose):
     packages: dict[str, str] = {}
     code: dict[str, str] = {}
     weights: dict[str, Any] = {}
+    costs: dict[str, _Cost] = {}
 
 
 def _told_as(kind: type[_Loose]) -> AfterValidator:

@@ -8,6 +8,7 @@ from pathlib import Path
 from exporter.bounded_json import read_bytes
 from exporter.bundle.layout import GOLDEN, refuse_unlisted, refuse_unnamed
 from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
+from exporter.bundle.stated import refuse_other_statements
 from exporter.compare.golden import read_goldens
 from exporter.errors import BundleError, UsageError
 from exporter.files import is_mostly_hole, safe_relative, sha256_file
@@ -58,16 +59,25 @@ def open_bundle(folder: Path) -> Bundle:
     for name in manifest.files:
         safe_relative(name, str(manifest_path))
     refuse_unlisted(folder, set(manifest.files))
-    for variant, one in manifest.variants.items():
+    for name, one in manifest.variants.items():
         if unlisted := set(one.files) - set(manifest.files):
-            raise BundleError(f"variant {variant} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
-        _refuse_other_files(variant, one, set(manifest.files))
+            raise BundleError(f"variant {name} needs {min(unlisted)}, which is not listed", where=NAME, hint=_HINT)
+        _refuse_other_files(name, one, set(manifest.files))
     refuse_unnamed(manifest)
     for name, facts in manifest.files.items():
         _check_file(folder / name, facts)
-    for one in manifest.variants.values():
-        read_program(folder / one.artifact().main)
+    refuse_other_statements(folder, manifest)
+    for variant in manifest.variants.values():
+        _read_program(folder / variant.artifact().main)
     return Bundle(folder, manifest)
+
+
+def _read_program(path: Path) -> None:
+    """In a bundle a program of another kind is no wrong argument of the user's."""
+    try:
+        read_program(path)
+    except UsageError as error:
+        raise BundleError(error.what, where=error.where, hint=_HINT) from error
 
 
 def _refuse_other_files(variant: str, one: Variant, listed: set[str]) -> None:
@@ -112,7 +122,8 @@ def recorded_spec(manifest: Content) -> Spec:
     }
     for key, (said, meant) in beside.items():
         if said != meant:
-            raise BundleError(f"its {key} are not those of the spec in it", where=NAME, hint=_HINT)
+            verb = "are not those" if key.endswith("s") else "is not that"
+            raise BundleError(f"its {key} {verb} of the spec in it", where=NAME, hint=_HINT)
     return spec
 
 

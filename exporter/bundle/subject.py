@@ -72,6 +72,7 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         no_source=no_source,
         device=device,
         released_on=tuple(content.provenance.get("machine", {}).get("abilities", ())),
+        costs=content.provenance.get("costs", {}),
     )
 
 

@@ -15,11 +15,11 @@ DEFAULT_TIMEOUT = 300.0
 @contextmanager
 def setting(*, quiet: bool, timeout: float | None, jobs: int = 0) -> Iterator[Setting]:
     """Yield how the pipeline shall run: its limits, and where it says what it does."""
-    limits = Limits(seconds=timeout or DEFAULT_TIMEOUT)
+    limits, follows = Limits(seconds=timeout or DEFAULT_TIMEOUT), timeout is None
     if quiet:
-        yield Setting(limits, jobs=jobs)
+        yield Setting(limits, jobs=jobs, follows_costs=follows)
     elif not sys.stderr.isatty():
-        yield Setting(limits, say=_line, jobs=jobs)
+        yield Setting(limits, say=_line, jobs=jobs, follows_costs=follows)
     else:
         from rich.console import Console
 
@@ -33,7 +33,7 @@ def setting(*, quiet: bool, timeout: float | None, jobs: int = 0) -> Iterator[Se
             def follow(event: Json) -> None:
                 status.update(str(event["doing"]))
 
-            yield Setting(limits, follow, say, jobs)
+            yield Setting(limits, follow, say, jobs, follows)
 
 
 def _line(step: str) -> None:

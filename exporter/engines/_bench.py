@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from exporter.engines._cost import import_all
 from exporter.engines._job import artifact_of
 from exporter.engines.base import Engine, EngineRefused, Session
 from exporter.errors import EnvironmentLacks
@@ -38,7 +39,8 @@ def measure(request: dict[str, Any]) -> dict[str, Any]:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
     artifact = artifact_of(request)
     cases = {case: recorded_inputs(Path(request["golden"]), case, artifact.inputs) for case in request["cases"]}
-    doing(f"{name}: loading {artifact.format}")
+    import_all(engine.imports)
+    doing(f"{name}: loading {artifact.format}", stage="load")
     begin = time.perf_counter()
     try:
         with engine.open(artifact, device) as session:

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from exporter.engines._cost import Costing, import_all
 from exporter.engines._job import artifact_of
 from exporter.engines._session import started
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
@@ -30,8 +31,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     """Run every case, `[name, name in the goldens, threads]`, and write `<case number>.safetensors` for each.
 
     The artifact is loaded anew for each number of threads. The answer holds the version, by number of threads what
-    computed and the settings asked for and in effect, and what went wrong: a case that the engine refuses is recorded,
-    and the rest go on; a load that it refuses ends it.
+    computed and the settings asked for and in effect, what it cost, and what went wrong: a case that the engine refuses
+    is recorded, and the rest go on; a load that it refuses ends it.
     """
     name, device = request["engine"], request["device"]
     engine = _ENGINES[name]
@@ -39,7 +40,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     found = engine.probe(device)
     if not found.available:
         raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
-    artifact = artifact_of(request)
+    import_all(engine.imports)
+    artifact, costing = artifact_of(request), Costing()
     answer: dict[str, Any] = {"version": found.version, "sessions": {}, "refused": {}, "load": ""}
     for threads in dict.fromkeys(case[2] for case in request["cases"]):
         doing(f"{name}: loading {artifact.format}", stage="load")
@@ -56,7 +58,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
                 raise
             answer["load"] = str(error)
             break
-    return answer
+    return answer | {"cost": asdict(costing.cost())}
 
 
 def _run_cases(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.answers import told
+from exporter.engines._cost import Cost
 from exporter.engines.base import Engine, Runnable, Settings
 from exporter.errors import ChildFailed
 from exporter.lower.base import Artifact
@@ -82,15 +83,20 @@ class _Ran:
     sessions: dict[int, _Session]
     refused: dict[str, str]
     load: str
+    cost: Cost
 
 
 @dataclass(frozen=True)
 class EngineAnswer:
-    """How a job went: the sessions by their number of threads, the cases that were refused, and why it did not load."""
+    """How a job went.
+
+    The sessions by their number of threads, the cases that were refused, why it did not load, and what it all cost.
+    """
 
     sessions: Mapping[int, SessionFacts] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
     load: str = ""
+    cost: Cost = field(default_factory=lambda: Cost(0.0, 0.0))
 
     @classmethod
     def from_json(cls, answer: Json) -> EngineAnswer:
@@ -100,7 +106,7 @@ class EngineAnswer:
             threads: SessionFacts(facts.provider, Settings(facts.asked, facts.effective))
             for threads, facts in ran.sessions.items()
         }
-        return cls(sessions, ran.refused, ran.load)
+        return cls(sessions, ran.refused, ran.load, ran.cost)
 
     @property
     def refusal(self) -> str:

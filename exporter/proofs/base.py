@@ -48,7 +48,8 @@ class Subject:
     `parameters` holds the digest of each of the layer's tensors, by the layer's own names. `checkpoint` and the model's
     code are at hand unless `no_source` says why not. `missing` names what the spec plans and the bundle does not
     record. `only` is the one recorded case that is run, where somebody narrowed it; the others then serve as controls.
-    `passed` says that a release has judged it before. `released_on` are the abilities of the CPU that released it.
+    `passed` says that a release has judged it before. `released_on` are the abilities of the CPU that released it, and
+    `costs` what each run took there.
     """
 
     spec: Spec
@@ -65,6 +66,7 @@ class Subject:
     no_source: str = ""
     device: str = "cpu"
     released_on: tuple[str, ...] = ()
+    costs: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def bench(self) -> Bench:
         """Where engines run it."""
@@ -90,6 +92,7 @@ class Subject:
             device=self.device,
             budget=spec.budget,
             controls=to_run(self.recorded) if narrowed else (),
+            costs=self.costs,
         )
 
 

@@ -44,6 +44,8 @@ DTYPES = {
 #: The fields of a TensorProto that hold numbers; a tensor uses one of them.
 _PLAIN = (9, 4, 10)  # raw_data, float_data, double_data
 _VARINTS = (5, 7, 11)  # int32_data, int64_data, uint64_data
+#: The domains of operators that the standard defines, and those of ONNX Runtime.
+_STANDARD = ("", "ai.onnx", "ai.onnx.ml", "ai.onnx.training", "ai.onnx.preview.training", "com.microsoft")
 _CONTINUED = bytes(range(0x80, 0x100))
 
 
@@ -59,26 +61,21 @@ class _Model:
 
 
 def facts(content: Content, where: str) -> ModelFacts:
-    """Facts of a model; weights in the order of the file, subgraphs and functions included.
+    """Facts of a model; weights in the order of the file, subgraphs, functions and training included.
 
     Raises:
-        BundleError: not a ModelProto, a tensor whose data do not fit it, or external data outside the model's folder.
+        BundleError: not a ModelProto, a tensor whose data do not fit it, external data outside the model's folder, or a
+            function in the place of an operator.
     """
     model = _Model()
     for part in root(content, where):
-        if part.number == 1:
-            model.versions["ir"] = part.integer()
-        elif part.number in (2, 3):
+        if part.number in (2, 3):
             model.producer[part.number - 2] = part.text()
         elif part.number == 7:
             model.graphs += 1
             _graph(part.message(), model, top=True)
-        elif part.number == 8:
-            model.versions |= _opset(part.message())
-        elif part.number == 25:  # FunctionProto, whose nodes are field 7
-            for inner in part.message():
-                if inner.number == 7:
-                    _node(inner.message(), model)
+        else:
+            _beside(part, model)
     if not model.graphs or "ir" not in model.versions:
         raise damaged("no graph or no IR version: not an ONNX model", where)
     stored = {weight.name for weight in model.weights}  # before IR 4 initializers were listed as inputs too
@@ -92,6 +89,20 @@ def facts(content: Content, where: str) -> ModelFacts:
         versions=model.versions,
         weights=tuple(model.weights),
     )
+
+
+def _beside(part: Field, model: _Model) -> None:
+    """What a ModelProto holds beside its graph and its producer."""
+    if part.number == 1:
+        model.versions["ir"] = part.integer()
+    elif part.number == 8:
+        model.versions |= _opset(part.message())
+    elif part.number == 20:  # TrainingInfoProto, whose first two fields are graphs
+        for inner in part.message():
+            if inner.number in (1, 2):
+                _graph(inner.message(), model)
+    elif part.number == 25:
+        _function(part.message(), model)
 
 
 def _opset(message: Message) -> dict[str, int | str]:
@@ -110,10 +121,36 @@ def _graph(message: Message, model: _Model, *, top: bool = False) -> None:
             _node(part.message(), model)
         elif part.number == 5:
             model.weights.append(_tensor(part.message()))
+        elif part.number == 15:
+            model.weights += _sparse(part.message())
         elif part.number == 11 and top:
             model.inputs.append(_value(part.message()))
         elif part.number == 12 and top:
             model.outputs.append(_value(part.message()))
+
+
+def _function(message: Message, model: _Model) -> None:
+    """A FunctionProto: its nodes (field 7), and the tensors of the defaults of its attributes (field 11).
+
+    One with the name of a standard operator is what some runtimes run in its place, and others do not.
+    """
+    name, domain = "", ""
+    for part in message:
+        if part.number == 1:
+            name = part.text()
+        elif part.number == 10:
+            domain = part.text()
+        elif part.number == 7:
+            _node(part.message(), model)
+        elif part.number == 11:
+            model.weights += [tensor for tensor in _attribute(part.message(), model) if tensor.file]
+    if domain in _STANDARD:
+        raise damaged(f"a function in the place of the operator {name!r}", message.where, message.start)
+
+
+def _sparse(message: Message) -> list[Weight]:
+    """The numbers of a SparseTensorProto (field 1) and their places (field 2)."""
+    return [_tensor(part.message()) for part in message if part.number in (1, 2)]
 
 
 def _node(message: Message, model: _Model) -> None:
@@ -130,14 +167,21 @@ def _node(message: Message, model: _Model) -> None:
     model.operators[f"{domain}.{kind}" if domain else kind] += 1
     if kind == "Constant" and outputs:
         model.weights += [replace(tensor, name=outputs[0]) for tensor in tensors]
+    else:
+        model.weights += [tensor for tensor in tensors if tensor.file]
 
 
 def _attribute(message: Message, model: _Model) -> list[Weight]:
-    """Walk subgraphs (fields 6 and 11) and return tensors (field 5), which are data only if the node is a Constant."""
+    """Walk subgraphs (fields 6 and 11) and return tensors: one, many (10), sparse (22) and many sparse (23).
+
+    They are data of the model only if the node is a Constant; of others only those count that lie in another file.
+    """
     tensors = []
     for part in message:
-        if part.number == 5:
+        if part.number in (5, 10):
             tensors.append(_tensor(part.message()))
+        elif part.number in (22, 23):
+            tensors += _sparse(part.message())
         elif part.number in (6, 11):
             _graph(part.message(), model)
     return tensors

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from exporter.bounded_json import unique
 from exporter.errors import UsageError
 from exporter.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged, map_file
 from exporter.tensors import TensorSpec
@@ -79,7 +80,7 @@ def _parse(content: Content, where: str) -> Any:
     if len(content) > _MAX_BYTES:
         raise damaged(f"{len(content)} bytes of JSON, more than any program has", where)
     try:
-        program = json.loads(content[:])
+        program = json.loads(content[:], object_pairs_hook=unique)
     except RecursionError as error:
         raise damaged("JSON nested too deep", where) from error
     except ValueError as error:

@@ -9,6 +9,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from exporter.bounded_json import unique
 from exporter.readers.base import Content, ModelFacts, Reader, Weight, checked_shape, damaged, map_file
 
 _DTYPES = {
@@ -45,7 +46,7 @@ def facts(content: Content, where: str) -> ModelFacts:
         raise damaged("no header of safetensors", where, 0)
     begin = 8 + length
     try:
-        header = json.loads(content[8:begin])
+        header = json.loads(content[8:begin], object_pairs_hook=unique)
         metadata = header.pop("__metadata__", {})
         weights = sorted((_weight(name, one, where) for name, one in header.items()), key=lambda one: one.pieces)
         versions: dict[str, int | str] = {str(key): str(value) for key, value in metadata.items()}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import resource
+import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -161,3 +163,17 @@ def test_a_large_file_of_nothing_is_read_in_little_memory(tmp_path: Path) -> Non
         path.unlink()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10
     assert grown < 100, f"{grown} MB"
+
+
+@pytest.mark.parametrize(
+    ("reader", "content"),
+    [
+        (pir, b'{"base_code": {"magic": "pir", "version": 1, "version": 4}, "program": {"regions": []}}'),
+        (safetensors, b'{"a": {}, "a": {}}'),
+    ],
+)
+def test_a_key_that_is_given_twice_is_damage(reader: Any, content: bytes) -> None:
+    """Of two equal keys readers take the first or the last: what is checked must be what runs."""
+    whole = struct.pack("<Q", len(content)) + content if reader is safetensors else content
+    with pytest.raises(BundleError, match="given twice"):
+        reader.facts(whole, "here")

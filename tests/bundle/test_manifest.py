@@ -161,9 +161,9 @@ def test_the_spec_in_it_comes_back_with_its_inputs_in_order() -> None:
     [
         (("spec",), {}, "the spec in it is wrong"),
         (("spec", "model"), 3, "the spec in it is wrong"),
-        (("spec", "budget"), 64, "its budget are not those of the spec"),
-        (("budget",), 64.0, "its budget are not those of the spec"),
-        (("name",), "other", "its name are not those of the spec"),
+        (("spec", "budget"), 64, "its budget is not that of the spec"),
+        (("budget",), 64.0, "its budget is not that of the spec"),
+        (("name",), "other", "its name is not that of the spec"),
         (("dims", "batch", "max"), 64, "its dims are not those of the spec"),
         (("inputs", 0, "dtype"), "float64", "its inputs are not those of the spec"),
         (("spec", "waivers"), [{"claim": "*", "reason": "all is well", "until": "2999-01-01"}], "its waivers"),

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.bench import percentile
-from exporter.bundle.manifest import sealed
 from tests import faults
 from tests.command import contents, exporter, refused
 
@@ -73,7 +72,7 @@ def test_an_artifact_that_computes_something_else_is_not_fast(bundle: Path, tmp_
     copy = faults.copied(bundle, tmp_path / "bundle")
     content = json.loads((copy / "manifest.json").read_bytes())
     edit(content)
-    (copy / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(copy, content)
     done = exporter("bench", copy, *QUICK, "--engines", "onnxruntime", cwd=tmp_path)
     assert done.code == 4
     assert "not measured: onnx/onnxruntime: its outputs have the shapes" in done.out
@@ -100,7 +99,7 @@ def test_a_bundle_without_cases_is_refused(bundle: Path, tmp_path: Path) -> None
     copy = faults.copied(bundle, tmp_path / "bundle")
     content = json.loads((copy / "manifest.json").read_bytes())
     content["cases"] = []
-    (copy / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(copy, content)
     refused(exporter("bench", copy, cwd=tmp_path), 2, "records no case")
 
 

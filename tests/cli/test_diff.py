@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from exporter.bundle.manifest import sealed
 from tests import faults
 from tests.command import exporter, refused
 
@@ -21,7 +20,7 @@ def edited(bundle: Path, to: Path, edit: Callable[[dict[str, Any]], None]) -> Pa
     copy = faults.copied(bundle, to)
     content = json.loads((copy / "manifest.json").read_bytes())
     edit(content)
-    (copy / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(copy, content)
     return copy
 
 

@@ -16,7 +16,6 @@ import pytest
 import yaml
 from safetensors.numpy import load_file
 
-from exporter.bundle.manifest import sealed
 from exporter.bundle.open import open_bundle
 from exporter.errors import ModelError
 from exporter.files import sha256_file
@@ -34,7 +33,7 @@ def edited(bundle: Path, to: Path, edit: Callable[[dict[str, Any]], None]) -> Pa
     copy = faults.copied(bundle, to)
     content = json.loads((copy / "manifest.json").read_bytes())
     edit(content)
-    (copy / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(copy, content)
     return copy
 
 

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from exporter import machine
-from exporter.bundle.manifest import sealed
+from tests import faults
 from tests.command import environment, exporter
 
 SPEC = "specs/digits-int8.yaml"
@@ -94,7 +94,7 @@ def test_a_cpu_that_can_less_than_the_one_that_released_it_breaks_no_promise(pro
     elsewhere = shutil.copytree(promising, promising.with_name("elsewhere"))
     content = json.loads((elsewhere / "manifest.json").read_text())
     content["provenance"]["machine"]["abilities"].append("avx_of_tomorrow")
-    (elsewhere / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(elsewhere, content)
     verdict, found = speed(elsewhere)
     assert (verdict, found["outcome"]) == ("inconclusive", "inconclusive")
     assert "but this CPU has no avx_of_tomorrow" in found["reason"]
@@ -105,7 +105,7 @@ def test_a_speed_that_is_promised_of_no_engine_is_missing(promising: Path) -> No
     mistyped = shutil.copytree(promising, promising.with_name("mistyped"))
     content = json.loads((mistyped / "manifest.json").read_text())
     content["spec"]["precisions"]["int8"]["budget"]["min_speedup"]["engine"] = "onnxruntim"
-    (mistyped / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(mistyped, content)
     verdict, found = speed(mistyped)
     assert (verdict, found["outcome"]) == ("failed", "missing") and "'onnxruntim'" in found["reason"]
 
@@ -116,7 +116,7 @@ def test_a_waiver_of_all_that_int8_promises_does_not_pass_for_zeros(promising: P
     waiver = {"claim": "onnx-int8/*", "reason": "all is well, they say", "until": "2099-12-31"}
     content = json.loads((waived / "manifest.json").read_text())
     content["waivers"] = content["spec"]["waivers"] = [waiver]
-    (waived / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(waived, content)
     env = environment(PYTHONPATH=str(MISTREATING), EXPORTER_TEST_MISTREAT="zeros in low precision")
     narrow = ("--without", "metric,speed", "--source", ".")
     done = exporter("verify", waived.name, "--json", *narrow, cwd=waived.parent, env=env)
@@ -153,7 +153,7 @@ def test_a_file_of_all_8_bits_that_is_promised_for_any_cpu_fails_on_every_one(fo
     promised = shutil.copytree(for_vnni, for_vnni.with_name("promised"))
     content = json.loads((promised / "manifest.json").read_text())
     content["spec"]["precisions"]["int8"]["cpu"] = "any"
-    (promised / "manifest.json").write_bytes(sealed(content))
+    faults.reseal(promised, content)
     done = exporter("verify", promised.name, "--source", ".", "--json", cwd=promised.parent)
     (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
     assert (done.code, pairs["outcome"]) == (1, "mismatch"), done.out

@@ -20,11 +20,17 @@ def numbers(bundle: Path, random: Random) -> str:
     tensors = load_file(path)
     name = random.choice(sorted(tensors))
     value = tensors[name].copy()
-    way = random.choice(("zeros", "sevens", "nan", "scaled", "one", "inf", "shuffled", "a little"))
+    way = random.choice(
+        ("zeros", "sevens", "nan", "scaled", "one", "inf", "shuffled", "a little", "denormal", "payload")
+    )
     if way == "one":
         value.reshape(-1)[random.randrange(value.size)] += 1
     elif way in ("nan", "inf") and value.dtype.kind == "f":
         value.reshape(-1)[random.randrange(value.size)] = float(way)
+    elif way == "denormal" and value.dtype == np.float32:
+        value = np.full_like(value, 1e-42)
+    elif way == "payload" and value.dtype == np.float32:  # a NaN that carries bits
+        value.reshape(-1).view(np.uint32)[random.randrange(value.size)] = 0xFFC0_BEEF
     elif way == "scaled":
         value = (value * 2).astype(value.dtype)
     elif way == "shuffled":

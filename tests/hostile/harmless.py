@@ -20,6 +20,7 @@ from exporter.errors import ExporterError
 from exporter.readers import read
 from tests.hostile.bases import Base
 from tests.hostile.fresh import differ
+from tests.hostile.seal import files_of
 
 #: Places of the manifest that no proof rests on, dotted; what stands below is free as well.
 FREE = re.compile(
@@ -39,7 +40,7 @@ def why_harmful(base: Base, bundle: Path) -> str:
     for place in changed(base.manifest, content):
         if not FREE.fullmatch(place):
             return f"{place} differs"
-    return _goldens(base, bundle) or _report(base, bundle) or _programs(base, bundle)
+    return _documents(content, bundle) or _goldens(base, bundle) or _report(base, bundle) or _programs(base, bundle)
 
 
 def changed(old: Any, new: Any, place: str = "") -> Iterator[str]:
@@ -52,6 +53,22 @@ def changed(old: Any, new: Any, place: str = "") -> Iterator[str]:
             yield from changed(was, now, f"{place}.{at}")
     elif old != new or type(old) is not type(new):
         yield place
+
+
+def _documents(content: dict[str, Any], bundle: Path) -> str:
+    """The files that both documents list are those that lie there; and they are about this spec and this name."""
+    if not content.get("documents"):
+        return ""
+    statement, bill = (json.loads((bundle / name).read_bytes()) for name in ("provenance.intoto.json", "bom.cdx.json"))
+    later = ("manifest.json", "provenance.intoto.json", "bom.cdx.json", "verify.py")
+    there = {name: facts["sha256"] for name, facts in files_of(bundle).items() if name not in later}
+    listed = [{part["name"]: part["digest"]["sha256"] for part in statement["subject"]}]
+    listed += [{part["name"]: part["hashes"][0]["content"] for part in bill["components"] if part["type"] == "file"}]
+    if listed != [there, there] or len(statement["subject"]) != len(there):
+        return "its documents list other files"
+    about = bill["metadata"]["component"]
+    said = (statement["predicate"]["buildDefinition"]["externalParameters"]["spec"], about["name"], about["version"])
+    return "" if said == (content["spec"], content["name"], content["version"]) else "its documents are about another"
 
 
 def _goldens(base: Base, bundle: Path) -> str:

@@ -10,11 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from exporter.bundle.manifest import BOM, PROVENANCE
 from tests.hostile import goldens, made, programs
 from tests.hostile.bases import Base
 from tests.hostile.seal import digests_again, seal
 from tests.hostile.structure import VALUES, mutate, mutate_text
 
+#: Parts of the documents that the bundle says as well, or could.
+_STATED: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    PROVENANCE: (
+        ("subject",),
+        ("predicate", "buildDefinition", "externalParameters"),
+        ("predicate", "buildDefinition", "internalParameters"),
+        ("predicate", "runDetails"),
+    ),
+    BOM: (("components",), ("metadata",)),
+}
 #: Changes the copy in the folder; what it does outside would show at the given path, where nothing may come to lie.
 Kind = Callable[[Base, Path, Random, Path], str]
 
@@ -82,6 +93,21 @@ def report(base: Base, folder: Path, random: Random, _outside: Path) -> str:
     return said
 
 
+def documents(base: Base, folder: Path, random: Random, _outside: Path) -> str:
+    """Provenance and bill of materials, of which nothing is made right again but the hashes."""
+    name = random.choice((PROVENANCE, BOM))
+    if not (folder / name).is_file():
+        return manifest(base, folder, random, _outside)
+    content = json.loads((folder / name).read_bytes())
+    whole, inner = content, content
+    for key in random.choice(_STATED[name]):
+        inner = inner[key]
+    said = mutate(inner if random.random() < 0.7 else whole, random)
+    (folder / name).write_bytes(json.dumps(whole).encode("utf-8", "surrogatepass"))
+    seal(folder, base.manifest, documents=False)
+    return f"{name}: {said}"
+
+
 def golden(base: Base, folder: Path, random: Random, _outside: Path) -> str:
     """Goldens, sealed again."""
     said = random.choice((goldens.numbers, goldens.numbers, goldens.names, goldens.header))(folder, random)
@@ -136,16 +162,17 @@ def _sealed(base: Base, folder: Path, random: Random) -> str:
 
 #: Name -> the kind, and how many of each hundred bundles are of it.
 KINDS: Mapping[str, tuple[Kind, int]] = {
-    "damaged": (damaged, 10),
-    "manifest": (manifest, 20),
-    "spec": (spec, 10),
-    "text": (text, 8),
-    "report": (report, 8),
+    "damaged": (damaged, 9),
+    "manifest": (manifest, 18),
+    "spec": (spec, 9),
+    "text": (text, 7),
+    "report": (report, 7),
+    "documents": (documents, 6),
     "golden": (golden, 12),
     "program": (program, 14),
     "weights": (weights, 6),
-    "exchanged": (exchanged, 4),
-    "by hand": (damaged, 8),  # its place: `plan` names the trick
+    "exchanged": (exchanged, 3),
+    "by hand": (damaged, 9),  # its place: `plan` names the trick
 }
 #: How many of ten bundles are made of each sound one; a verify of the others takes more engines.
 SHARES: Mapping[str, int] = {"plain": 6, "low": 3, "stored": 1}

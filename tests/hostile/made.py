@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.command import ROOT
 from tests.hostile.bases import Base
+from tests.hostile.bombs import BOMBS, ENDLESS, bomb, paddle_bomb
+from tests.hostile.graphs import GRAPHS, graph_of
 from tests.hostile.seal import seal
 
 #: Modules that something on the way imports.
@@ -36,6 +40,8 @@ def stowaway(folder: Path, random: Random) -> None:
     """A file, a folder or a link more, somewhere."""
     place = random.choice(sorted(path for path in (folder, *folder.rglob("*")) if path.is_dir()))
     path = place / random.choice((*NAMES, "numpy.py", "model.pdmodel", "golden.safetensors", "manifest.json.py"))
+    while path.exists() or path.is_symlink():
+        path = path.with_name(f"{path.name}x")
     way = random.choice(("file", "folder", "link", "pipe"))
     if way == "file":
         path.write_bytes(b"import os\n")
@@ -106,7 +112,7 @@ def _huge(name: str, size: int) -> Callable[[Base, Path, Path], None]:
         content = base.manifest
         if name in content["files"]:
             content["files"][name]["size"] = size
-            seal(folder, content, files=False)
+            seal(folder, content, files=False, documents=False)  # nobody hashes 14 TB
 
     return make
 
@@ -207,6 +213,43 @@ def _values_of_a_file(base: Base, folder: Path, _outside: Path) -> None:
     seal(folder, content, files=False)
 
 
+def _socket(_base: Base, folder: Path, _outside: Path) -> None:
+    (folder / "parity.json").unlink()
+    here = os.open(folder, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"/proc/self/fd/{here}/parity.json")
+    os.close(here)
+
+
+def _hard_links(base: Base, folder: Path, _outside: Path) -> None:
+    """Two names of one file, as whoever writes to it later would like."""
+    (folder / "report.html").unlink()
+    os.link(folder / "parity.json", folder / "report.html")
+    seal(folder, base.manifest)
+
+
+def _two_forms(base: Base, folder: Path, _outside: Path) -> None:
+    content = base.manifest
+    for name in ("re\u0301port.html", "r\u00e9port.html"):
+        content["files"][name] = content["files"]["report.html"]
+        shutil.copyfile(folder / "report.html", folder / name)
+    seal(folder, content)
+
+
+def _other_documents(base: Base, folder: Path, _outside: Path) -> None:
+    """Those of another bundle, as they are."""
+    for path in (ROOT / "tests/data/bundles/v4").glob("*.*.json"):
+        shutil.copyfile(path, folder / path.name)
+    (folder / "report.html").write_bytes(b"changed")
+    seal(folder, base.manifest, documents=False)
+
+
+def _no_documents(base: Base, folder: Path, _outside: Path) -> None:
+    content = base.manifest
+    content.pop("documents", None)
+    seal(folder, content)
+
+
 WAIVER = {"claim": "*", "reason": "all is well, they say", "until": "2099-12-31"}
 
 
@@ -218,6 +261,9 @@ def _waived(base: Base, folder: Path, _outside: Path) -> None:
 
 
 MADE: Mapping[str, Callable[[Base, Path, Path], None]] = {
+    **{f"bomb: {name}": bomb(name) for name in BOMBS},
+    **{f"bomb: {name} in {form}": paddle_bomb(name, form) for name in ENDLESS for form in ("pir", "pdmodel")},
+    **{f"graph: {name}": graph_of(name) for name in GRAPHS},
     "modules beside the artifacts": _shadows,
     "a payload in the bundle": _payload,
     "a payload in the working folder": _names_payload,
@@ -246,6 +292,15 @@ MADE: Mapping[str, Callable[[Base, Path, Path], None]] = {
     "one case": _one_case,
     "never verified": _unverified,
     "everything waived": _waived,
+    "a socket": _socket,
+    "files that are links of one another": _hard_links,
+    "names that differ in case": _listed_name("ONNX/model.onnx"),
+    "a letter in two forms": _two_forms,
+    "documents of another bundle": _other_documents,
+    "no documents": _no_documents,
+    "costs without end": _said("provenance", "costs", value={"onnx/onnxruntime": {"seconds": 1e308, "megabytes": 1}}),
+    "costs of nothing": _said("provenance", "costs", value={"onnx/onnxruntime": {"seconds": 0, "megabytes": -1}}),
+    "costs of a list": _said("provenance", "costs", value=[1]),
     "a manifest of nothing": _bytes("manifest.json", b""),
     "a manifest of null": _bytes("manifest.json", b"null\n"),
     "a manifest of a list": _bytes("manifest.json", b"[]\n"),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.bundle.manifest import sealed
+from exporter.bundle.manifest import BOM, PROVENANCE, sealed
 from exporter.errors import ExporterError
 from exporter.lower._stored import stored_digests
+from tests.documents import state_again
+
+#: What reading a document or a manifest of another shape raises.
+_NOT_SO = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 
 def files_of(bundle: Path) -> dict[str, dict[str, Any]]:
@@ -25,11 +30,20 @@ def files_of(bundle: Path) -> dict[str, dict[str, Any]]:
     }
 
 
-def seal(bundle: Path, manifest: Mapping[str, Any], *, files: bool = True) -> None:
-    """Write the manifest with its own digest, and with the hashes of the files that lie there."""
+def seal(bundle: Path, manifest: Mapping[str, Any], *, files: bool = True, documents: bool = True) -> None:
+    """Write the manifest with its own digest, and with the hashes of the files that lie there.
+
+    The documents are made to state the same, where they and the manifest can still be read so.
+    """
     content = dict(manifest)
+    if documents:
+        with contextlib.suppress(*_NOT_SO):
+            state_again(bundle, content)
     if files:
         content["files"] = files_of(bundle)
+    elif documents and isinstance(content.get("files"), dict):
+        now = files_of(bundle)
+        content["files"] = content["files"] | {name: now[name] for name in (PROVENANCE, BOM) if name in now}
     (bundle / "manifest.json").write_bytes(_sealed(content))
 
 

@@ -26,6 +26,7 @@ from exporter.files import sha256_file
 from exporter.trust.sign import Signer
 from exporter.trust.sign import sign as sign_bundle
 from tests.command import ROOT, Done, exporter
+from tests.documents import state_again
 
 STORED = ROOT / "tests/data/bundles"
 RECORDED = ROOT / "tests/data/trust"
@@ -138,6 +139,7 @@ def documents(bundle: Path) -> dict[str, str]:
 
 def reseal(bundle: Path, content: dict[str, object]) -> Path:
     """Write the manifest of what lies in a folder, with its digests, as whoever wants to be believed would."""
+    state_again(bundle, content)
     files = {
         path.relative_to(bundle).as_posix(): {"sha256": sha256_file(path), "size": path.stat().st_size}
         for path in sorted(bundle.rglob("*"))

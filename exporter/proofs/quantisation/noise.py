@@ -55,6 +55,10 @@ def _suffering(noise: Mapping[str, LayerNoise], *, in_16_bits: bool) -> tuple[st
     return told, f"the layer that suffers most is {worst}, at {value:.1f} dB{cause}"
 
 
+#: How many times what a run may take it may with every value put out.
+_MORE = 4
+
+
 @dataclass(frozen=True)
 class LayerNoise:
     """What int8 adds to one layer, as signal-to-noise ratios in dB: by rounding, and by products cut off at 16 bits.
@@ -83,8 +87,9 @@ def layer_noise(bench: Bench, artifact: Artifact, setting: Setting, engine: str)
     if not layers or plain is None:
         return {}
     case = bench.cases[0]
+    run = Run(artifact.format, "fp32", engine)
     try:
-        values: dict[str, Array] = dict(program_values(bench, Run(artifact.format, "fp32", engine), case.name, setting))
+        values = dict(program_values(bench, run, case.name, bench.bounded(run, setting, times=_MORE)))
         stored, exact = arrays(artifact, bench.folder), arrays(plain, bench.folder)
     except (ModelError, UsageError, EnvironmentLacks, BundleError):
         return {}  # localisation says of the fp32 variant what is wrong with it

@@ -1,0 +1,73 @@
+"""What it costs to load and run an artifact: measured at the release, and a limit for each later run of it.
+
+A program of a bundle may loop or allocate without end, and no reading of it tells. So a release records what each run
+took, in steps so coarse that a second release records the same, and a later run may take a multiple of that. Measured
+on small networks: 0.2 to 0.3 s and 50 MB in each child beyond its imports, so 4 s and 384 MB are 14 and 8 times
+as much. A bundle that records more gets more, up to the limits that hold for every child.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import resource
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from exporter.workers import Beyond
+
+#: How many times what was recorded a later run may take; other machines are slower, and other versions larger.
+TIMES_SECONDS, TIMES_MEGABYTES = 8, 3
+#: The smallest step, and the factor between steps.
+_LEAST_SECONDS, _LEAST_MEGABYTES = 0.5, 128
+_FACTOR_SECONDS, _FACTOR_MEGABYTES = 4, 2
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of processor time, and megabytes of resident memory beyond what the imports take."""
+
+    seconds: float
+    megabytes: float
+
+    def coarse(self) -> dict[str, float]:
+        """Rounded up to a step, as a manifest records it."""
+        seconds, megabytes = _LEAST_SECONDS, _LEAST_MEGABYTES
+        while seconds < self.seconds:
+            seconds *= _FACTOR_SECONDS
+        while megabytes < self.megabytes:
+            megabytes *= _FACTOR_MEGABYTES
+        return {"seconds": seconds, "megabytes": megabytes}
+
+
+def beyond(recorded: Mapping[str, float], times: int = 1) -> Beyond:
+    """What a run may take of which this was recorded, or what takes some times as much."""
+    return Beyond(
+        times * TIMES_SECONDS * max(_LEAST_SECONDS, recorded["seconds"]),
+        int(times * TIMES_MEGABYTES * max(_LEAST_MEGABYTES, recorded["megabytes"])),
+    )
+
+
+class Costing:
+    """In a child: measures from here on."""
+
+    def __init__(self) -> None:
+        self._seconds, self._megabytes = time.process_time(), _peak()
+
+    def cost(self) -> Cost:
+        """What was used since it was made."""
+        return Cost(time.process_time() - self._seconds, _peak() - self._megabytes)
+
+
+def import_all(names: Sequence[str]) -> None:
+    """Import what a server of children has not: an import is no cost of an artifact's. What lacks is told later."""
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
+def _peak() -> float:
+    """Megabytes of resident memory that this process had at most; Linux counts in KiB, macOS in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / ((1 << 20) if sys.platform == "darwin" else (1 << 10))

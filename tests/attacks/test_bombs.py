@@ -1,0 +1,59 @@
+"""Programs that loop or allocate without end: a verify ends them in seconds, and keeps the machine's memory free."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from exporter import pipeline
+from exporter.bundle.open import open_bundle
+from exporter.errors import BundleError
+from exporter.verdict.claim import Outcome
+from exporter.workers import Limits, Setting
+from tests.command import ROOT
+from tests.hostile.bases import Base
+from tests.hostile.bombs import bomb
+from tests.hostile.graphs import GRAPHS, graph_of
+from tests.hostile.seal import seal
+
+STORED = ROOT / "tests/data/bundles/v4"
+TINY = {"seconds": 0.5, "megabytes": 128}
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Base:
+    """The stored bundle, as a release of today would record what its runs took."""
+    base = Base("sound", Path(shutil.copytree(STORED, tmp_path / "sound")))
+    content = base.manifest
+    runs = [f"{variant}/{engine}" for variant in content["variants"] for engine in content["spec"]["engines"]]
+    content["provenance"]["costs"] = dict.fromkeys(runs, TINY)
+    seal(base.folder, content)
+    return base
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("products", "4 s of processor time"),
+        ("zeros of 2 GB", "384 MB more memory"),
+        ("a loop that keeps", "384 MB more memory"),
+    ],
+)
+def test_a_program_without_end_is_ended(base: Base, tmp_path: Path, name: str, said: str) -> None:
+    folder = Path(shutil.copytree(base.folder, tmp_path / "bundle"))
+    bomb(name)(base, folder, tmp_path)
+    report = pipeline.verify(folder, Setting(Limits(code=None)))
+    ended = [evidence for evidence in report.verdict.evidence.values() if said in evidence.reason]
+    assert ended and {evidence.outcome for evidence in ended} <= {Outcome.TIMED_OUT, Outcome.CRASHED}
+    assert report.verdict.word == "failed"
+
+
+@pytest.mark.parametrize("name", [name for name in GRAPHS if "outside" in name or "function" in name])
+def test_no_tensor_lies_outside_and_no_function_stands_for_an_operator(base: Base, tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(base.folder, tmp_path / "bundle"))
+    graph_of(name)(base, folder, tmp_path)
+    with pytest.raises(BundleError, match=r"unsafe path|a function in the place|a\.stranger") as caught:
+        open_bundle(folder)
+    assert caught.value.where.endswith("model.onnx")
