@@ -3,7 +3,8 @@
 A program of a bundle may loop or allocate without end, and no reading of it tells. So a release records what each run
 took, in steps so coarse that a second release records the same, and a later run may take a multiple of that. Measured
 on small networks: 0.2 to 0.3 s and 50 MB in each child beyond its imports, so 4 s and 384 MB are 14 and 8 times
-as much. A bundle that records more gets more, up to the limits that hold for every child.
+as much. What takes more than a second gets 30 times its step: another CPU may lack the instructions that made it fast.
+A bundle that records more gets more, up to the limits that hold for every child.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from dataclasses import dataclass
 from exporter.workers import Beyond
 
 #: How many times what was recorded a later run may take; other machines are slower, and other versions larger.
-TIMES_SECONDS, TIMES_MEGABYTES = 8, 3
+TIMES_SECONDS, TIMES_MEGABYTES = 30, 3
+#: The same for the smallest step: so little that a stranger's program without end is over soon.
+LEAST_TIMES_SECONDS = 4
 #: The smallest step, and the factor between steps.
-_LEAST_SECONDS, _LEAST_MEGABYTES = 0.5, 128
+_LEAST_SECONDS, _LEAST_MEGABYTES = 1.0, 128
 _FACTOR_SECONDS, _FACTOR_MEGABYTES = 4, 2
 
 
@@ -44,8 +47,9 @@ class Cost:
 
 def beyond(recorded: Mapping[str, float], times: int = 1) -> Beyond:
     """What a run may take of which this was recorded, or what takes some times as much."""
+    seconds = max(_LEAST_SECONDS, recorded["seconds"])
     return Beyond(
-        times * TIMES_SECONDS * max(_LEAST_SECONDS, recorded["seconds"]),
+        times * seconds * (TIMES_SECONDS if seconds > _LEAST_SECONDS else LEAST_TIMES_SECONDS),
         int(times * TIMES_MEGABYTES * max(_LEAST_MEGABYTES, recorded["megabytes"])),
     )
 

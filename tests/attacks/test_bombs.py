@@ -19,7 +19,7 @@ from tests.hostile.graphs import GRAPHS, graph_of
 from tests.hostile.seal import seal
 
 STORED = ROOT / "tests/data/bundles/v4"
-TINY = {"seconds": 0.5, "megabytes": 128}
+TINY = {"seconds": 1.0, "megabytes": 128}
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.engines._cost import TIMES_MEGABYTES, TIMES_SECONDS, Cost, beyond
+from exporter.engines._cost import LEAST_TIMES_SECONDS, TIMES_MEGABYTES, TIMES_SECONDS, Cost, beyond
 from exporter.errors import ChildOutOfMemory, ChildTimedOut
 from exporter.harness import Bench
 from exporter.verdict.plan import Run
@@ -16,7 +16,7 @@ from exporter.workers import Beyond, Limits, Setting, call
 from tests.command import ROOT
 
 CHILD = "tests.children:loads_what_a_stranger_wrote"
-TINY = {"seconds": 0.5, "megabytes": 128}
+TINY = {"seconds": 1.0, "megabytes": 128}
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +27,14 @@ def where_children_find_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.floats(0, 1e5), st.floats(0, 1e7))
 def test_no_run_is_allowed_less_than_some_times_what_it_took(seconds: float, megabytes: float) -> None:
     allowed = beyond(Cost(seconds, megabytes).coarse())
-    assert allowed.seconds >= TIMES_SECONDS * seconds and allowed.megabytes >= TIMES_MEGABYTES * megabytes - 1
+    times = LEAST_TIMES_SECONDS if seconds <= 1 else TIMES_SECONDS
+    assert allowed.seconds >= times * seconds and allowed.megabytes >= TIMES_MEGABYTES * megabytes - 1
 
 
 def test_what_is_recorded_is_coarse_so_that_a_second_release_records_the_same() -> None:
-    assert Cost(0.2, 40).coarse() == Cost(0.45, 110).coarse() == TINY
-    assert Cost(1.9, 300).coarse() == {"seconds": 2.0, "megabytes": 512}
+    assert Cost(0.2, 40).coarse() == Cost(0.95, 110).coarse() == TINY
+    assert Cost(1.9, 300).coarse() == {"seconds": 4.0, "megabytes": 512}
+    assert beyond(TINY) == Beyond(4.0, 384) and beyond(Cost(1.9, 300).coarse()) == Beyond(120.0, 1536)
 
 
 def test_a_record_of_nothing_is_the_smallest_step() -> None:
