@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.bundle.manifest import sealed
 from exporter.bundle.open import open_bundle
 from exporter.errors import UsageError
 from exporter.goldens.finish import DEPENDENT_ROWS
@@ -142,7 +141,7 @@ def files_of(bundle: Path) -> dict[str, Any]:
 def edited(to: Path, **changes: Any) -> Path:
     copy = faults.copied(BUNDLE, to)
     content = json.loads((copy / "manifest.json").read_bytes())
-    (copy / "manifest.json").write_bytes(sealed({**content, **changes}))
+    faults.reseal(copy, {**content, **changes})
     return copy
 
 
