@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import UsageError
+from exporter.errors import EnvironmentLacks, UsageError
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -141,16 +141,28 @@ def user_code(what: str, where: str, hint: str = "correct the line named") -> It
 
     Raises:
         UsageError: in place of what was raised.
+        EnvironmentLacks: a library of the system is not there, which compiled code needs.
     """
     try:
         yield
     except _FAILURES as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
+        if library := _missing_library(error):
+            hint = f"install the system's package that holds {library} (Debian: apt-file search {library})"
+            raise EnvironmentLacks(f"{what}: {_first_line(reason)}", where=where, hint=hint) from error
         if isinstance(error, ModuleNotFoundError):
             hint = f"install {error.name}, or correct the import"
         raise UsageError(
             f"{what}: {type(error).__name__}: {_first_line(reason)}", where=blamed_line(error) or where, hint=hint
         ) from error
+
+
+def _missing_library(error: BaseException) -> str:
+    """The shared object that the dynamic linker did not find, as glibc and musl say it; "" for any other error."""
+    if not isinstance(error, ImportError) or isinstance(error, ModuleNotFoundError):
+        return ""
+    said = re.search(r"(\S+): cannot open shared object file|Error loading shared library (\S+):", str(error))
+    return (said[1] or said[2]) if said else ""
 
 
 def blamed_line(error: BaseException) -> str:

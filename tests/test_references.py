@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from exporter import workers
-from exporter.errors import ChildFailed, ModelError, UsageError
+from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
 from exporter.references import find_installed, find_source, load_object, split, user_code
 
 
@@ -121,3 +123,17 @@ def test_a_module_of_another_package_is_found_without_running_any_of_it(
     assert find_installed("loudpackage.deep.no") is None and find_installed("nopackage.net") is None
     assert find_installed("json.decoder") is None, "Python's own library is not looked into"
     assert "loudpackage" not in sys.modules
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_a_library_of_the_system_that_lacks_is_no_mistake_of_the_user_s(house: Path, tmp_path: Path) -> None:
+    """As Paddle's compiled core needs libgomp: by a real shared object that needs another."""
+    for name, needs in (("absent", ()), ("needy", (f"-L{tmp_path}", "-l:libabsent.so"))):
+        (tmp_path / f"{name}.c").write_text("int PyInit_needy(void) { return 0; }" if needs else "int absent;")
+        command = ["cc", "-shared", "-fPIC", "-Wl,--no-as-needed", f"{name}.c", *needs]
+        subprocess.run([*command, "-o", "needy.so" if needs else "libabsent.so"], cwd=tmp_path, check=True)
+    (tmp_path / "libabsent.so").unlink()
+    write(house, "import needy\n")
+    with pytest.raises(EnvironmentLacks, match=r"libabsent\.so: cannot open shared object") as told:
+        load_object("yard.tree:Tree")
+    assert "libabsent.so" in told.value.hint
