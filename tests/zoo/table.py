@@ -44,7 +44,7 @@ def misses(rows: Iterable[dict[str, Any]]) -> list[str]:
         for name, file in row["formats"].items():
             if file["word"] not in GOOD:
                 why = file["why"].partition(" (run with")[0].replace(f"{name}: ", "").replace("|", "\\|")
-                causes.setdefault(why, []).append(_TITLES[name])
+                causes.setdefault(" ".join(why.split()), []).append(_TITLES[name])
         stock = row["stock"].get("pir", {"word": "-"})
         lines += [f"| {row['name']} | {stock['word']} | {', '.join(names)} | {why} |" for why, names in causes.items()]
     return lines
