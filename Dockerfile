@@ -7,7 +7,7 @@
 #   docker run --rm -v "$PWD:/work" -u "$(id -u):$(id -g)" exporter release specs/digits.yaml
 #
 # State of this file, 2026-11-22: hadolint passes. `scripts/image --stand-in runtime` and `… full` built the images by buildah
-# (chroot isolation) on bases made of Debian's packages: 1.35 GB, and 1.6 GB with Paddle by pip. `tests/test_images.py` (slow)
+# (chroot isolation) on bases made of Debian's packages: 1.35 GB, and 1.77 GB with Paddle by pip. `tests/test_images.py` (slow)
 # builds them and runs them as uid 10001: the full one releases the digits, the runtime one verifies that and a stored
 # bundle. The GPU image was never built, nor any on the official images: that those have Python 3.10 with pip was read in
 # Paddle's own tools/dockerfile/Dockerfile.release.ubuntu20, not seen.
