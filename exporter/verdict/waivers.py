@@ -10,6 +10,10 @@ from fnmatch import fnmatchcase
 from exporter.spec.model import Waiver
 from exporter.verdict.claim import Claim, Outcome, Verdict
 
+#: Kinds of claims that a waiver has to name, as `onnx/weights`: what a file is, and whose weights it holds. A pattern
+#: such as `onnx/*` is about what an engine computes; whoever accepts another file than the bundle describes says so.
+BY_NAME = ("interface", "weights")
+
 
 def waived(verdict: Verdict, waivers: Sequence[Waiver], today: date) -> Verdict:
     """Waive what is waived today; a waiver's pattern is matched against the claim's name, as `onnx/openvino/*`."""
@@ -25,8 +29,13 @@ def waived(verdict: Verdict, waivers: Sequence[Waiver], today: date) -> Verdict:
 
 
 def covering(claim: Claim, waivers: Sequence[Waiver], today: date) -> Waiver | None:
-    """The first waiver of today that covers a claim."""
-    return next((waiver for waiver in waivers if waiver.until >= today and fnmatchcase(str(claim), waiver.claim)), None)
+    """The first waiver of today that covers a claim; one of a kind in `BY_NAME` has to be named."""
+    return next((waiver for waiver in waivers if waiver.until >= today and _covers(waiver.claim, claim)), None)
+
+
+def _covers(pattern: str, claim: Claim) -> bool:
+    named = claim.kind not in BY_NAME or pattern.rpartition("/")[2] == claim.kind
+    return named and fnmatchcase(str(claim), pattern)
 
 
 def expired(waivers: Sequence[Waiver], today: date) -> list[str]:

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file
 
 from exporter.errors import ExporterError
 from exporter.readers import read
+from exporter.spec.model import Spec
 from tests.hostile.bases import Base
 from tests.hostile.fresh import differ
 from tests.hostile.seal import files_of
@@ -37,10 +38,17 @@ NEAR = 1e-4
 def why_harmful(base: Base, bundle: Path) -> str:
     """Why a bundle that passed must not; empty where the difference does no harm."""
     content = json.loads((bundle / "manifest.json").read_bytes())
+    content["spec"] = _with_defaults(content["spec"], base.manifest["spec"])
     for place in changed(base.manifest, content):
         if not FREE.fullmatch(place):
             return f"{place} differs"
     return _documents(content, bundle) or _goldens(base, bundle) or _report(base, bundle) or _programs(base, bundle)
+
+
+def _with_defaults(spec: dict[str, Any], sound: dict[str, Any]) -> dict[str, Any]:
+    """The spec with the keys that it leaves out, and whose defaults are what the sound one says."""
+    filled = Spec.model_validate(spec).model_dump(mode="json")
+    return {**spec, **{key: filled[key] for key in sound if key not in spec and filled.get(key) == sound[key]}}
 
 
 def changed(old: Any, new: Any, place: str = "") -> Iterator[str]:

@@ -111,6 +111,16 @@ def test_a_match_needs_no_waiver_and_keeps_its_name() -> None:
     assert waived(verdict(Outcome.MATCH), [waiver("*")], TODAY).counts["match"] == 1
 
 
+@pytest.mark.parametrize("kind", ["interface", "weights"])
+@pytest.mark.parametrize(
+    ("pattern", "covers"),
+    [("onnx/{}", True), ("*/{}", True), ("*", False), ("onnx/*", False), ("onnx/{}*", False), ("pir/{}", False)],
+)
+def test_what_a_file_is_has_to_be_named_by_its_waiver(kind: str, pattern: str, covers: bool) -> None:
+    waiver = Waiver(claim=pattern.format(kind), reason="known and accepted", until=TODAY)
+    assert (covering(Claim("onnx", "fp32", kind=kind), [waiver], TODAY) is waiver) is covers
+
+
 @given(st.lists(st.sampled_from([None, *Outcome]), min_size=1, max_size=5), st.text("onx/*?[]!=10", max_size=12))
 def test_a_waiver_never_adds_or_removes_a_claim(outcomes: list[Outcome | None], pattern: str) -> None:
     before = verdict(*outcomes)
