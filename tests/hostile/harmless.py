@@ -38,8 +38,8 @@ NEAR = 1e-4
 def why_harmful(base: Base, bundle: Path) -> str:
     """Why a bundle that passed must not; empty where the difference does no harm."""
     content = json.loads((bundle / "manifest.json").read_bytes())
-    content["spec"] = _with_defaults(content["spec"], base.manifest["spec"])
-    for place in changed(base.manifest, content):
+    filled = {**content, "spec": _with_defaults(content["spec"], base.manifest["spec"])}
+    for place in changed(base.manifest, filled):
         if not FREE.fullmatch(place):
             return f"{place} differs"
     return _documents(content, bundle) or _goldens(base, bundle) or _report(base, bundle) or _programs(base, bundle)
