@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from exporter.bounded_json import parse_json
-from exporter.errors import BY_NAME, ChildCrashed, ChildFailed, ExporterError, UsageError
+from exporter.errors import BY_NAME, ChildCrashed, ChildFailed, ExporterError, UsageError, first_fault
 from exporter.files import read_regular
 
 #: What a child is told by its environment: where its progress goes, and how much memory it may take.
@@ -88,6 +88,5 @@ def told(kind: type[T], answer: object) -> T:
     try:
         return TypeAdapter(kind).validate_python(answer)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise ChildCrashed(f"the child left an answer that was not asked for: {place}: {first['msg']}") from error
+        place, fault = first_fault(error)
+        raise ChildCrashed(f"the child left an answer that was not asked for: {place}: {fault}") from error

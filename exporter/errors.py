@@ -17,6 +17,10 @@ The gate's own "no" (exit 1) is a verdict, not an exception.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class ExitCode(IntEnum):
@@ -106,3 +110,9 @@ def printable(text: str) -> str:
     A newline or an escape sequence in the name of a file could else forge a line that says PASSED.
     """
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def first_fault(error: ValidationError) -> tuple[str, str]:
+    """Where the first fault of a validation by pydantic lies, as `cases.0.name` (empty: at the top), and what it is."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return ".".join(map(str, first["loc"])), first["msg"]

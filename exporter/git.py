@@ -43,11 +43,10 @@ class Base:
         if self.commit.startswith("-"):  # git would take it for an option
             hint = f"give a branch, a tag or a commit: {self.flag} main"
             raise UsageError(f"'{self.commit}' is not a commit", where=self.flag, hint=hint)
-        shallow = self._git("rev-parse", "--is-shallow-repository").strip() == "true"
         try:
             return self._git("merge-base", self.commit, "HEAD").strip()
         except UsageError as error:
-            if shallow:
+            if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
                 what = f"this clone is shallow, and what it has of the history does not reach back to '{self.commit}'"
                 hint = "git fetch --unshallow; of GitHub's actions/checkout ask for fetch-depth: 0"
                 raise UsageError(what, where=self.flag, hint=hint) from error

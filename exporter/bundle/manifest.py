@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from exporter.bounded_json import parse_json
-from exporter.errors import BundleError
+from exporter.errors import BundleError, first_fault
 from exporter.files import canonical_json, readable_json, sha256_bytes
 from exporter.lower.base import Artifact
 
@@ -310,6 +310,5 @@ def parse(raw: bytes, where: str) -> Manifest:
     try:
         return Manifest.model_validate(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise BundleError(f"the manifest is wrong at {place}: {first['msg']}", where=where, hint=hint) from error
+        place, fault = first_fault(error)
+        raise BundleError(f"the manifest is wrong at {place}: {fault}", where=where, hint=hint) from error

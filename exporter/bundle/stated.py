@@ -18,7 +18,7 @@ from exporter.bounded_json import read_json
 from exporter.bundle.layout import VERIFY
 from exporter.bundle.manifest import BOM, PROVENANCE, Manifest
 from exporter.bundle.slsa import PREDICATE, STATEMENT
-from exporter.errors import BundleError
+from exporter.errors import BundleError, first_fault
 
 _HINT = "do not use this bundle; ask for a fresh one"
 _PYPI = "pkg:pypi/"
@@ -97,9 +97,8 @@ def refuse_other_statements(folder: Path, manifest: Manifest) -> None:
         try:
             document = kind.model_validate(read_json(folder / name))
         except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            raise BundleError(f"is wrong at {place}: {first['msg']}", where=str(folder / name), hint=_HINT) from error
+            place, fault = first_fault(error)
+            raise BundleError(f"is wrong at {place}: {fault}", where=str(folder / name), hint=_HINT) from error
         for what in contradictions(document, manifest):
             raise BundleError(f"contradicts the bundle: {what}", where=str(folder / name), hint=_HINT)
 

@@ -23,8 +23,6 @@ from exporter.workers import Setting
 
 #: What pins the toolchain: another Paddle may export another program from the same code.
 TOOLCHAIN = ("pyproject.toml", "requirements*.txt", "*.lock", "poetry.lock", "uv.lock", "setup.cfg", "setup.py")
-
-
 _SPECS = Path("specs")
 
 

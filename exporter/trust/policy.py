@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, first_fault
 from exporter.files import read_regular
 from exporter.spec import yaml12
 from exporter.trust import keys
@@ -108,9 +108,8 @@ def _entries(path: Path) -> tuple[_Entry, ...]:
     try:
         return _File.model_validate(content).keys
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{first['msg']} at {place or 'the top'}", where=str(path), hint=hint) from error
+        place, fault = first_fault(error)
+        raise UsageError(f"{fault} at {place or 'the top'}", where=str(path), hint=hint) from error
 
 
 def _of_entry(entry: _Entry, file: Path) -> Anchor:
