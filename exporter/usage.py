@@ -35,9 +35,13 @@ class _Process:
 
 @dataclass(frozen=True)
 class _Look:
-    """All processes of a child at one moment; `queued` is each thread's time in the queue, None if it is unknown."""
+    """All processes of a child; `queued` is each thread's time in the queue, None if it is unknown.
 
-    at: float
+    On a busy machine the looking takes long itself: it was done between the moments `since` and `until`.
+    """
+
+    since: float
+    until: float
     own: float = 0.0
     ended: float = 0.0
     resident: int = 0
@@ -54,7 +58,8 @@ class Meter:
 
     def __init__(self) -> None:
         self.worked = self.slept = 0.0
-        self._before = _Look(time.monotonic())
+        now = time.monotonic()
+        self._before = _Look(now, now)
 
     @property
     def charged(self) -> float:
@@ -67,9 +72,9 @@ class Meter:
         before, self._before = self._before, now
         if pid is None:  # it is still to be forked
             return 0
-        passed, reaped = now.at - before.at, max(0.0, now.ended - before.ended)
+        reaped = max(0.0, now.ended - before.ended)
         # What an ended child had used moves from its own line to its parent's.
-        worked = min(passed, max(0.0, now.own + now.ended - before.own - before.ended))
+        worked = min(now.until - before.until, max(0.0, now.own + now.ended - before.own - before.ended))
         self.worked += worked
         if "D" in now.states or reaped:  # it waits for a disk; or for children that came and went unseen
             return now.resident
@@ -80,7 +85,8 @@ class Meter:
         else:
             # Of all together, since they wait for each other: one that is queued lets the next one sleep.
             queued = sum(late - before.queued.get(thread, 0.0) for thread, late in now.queued.items())
-        asleep = min(_MOST_ASLEEP, max(0.0, passed - worked - queued))
+        # Of the time between the two looks: what was done during a look may be in its numbers or not.
+        asleep = min(_MOST_ASLEEP, max(0.0, now.since - before.until - worked - queued))
         # Linux counts a thread's time in the queue when it leaves it: one that is in it now did not sleep either.
         if asleep and not any(map(_runnable, now.members)):
             self.slept += asleep
@@ -96,7 +102,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def _look(pid: int | None) -> _Look:
-    at = time.monotonic()
+    since = time.monotonic()
     family = dict(_family(pid)) if pid is not None else {}
     queued: dict[int, float] = {}
     known = True
@@ -105,7 +111,8 @@ def _look(pid: int | None) -> _Look:
             queued[thread] = late
             known = known and (number != pid or thread != pid or run > 0)
     return _Look(
-        at,
+        since,
+        until=time.monotonic(),
         own=sum(process.own for process in family.values()),
         ended=sum(process.ended for process in family.values()),
         resident=sum(process.resident for process in family.values()),

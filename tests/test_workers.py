@@ -169,6 +169,17 @@ def test_a_thread_that_is_in_the_queue_for_a_processor_does_not_sleep(monkeypatc
         call("tests.children:locks", {}, SHORT)
 
 
+def test_a_look_that_itself_took_long_charges_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The looking process was in the queue; what the child had computed meanwhile is in the numbers of that look."""
+    meter = usage.Meter()
+    start = time.monotonic()
+    looks = [usage._Look(start, start + 3, own=1.0), usage._Look(start + 3.1, start + 3.2, own=1.0)]
+    monkeypatch.setattr(usage, "_look", lambda pid: looks.pop(0))
+    for _ in range(2):
+        meter.look(os.getpid())
+    assert meter.worked == 1.0 and meter.slept == pytest.approx(0.1)
+
+
 @pytest.mark.usefixtures("load")
 def test_processes_that_come_and_go_are_not_charged_for_waiting() -> None:
     assert call("tests.children:waits_for_another", {"seconds": 0.05, "times": 10}, Limits(seconds=4)) == {}
