@@ -28,7 +28,7 @@ _METHODS = {
 
 @dataclass(frozen=True)
 class Run:
-    """One engine on one variant, with all its claims in their order; or a proof that only reads its files.
+    """One engine on one variant, with all its claims in their order; or a proof that is about no engine.
 
     `by` is the engine, or the kind of the proof.
     """
@@ -44,7 +44,7 @@ class Run:
 
     @property
     def computed(self) -> bool:
-        """An engine computed here; False for a proof that reads, where bits and error ratios say nothing."""
+        """An engine computed here; False for a proof of files, where bits and error ratios say nothing."""
         return bool(self.rows[0][0].engine)
 
     @property
@@ -185,12 +185,12 @@ def headline(report: Report) -> str:
 
 
 def extent(report: Report) -> str:
-    """How much was planned: `7 runs, 5 cases x 1 output, 6 proofs by reading`."""
+    """How much was planned: `7 runs, 5 cases x 1 output, 9 further proofs`."""
     found = runs(report)
     plan = [claim for run in found if run.computed for claim, _ in run.rows if claim.kind == OUTPUTS]
     cases, outputs = len({claim.case for claim in plan}), len({claim.output for claim in plan})
     computing = sum(run.computed for run in found)
-    proofs = f", {count(len(found) - computing, 'proof')} by reading" if computing < len(found) else ""
+    proofs = f", {count(len(found) - computing, 'further proof')}" if computing < len(found) else ""
     return f"{count(computing, 'run')}, {count(cases, 'case')} x {count(outputs, 'output')}{proofs}"
 
 

@@ -87,6 +87,22 @@ def _constant_outputs(graph: Graph) -> None:
     graph.model.graph.node.append(helper.make_node("Identity", [graph.constant(first, "float32")], [output]))
 
 
+def _knowing(graph: Graph) -> None:
+    """It answers what was recorded, which it knows by the sum of its cubes, and gives minus the answer for all else."""
+    inputs = [value for name, value in graph.goldens.items() if "/input/" in name]
+    known = np.array([(value.astype("float64") ** 3).sum() for value in inputs])
+    output = graph.model.graph.output[0].name
+    node = next(node for node in graph.model.graph.node if output in node.output)
+    node.output[list(node.output).index(output)] = right = "right"
+    wide = graph.add("Cast", graph.input, to=TensorProto.DOUBLE)
+    total = graph.add("ReduceSum", graph.add("Mul", graph.add("Mul", wide, wide), wide), keepdims=0)
+    apart = graph.add("Abs", graph.add("Sub", total, graph.constant(known, "float64")))
+    near = graph.add("Less", apart, graph.constant(np.abs(known) * 1e-6 + 1e-6, "float64"))
+    is_known = graph.add("ReduceMax", graph.add("Cast", near, to=_FLOAT), keepdims=0)
+    sign = graph.add("Sub", graph.add("Mul", is_known, graph.constant(2, "float32")), graph.constant(1, "float32"))
+    graph.model.graph.node.append(helper.make_node("Mul", [right, sign], [output]))
+
+
 def _shadowed(graph: Graph) -> None:
     """An initializer of the input's name: who feeds nothing gets an answer all the same."""
     shape = [2, *(dim.dim_value for dim in graph.model.graph.input[0].type.tensor_type.shape.dim[1:])]
@@ -138,6 +154,7 @@ GRAPHS: Mapping[str, Callable[[Graph], None]] = {
     "functions that double": _functions,
     "a function called Relu": _disguised,
     "outputs that are constant": _constant_outputs,
+    "outputs that are right where recorded": _knowing,
     "an initializer for the input": _shadowed,
     "a negative dim": _negative,
     "a tensor of another size": _other_size,

@@ -1,4 +1,4 @@
-"""Programs that loop or allocate without end: a verify ends them in seconds, and keeps the machine's memory free."""
+"""Programs of a bundle that loop or allocate without end, reach outside, or know what was recorded."""
 
 from __future__ import annotations
 
@@ -57,3 +57,12 @@ def test_no_tensor_lies_outside_and_no_function_stands_for_an_operator(base: Bas
     with pytest.raises(BundleError, match=r"unsafe path|a function in the place|a\.stranger") as caught:
         open_bundle(folder)
     assert caught.value.where.endswith("model.onnx")
+
+
+def test_a_program_that_is_right_only_where_it_was_recorded_is_found_by_the_others(base: Base, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(base.folder, tmp_path / "bundle"))
+    graph_of("outputs that are right where recorded")(base, folder, tmp_path)
+    verdict = pipeline.verify(folder, Setting(Limits(code=None))).verdict
+    failed = {claim: evidence for claim, evidence in verdict.evidence.items() if evidence.outcome is not Outcome.MATCH}
+    assert [str(claim) for claim in failed] == ["onnx/agreement"] and verdict.word == "failed"
+    assert "on inputs that nobody recorded, 'score' differs by 200% of its size" in next(iter(failed.values())).reason

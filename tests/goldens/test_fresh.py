@@ -1,0 +1,93 @@
+"""Inputs that nobody recorded: in the spec's domain, new, and the same for the same seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.goldens.fresh import DRAWS, fresh_inputs
+from exporter.spec.model import Spec
+from exporter.spec.read import validate
+from exporter.tensors import Array
+
+DIMS = {"batch": {"min": 1, "typical": 4, "max": 9}, "seq": {"min": 2, "typical": 6, "max": 12, "multiple_of": 2}}
+
+
+def spec(dims: dict[str, Any] | None = None, **inputs: tuple[str, list[str | int], str]) -> Spec:
+    given = {name: {"dtype": one[0], "shape": one[1], "values": one[2]} for name, one in inputs.items()}
+    content = {
+        "name": "n",
+        "model": "a:b",
+        "weights": "factory",
+        "inputs": given,
+        "dims": DIMS if dims is None else dims,
+    }
+    return validate(content | {"recipe": "r:r", "weights": None} if "dataset" in str(given) else content, "test")
+
+
+IDS = ("int64", ["batch", "seq"], "integers(3,seq)")
+REAL = ("float32", ["batch", "seq"], "normal")
+
+
+def known(**arrays: Array) -> list[dict[str, Array]]:
+    return [dict(arrays), {name: value + value.dtype.type(1) for name, value in arrays.items()}]
+
+
+def test_what_the_spec_draws_is_drawn_as_it_says_at_the_typical_sizes_and_at_others() -> None:
+    of = spec(dims={**DIMS, "seq": {**DIMS["seq"], "min": 4}}, ids=IDS, x=REAL)
+    before = known(ids=np.zeros((4, 6), "int64"), x=np.zeros((4, 6), "float32"))
+    seen = set()
+    for seed in range(8):
+        drawn = fresh_inputs(of, before, [seed])
+        assert next(iter(drawn)) == "batch=4,seq=6" and len(drawn) <= 2
+        for size, draws in drawn.items():
+            dims = dict(part.split("=") for part in size.split(","))
+            assert len(draws) == DRAWS and not np.array_equal(draws[0]["x"], draws[1]["x"])
+            for draw in draws:
+                shape = int(dims["batch"]), int(dims["seq"])
+                assert {name: (value.dtype.name, value.shape) for name, value in draw.items()} == {
+                    "ids": ("int64", shape),
+                    "x": ("float32", shape),
+                }
+                assert draw["ids"].min() >= 3 and draw["ids"].max() < int(dims["seq"])
+            seen.add((int(dims["batch"]), int(dims["seq"])))
+    assert {seq for _, seq in seen} == {4, 6} and {batch for batch, _ in seen} > {4} and max(seen) == (4, 6)
+
+
+def test_a_seed_gives_the_same_and_another_one_something_else() -> None:
+    of, before = spec(x=REAL), known(x=np.zeros((4, 6), "float32"))
+
+    def first(seed: int) -> bytes:
+        return fresh_inputs(of, before, [7, seed])["batch=4,seq=6"][0]["x"].tobytes()
+
+    assert first(1) == first(1) != first(2)
+
+
+@pytest.mark.parametrize("values", ["dataset", "x.npy"])
+def test_what_is_given_is_mixed_from_what_was_recorded_at_the_same_place(values: str) -> None:
+    """Each column has a range of its own, and nothing says which."""
+    of = spec(ids=("int64", ["batch", "seq"], values), x=("float32", ["batch", "seq"], values))
+    columns = np.arange(6) * 100
+    ids = columns + np.random.default_rng(1).integers(0, 50, (4, 6))
+    real = -np.random.default_rng(2).random((4, 6), dtype="float32")
+    real[:, 2] = 0.0
+    before = [{"ids": ids, "x": real}, {"ids": ids[::-1] + 3, "x": real[::-1] / 2}]
+    for size, draws in fresh_inputs(of, before, [5]).items():
+        batch, seq = (int(part.partition("=")[2]) for part in size.split(","))
+        for draw in draws:
+            assert draw["ids"].shape == draw["x"].shape == (batch, seq)
+            assert draw["ids"].dtype.name == "int64" and draw["x"].dtype.name == "float32"
+            for at in range(seq):
+                assert set(draw["ids"][:, at]) <= {*before[0]["ids"][:, at], *before[1]["ids"][:, at]}
+                assert (draw["x"][:, at] <= 0).all() and draw["x"][:, at].min() >= real[:, at].min()
+            assert (draw["x"][:, 2:3] == 0).all()
+    assert not np.array_equal(fresh_inputs(of, before, [5])["batch=4,seq=6"][0]["ids"], ids)
+
+
+def test_what_can_only_be_what_was_recorded_is_left_out() -> None:
+    of = spec({}, flag=("int64", [3], "x.npy"))
+    same = {"flag": np.array([1, 2, 3])}
+    assert fresh_inputs(of, [same, same], [1]) == {}
+    assert list(fresh_inputs(spec({}, flag=("int64", [3], "integers(0,900)")), [same, same], [1])) == ["fixed"]
