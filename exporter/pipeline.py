@@ -90,12 +90,7 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     """Train what the spec's recipe says, unless a finished run of just this recipe is there."""
     if spec.recipe is None or spec.checkpoint is not None:
         return None
-    wanted = training_of(spec.recipe, spec.seed, spec.device)
-    if run := training.finished(wanted):
-        setting.say(f"{spec.recipe} was trained before: {run.checkpoint}")
-        return run
-    setting.say(f"training {spec.recipe}")
-    return training.ensure(wanted, on_event=setting.on_event)
+    return training.ensure(training_of(spec.recipe, spec.seed, spec.device), setting)
 
 
 def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
