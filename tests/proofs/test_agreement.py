@@ -108,14 +108,8 @@ class TestTooFar:
 
 
 class TestThePlan:
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        inputs = {name: np.full((4, 3), at, "float32") for at, name in enumerate(("batch=4", "batch=4#2"))}
-        save(tmp_path / "golden.safetensors", {f"{name}/input/x": value for name, value in inputs.items()})
-        return tmp_path
-
-    def test_every_variant_that_has_another_or_the_source_beside_it(self, folder: Path) -> None:
-        both = subject(artifact(), artifact("int8"), folder=folder)
+    def test_every_variant_that_has_another_or_the_source_beside_it(self) -> None:
+        both = subject(artifact(), artifact("int8"))
         own = {claim("agreement", run, engine="") for run in (PLAIN, LOW)}
         assert PROOFS["agreement"].plan(harness(both)) == own
         assert PROOFS["agreement"].plan(harness(both, PLAIN, LOW)) == own
@@ -123,12 +117,26 @@ class TestThePlan:
         assert PROOFS["agreement"].plan(harness(both, PLAIN)) == frozenset()
         assert PROOFS["agreement"].plan(harness(replace(both, only="batch=4"))) == frozenset()
 
-    def test_none_where_no_input_can_be_drawn_anew(self, tmp_path: Path) -> None:
-        dims = {"batch": {"min": 4, "typical": 4, "max": 6}}
-        inputs = {"x": {"dtype": "int64", "shape": ["batch", 3], "values": "x.npy"}}
+    @pytest.mark.parametrize(
+        ("dtype", "values", "planned"), [("int64", "x.npy", 0), ("float32", "x.npy", 1), ("int64", "integers(0,9)", 1)]
+    )
+    def test_none_where_no_input_can_be_drawn_anew(self, dtype: str, values: str, planned: int) -> None:
+        of = spec(inputs={"x": {"dtype": dtype, "shape": ["batch", 3], "values": values}})
+        assert len(PROOFS["agreement"].plan(harness(subject(artifact(), of=of), SOURCE, PLAIN))) == planned
+
+    def test_inputs_that_are_all_the_same_prove_nothing(self, tmp_path: Path) -> None:
+        one = {"dtype": "int64", "shape": ["batch", 3], "values": "dataset"}
+        of = spec(inputs={"x": one}, dims={"batch": {"min": 4, "typical": 4, "max": 6}}, recipe="r:r", weights=None)
         save(tmp_path / "golden.safetensors", {f"batch=4{end}/input/x": np.ones((4, 3), "int64") for end in ("", "#2")})
-        of = harness(subject(artifact(), of=spec(dims=dims, inputs=inputs), folder=tmp_path))
-        assert PROOFS["agreement"].plan(of) == frozenset()
+        made = harness(subject(artifact(), of=of, folder=tmp_path), SOURCE, PLAIN)
+        (found,) = PROOFS["agreement"].prove([claim("agreement", PLAIN, engine="")], made).values()
+        assert found.outcome is Outcome.VACUOUS
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        inputs = {name: np.full((4, 3), at, "float32") for at, name in enumerate(("batch=4", "batch=4#2"))}
+        save(tmp_path / "golden.safetensors", {f"{name}/input/x": value for name, value in inputs.items()})
+        return tmp_path
 
     def test_what_did_not_end_in_order_is_not_run_again(self, folder: Path) -> None:
         """So that a program without end costs its limit once."""
