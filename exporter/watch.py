@@ -1,13 +1,14 @@
 """What a step depends on besides what it is given: files it reads, folders it lists, what it misses, variables.
 
-Told by Python's audit events (`open`, `os.listdir`, `os.scandir`) in the main process and in its children, and in these
-also by the modules that are loaded in the end, by `os.stat` where it finds nothing, and by look-ups in `os.environ`.
-What compiled code opens by itself is not seen, but for safetensors'.
+Told by Python's audit events (`open`, `os.listdir`, `os.scandir`, `ctypes.dlopen`) and by `os.stat` and its like, in
+the main process and in its children; in these also by the modules that are loaded in the end, and by look-ups in
+`os.environ`. What compiled code or another program opens by itself is not seen, but for safetensors'.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import os
 import sys
@@ -19,7 +20,7 @@ from typing import Any
 
 #: What a child is told by its environment: that it is to leave this file in the folder of its request.
 WATCHED, SEEN = "EXPORTER_WATCHED", "seen.json"
-_PATHS = ("read", "listed", "missed")
+_PATHS = ("read", "listed", "met", "missed")
 #: The code that lists each folder of `sys.path`: the import system, and the look-up of installed packages.
 _IMPORTING = ("<frozen importlib", str(Path(importlib.__file__).parent))
 #: Variables that differ from run to run and are no business of what runs.
@@ -28,13 +29,16 @@ _PASSING = frozenset(("TMPDIR", "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS"
 
 @dataclass
 class Seen:
-    """Absolute paths that were read before they were written, listed or not found; variables, None for unset.
+    """Absolute paths that were read before they were written, listed, met or missed; variables, None for unset.
+
+    Whoever asks whether something is there has met it or missed it.
 
     `blind`: a child has not told what it saw, so that all of this is too little.
     """
 
     read: set[str] = field(default_factory=set)
     listed: set[str] = field(default_factory=set)
+    met: set[str] = field(default_factory=set)
     missed: set[str] = field(default_factory=set)
     variables: dict[str, str | None] = field(default_factory=dict)
     blind: bool = False
@@ -55,6 +59,8 @@ class Seen:
                 self.read.add(found)
         elif event in ("os.listdir", "os.scandir") and not isinstance(arguments[0], int) and not _imports():
             self.listed.add(_absolute("." if arguments[0] is None else arguments[0]))
+        elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
+            self.read.add(_absolute(arguments[0]))
         elif event in ("os.rename", "os.link", "os.symlink"):
             self.written.add(_absolute(arguments[1]))
 
@@ -95,11 +101,13 @@ def watching() -> Iterator[Seen]:
         _HEARING.append(True)
         sys.addaudithook(_hear)
     seen = Seen()
+    restore = _hear_questions(seen)
     _ACTIVE.append(seen)
     try:
         yield seen
     finally:
         _ACTIVE.remove(seen)
+        restore()
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
@@ -123,7 +131,7 @@ def watch() -> Callable[[], Seen]:
     seen = Seen()
     sys.addaudithook(seen.hear)
     _hear_safetensors()
-    os.stat = _stat(seen)
+    _hear_questions(seen)
     environ: Any = type(os.environ)
     environ.__getitem__ = _getitem(environ.__getitem__, seen)
 
@@ -144,18 +152,34 @@ def _file_of(module: object) -> object:
     return None
 
 
-def _stat(seen: Seen) -> Callable[..., os.stat_result]:
-    stat = os.stat
+def _hear_questions(seen: Seen) -> Callable[[], None]:
+    """Hear whether something is there, which raises no audit event; what is returned ends it."""
+    before = {name: getattr(os, name) for name in ("stat", "lstat", "access")}
+    for name, function in before.items():
+        setattr(os, name, _noted(function, seen))
 
-    def noted(path: Any, **how: Any) -> os.stat_result:
+    def restore() -> None:
+        for name, function in before.items():
+            setattr(os, name, function)
+
+    return restore
+
+
+def _noted(function: Callable[..., Any], seen: Seen) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def asked(path: Any, *arguments: Any, **how: Any) -> Any:
+        plain = isinstance(path, bytes | str | os.PathLike) and not getattr(_OWN, "unseen", False)
         try:
-            return stat(path, **how)
-        except FileNotFoundError:
-            if isinstance(path, bytes | str | os.PathLike):
+            answer = function(path, *arguments, **how)
+        except (FileNotFoundError, NotADirectoryError):
+            if plain:
                 seen.missed.add(_absolute(path))
             raise
+        if plain:
+            (seen.missed if answer is False else seen.met).add(_absolute(path))
+        return answer
 
-    return noted
+    return asked
 
 
 def _getitem(look_up: Callable[[Any, str], str], seen: Seen) -> Callable[[Any, str], str]:
@@ -210,5 +234,5 @@ def read_seen(content: object) -> Seen:
         raise ValueError("not what a child saw")
     if not all(isinstance(name, str) and isinstance(value, str | None) for name, value in variables.items()):
         raise ValueError("not what a child saw")
-    read, listed, missed = (set(found or ()) for found in paths.values())
-    return Seen(read, listed, missed, variables)
+    read, listed, met, missed = (set(found or ()) for found in paths.values())
+    return Seen(read, listed, met, missed, variables)

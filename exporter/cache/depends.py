@@ -19,7 +19,7 @@ _KERNEL = ("/proc", "/sys", "/dev")
 
 @dataclass(frozen=True)
 class Depends:
-    """Digests of files and of the names in folders, paths where nothing lay, and variables.
+    """Digests of files and of the names in folders, paths where something or nothing lay, and variables.
 
     Where a folder was listed, the folders of results (`made`) do not count. Paths below the working folder are relative
     to it, so that another checkout finds the same.
@@ -27,6 +27,7 @@ class Depends:
 
     files: Mapping[str, str] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
+    present: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     variables: Mapping[str, str | None] = field(default_factory=dict)
     made: tuple[str, ...] = ()
@@ -37,16 +38,13 @@ class Depends:
 
     def _differences(self) -> Iterator[str]:
         for name, digest in self.files.items():
-            if not os.path.isfile(name):  # noqa: PTH113 - of thousands
-                yield f"{name} is gone"
-            elif _digest(Path(name)) != digest:
-                yield f"{name} changed"
+            if _digest(Path(name)) != digest:
+                yield f"{name} {'changed' if os.path.lexists(name) else 'is gone'}"
+        yield from (f"{name} is gone" for name in self.present if not os.path.lexists(name))
+        yield from (f"{name} is there now" for name in self.missing if os.path.lexists(name))
         for name, digest in self.folders.items():
             if _listing(Path(name), self.made) != digest:
                 yield f"other files lie in {name}"
-        for name in self.missing:
-            if os.path.lexists(name):
-                yield f"{name} is there now"
         for name, value in self.variables.items():
             if os.environ.get(name) != value:
                 yield f"the variable {name} is {os.environ.get(name, 'not set')}, and was {value or 'not set'}"
@@ -58,11 +56,15 @@ def depends(seen: Seen, made: Iterable[Path]) -> Depends:
     leave = (*_KERNEL, *_installed(), *(f"{path}/" for path in results), f"{tempfile.gettempdir()}/exporter-run-")
     read = [path for path in sorted(seen.read) if not path.startswith(leave)]
     folders = [path for path in sorted(seen.listed) if not f"{path}/".startswith(leave)]
-    missed = [path for path in sorted(seen.missed) if path.startswith(_here()) and not f"{path}/".startswith(leave)]
+    met, missed = (
+        [path for path in sorted(paths) if path.startswith(_here()) and not f"{path}/".startswith(leave)]
+        for paths in (seen.met, seen.missed)
+    )
     own = tuple(map(_short, results))
     return Depends(
         {_short(path): digest for path in read if (digest := _digest(Path(path)))},
         {_short(path): digest for path in folders if (digest := _listing(Path(path), own))},
+        tuple(_short(path) for path in met if os.path.lexists(path)),
         tuple(_short(path) for path in missed if not os.path.lexists(path)),
         {name: value for name, value in sorted(seen.variables.items()) if os.environ.get(name) == value},
         own,

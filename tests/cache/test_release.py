@@ -45,7 +45,7 @@ def build():
     scale = json.loads((HERE / "scale.json").read_text())
     width = 4 if os.path.exists(HERE / "override.json") else int(os.environ.get("NET_WIDTH", "8"))
     net = Net(width)
-    parts = len(os.listdir(HERE / "parts"))
+    parts = len(os.listdir(HERE / "parts")) if (HERE / "marker").exists() else 0
     weights = load_file(HERE / "weights.safetensors")["w"][:, :width]
     net.first.weight.set_value(paddle.to_tensor(weights * scale * factor() * parts))
     return net
@@ -61,6 +61,7 @@ def project(place: Path) -> Path:
     (place / "depends/parts").mkdir(parents=True)
     (place / "depends/parts/one").write_text("")
     (place / "depends/scale.json").write_text("2.0")
+    (place / "depends/marker").write_text("")
     save(place / "depends/weights.safetensors", {"w": np.ones((4, 8), "float32")})
     (place / "specs").mkdir()
     write_spec(place)
@@ -134,6 +135,8 @@ CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "one bit of weights": (lambda work: flip(work / "depends/weights.safetensors"), "weights.safetensors changed"),
     "a folder that it lists": (lambda work: (work / "depends/parts/two").write_text(""), "files lie in depends/parts"),
     "what it looks for": (lambda work: (work / "depends/override.json").write_text(""), "override.json is there now"),
+    "what it asks for": (lambda work: (work / "depends/marker").unlink(), "depends/marker is gone"),
+    "settings of the project": (lambda work: (work / "pyproject.toml").write_text(""), "pyproject.toml is there now"),
     "a module in the place of another": (lambda work: (work / "safetensors.py").write_text(""), "safetensors.py is"),
     "the spec's budget": (lambda work: write_spec(work, budget=3), "`budget` of the spec changed"),
     "the spec's sizes": (
