@@ -256,6 +256,7 @@ def test_sizes_need_the_variant_in_full_precision(tmp_path: Path) -> None:
         (tmp_path / name / "model.onnx").write_bytes(b"x" * length)
     of = spec(precisions=budget(max_size=0.25))
     size = claim("size", **OF_FILES)
+    assert PROOFS["size"].reads and PROOFS["size"].promise
     (found,) = PROOFS["size"].prove([size], harness(subject(*BOTH, of=of, folder=tmp_path))).values()
     assert (found.outcome, found.elements, found.metrics) == (Outcome.MISMATCH, 30, {"share": 0.3})
     assert found.reason == "30 bytes are 0.300 of fp32's 100, and at most 0.25 was promised"
