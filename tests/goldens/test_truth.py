@@ -94,8 +94,8 @@ def test_runs_that_nothing_moved_count_as_one() -> None:
 def test_the_same_bits_are_of_one_dtype_and_shape(other: Array, same: bool) -> None:
     value = np.array([1.0, 2.0], "float32")
     assert same_bits(value, other) is same
-    for runs in ([value, value, other], [value, other, value], [value, other, other]):
-        assert unmoved(runs) is same
+    for three in ([value, value, other], [value, other, value], [value, other, other]):
+        assert unmoved(three) is same
 
 
 def test_signed_zeros_are_not_the_same_bits() -> None:
