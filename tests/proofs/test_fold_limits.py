@@ -180,6 +180,15 @@ def test_a_bias_before_or_behind_the_norm_is_added() -> None:
     assert of_bias(shifted(), SHIFT, MEAN, SCALE, VARIANCE, np.ones(4, "float32")) is Fold.UNKNOWN
 
 
+def test_a_vector_is_not_taken_for_a_weight_that_was_scaled() -> None:
+    parts = (np.ones((3, 1), "float32"), SCALE, VARIANCE)
+    assert judged({"b": OTHERS[0]}, parts) == {"b": Fold.UNKNOWN}
+
+
+def test_a_matrix_is_not_taken_for_a_sum_of_biases() -> None:
+    assert judged({"w": (BIAS + SHIFT).reshape(1, 3)}, (BIAS, SHIFT)) == {"w": Fold.UNKNOWN}
+
+
 def test_two_biases_add_up() -> None:
     assert of_bias(BIAS + SHIFT, BIAS, SHIFT) is Fold.PROVEN
     assert of_bias(BIAS + BIAS, BIAS) is Fold.PROVEN
