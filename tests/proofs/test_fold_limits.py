@@ -78,6 +78,14 @@ def test_a_variance_without_epsilon_is_found_however_it_was_rounded() -> None:
         assert set(both.values()) == {Fold.PROVEN}, seed
 
 
+def test_an_epsilon_may_lie_on_either_limit() -> None:
+    """A tenth; and as much below zero as the rounding of the largest variance is."""
+    assert of_weight(WEIGHT * 2, WEIGHT, np.ones(3), np.full(3, 0.15)) is Fold.PROVEN and 0.25 - 0.15 == 0.1
+    scale = np.array([1.25, 1.5, 1.25], "float32")
+    variance = (scale.astype("float64") ** 2 + np.array([2.25, 0.0, 2.5]) * 2.0**-20).astype("float32")
+    assert of_weight(WEIGHT, WEIGHT, scale, variance) is Fold.PROVEN
+
+
 def test_a_negative_epsilon_is_none() -> None:
     assert of_weight(folded(-0.01)) is Fold.WRONG
 
@@ -121,6 +129,8 @@ def test_the_channels_lie_along_any_axis_and_a_matrix_may_be_turned(axis: int) -
     assert of_weight(along.T.copy(), square, SCALE, VARIANCE) is Fold.PROVEN
     flat = WEIGHT.reshape(3, 2, 2)
     assert of_weight(folded().reshape(3, 4, 1), flat, SCALE, VARIANCE) is Fold.PROVEN, "digests tell no shapes apart"
+    assert of_weight(folded(0.5).reshape(3, 4, 1), WEIGHT, SCALE, VARIANCE) is Fold.WRONG, "nothing else to turn"
+    assert of_weight(folded().reshape(3, 2, 2).T.copy(), flat, SCALE, VARIANCE) is Fold.WRONG, "only a matrix is turned"
 
 
 OTHERS = [RNG.uniform(3, 4, 3).astype("float32") for _ in range(5)]
