@@ -223,6 +223,11 @@ def test_a_sum_may_be_off_by_some_roundings_of_its_parts(share: float, found: Fo
 def test_a_variance_that_no_epsilon_makes_positive_is_none() -> None:
     negative = np.array([-0.5, 1.0, 2.0], "float32")
     assert of_bias(SHIFT, MEAN, negative) is Fold.UNKNOWN
+    none = np.array([-1e-5, 1.0, 2.0])
+    with np.errstate(divide="ignore"):
+        stored = (SHIFT - MEAN * factor(1e-5, SCALE, none)).astype("float32")
+    stored[0] = 7.0
+    assert of_bias(stored, SHIFT, MEAN, SCALE, none) is Fold.UNKNOWN, "an infinite factor would allow any number"
     assert of_bias(shifted(), SHIFT, MEAN, SCALE, VARIANCE) is Fold.PROVEN
 
 
