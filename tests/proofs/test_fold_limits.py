@@ -111,6 +111,7 @@ def test_a_channel_that_is_silent_tells_nothing_and_the_others_do() -> None:
     assert of_weight(wrong, WEIGHT, off, VARIANCE) is Fold.WRONG
     nothing = np.zeros(3, "float32")
     assert of_weight(WEIGHT * 0, WEIGHT, nothing, VARIANCE) is Fold.PROVEN, "with any epsilon"
+    assert of_weight(WEIGHT * 0, WEIGHT, SCALE, nothing) is Fold.PROVEN, "nobody says which of them is the scale"
 
 
 def test_one_channel_that_is_off_is_wrong() -> None:
@@ -218,6 +219,10 @@ def test_a_sum_may_be_off_by_some_roundings_of_its_parts(share: float, found: Fo
     norm[0] += share * 2 * 2.0**-20
     assert of_bias(norm.astype("float32"), mean, one) is found
     assert of_bias(zero, zero, zero) is Fold.PROVEN
+    shift, mean, bias = (np.array(signs, "float64") for signs in ((1, -1, 1), (1, 1, -1), (-1, 1, 1)))
+    three = shift - mean + bias
+    three[0] += share * 3 * 2.0**-20
+    assert of_bias(three, shift, mean, bias, np.ones(3), np.full(3, 1 - 1e-5)) is found
 
 
 def test_a_variance_that_no_epsilon_makes_positive_is_none() -> None:
