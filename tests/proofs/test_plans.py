@@ -106,6 +106,8 @@ class TestTheHarness:
         of = harness(subject(*BOTH, missing=("batch=1",)), _results={PLAIN: {here: match()}})
         found = PROOFS["outputs"].prove([here, gone], of)
         assert found[here] == match() and (found[gone].outcome, found[gone].stage) == (Outcome.MISSING, "plan")
+        idle = harness(subject(*BOTH, missing=("batch=1",)))
+        assert list(PROOFS["outputs"].prove([gone], idle)) == [gone] and not idle._results, "nothing runs for it"
 
 
 class TestPlans:
