@@ -68,7 +68,8 @@ def test_of_a_bundle_each_8_bit_variant_is_judged_by_what_the_spec_promises_and_
     precisions = {"fp32": {}, "int8": {"cpu": "vnni"}}
     of = subject(file_for(tmp_path, "vnni"), of=spec(precisions=precisions), folder=tmp_path)
     own, gone = claim("overflow", engine=""), Claim("pir", "int8", kind="overflow")
-    evidence = dict.fromkeys((gone, claim("size", engine="")), Evidence(Outcome.MISSING, "not looked at"))
+    others = [claim(kind, engine="") for kind in ("size", "weights")]
+    evidence = dict.fromkeys((gone, *others), Evidence(Outcome.MISSING, "not looked at"))
     made = harness(of, PLAIN, LOW, Run("pir", "int8", "paddle_inference_int8"), evidence=evidence)
     assert plugin.plan(made) == {own, gone} and plugin.reads and plugin.promise
     for in_16_bits, outcome, said in ((False, Outcome.MATCH, 1), (True, Outcome.MISMATCH, 0)):
