@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -13,6 +14,7 @@ from exporter.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT
 from exporter.errors import BY_NAME, ExitCode, ExporterError
 from exporter.files import NO_ROOM
 from exporter.paddle.child import prepare_paddle
+from exporter.watch import SEEN, WATCHED, watch
 from exporter.workers import doing
 
 
@@ -71,7 +73,11 @@ def run_job(function: str, place: Path, events: int) -> NoReturn:
     os.environ[EVENTS] = str(events)
     _limit_data()
     prepare_paddle()
+    seen = watch() if os.environ.get(WATCHED) else None
     answer = _run_child(function, place)
+    if seen is not None:
+        with contextlib.suppress(OSError):  # then nothing is known of what it read
+            (place / SEEN).write_text(json.dumps(seen().to_json()), encoding="utf-8")
     draft = place / "answer.draft"  # a full disk must leave no half an answer
     try:
         draft.write_text(answer, encoding="utf-8")

@@ -21,6 +21,8 @@ from exporter.bundle.provenance import find_checkpoint, find_whole, training_of
 from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
 from exporter.bundle.write import Proven, drafting, refuse_overwrite, refuse_strangers, seal
+from exporter.cache.release import Kept, Releases
+from exporter.cache.told import told_findings, told_report, told_training
 from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
@@ -90,12 +92,7 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     """Train what the spec's recipe says, unless a finished run of just this recipe is there."""
     if spec.recipe is None or spec.checkpoint is not None:
         return None
-    wanted = training_of(spec.recipe, spec.seed, spec.device)
-    if run := training.finished(wanted):
-        setting.say(f"{spec.recipe} was trained before: {run.checkpoint}")
-        return run
-    setting.say(f"training {spec.recipe}")
-    return training.ensure(wanted, on_event=setting.on_event)
+    return training.ensure(training_of(spec.recipe, spec.seed, spec.device), setting)
 
 
 def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
@@ -139,13 +136,46 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
 
 
-def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True) -> Product:
+def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, known: Releases | None = None) -> Product:
     """All of it. What does not pass goes to `<root>/<name>/failed`, and the last good bundle stays as it was.
+
+    Nothing is done where a release among those that are `known` still holds.
 
     Raises:
         UsageError: the checkpoint is not there yet, and `trains` is false.
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
+    if known is None:
+        return _release_anew(spec, root, setting, trains=trains)
+    found = known.find(spec, root)
+    if isinstance(found, Kept):
+        setting.say(f"{spec.name} has not changed since it was released")
+        return Product(found.findings(), open_bundle(found.bundle), found.report(), found.trained())
+    setting.say(f"releasing {spec.name}: {found}")
+    with known.keeping(spec, root, _on_the_way(spec)) as keeper:
+        product = _release_anew(spec, root, setting, trains=trains)
+        if product.bundle and product.report and product.report.verdict.passed:
+            keeper.product = {
+                "bundle": str(product.bundle.folder),
+                "version": product.bundle.manifest.version,
+                "digest": product.bundle.manifest.digest,
+                "word": product.report.verdict.word,
+                "report": told_report(product.report),
+                "findings": told_findings(product.findings),
+                "trained": told_training(product.trained),
+            }
+    return product
+
+
+def _on_the_way(spec: Spec) -> tuple[Path, ...]:
+    """Where a release leaves what it makes besides the bundle."""
+    folders = [Path("runs", f"{spec.name}.qat"), pruning.default_folder(spec)]
+    if spec.recipe is not None:
+        folders.append(training_of(spec.recipe, spec.seed, spec.device).into)
+    return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))
+
+
+def _release_anew(spec: Spec, root: Path, setting: Setting, *, trains: bool) -> Product:
     spec = with_engines(spec)
     if not trains:
         find_checkpoint(spec)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from exporter.errors import UsageError
+from exporter.watch import unseen
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -93,10 +94,11 @@ def _entry_points(group: str) -> tuple[EntryPoint, ...]:
 def _declared(places: tuple[str, ...]) -> str | None:
     """All that installed packages declare, as text; None where a part of the path is no folder and cannot be read."""
     found = []
-    for place in dict.fromkeys(places):
-        folder = Path(place)
-        if folder.is_dir():
-            found += [each.read_text(encoding="utf-8") for each in folder.glob("*.*-info/entry_points.txt")]
-        elif folder.exists():
-            return None
+    with unseen():
+        for place in dict.fromkeys(places):
+            folder = Path(place)
+            if folder.is_dir():
+                found += [each.read_text(encoding="utf-8") for each in folder.glob("*.*-info/entry_points.txt")]
+            elif folder.exists():
+                return None
     return "\n".join(found)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from exporter.errors import EnvironmentLacks
 from exporter.files import NO_ROOM
+from exporter.watch import unseen
 
 _PREFIX, _LOCK = "exporter-run-", ".lock"
 _OURS = re.compile(rf"{_PREFIX}[a-z0-9_]+")
@@ -63,7 +64,7 @@ def no_room(error: OSError) -> EnvironmentLacks:
 @cache
 def _sweep(where: str) -> None:
     """Once for each place: remove what killed runs of this user have left. Links are never followed."""
-    with suppress(OSError), os.scandir(where) as entries:
+    with suppress(OSError), unseen(), os.scandir(where) as entries:
         for entry in entries:
             with suppress(OSError):
                 own = entry.stat(follow_symlinks=False).st_uid == os.getuid()

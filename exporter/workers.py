@@ -23,17 +23,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from exporter.answers import ANSWER, DATA_LIMIT, EVENTS, MOST_SAID, NO_ROOM_LEFT, read_answer, read_events
+from exporter.answers import (
+    ANSWER,
+    DATA_LIMIT,
+    EVENTS,
+    MOST_ANSWER,
+    MOST_SAID,
+    MOST_VALUES,
+    NO_ROOM_LEFT,
+    read_answer,
+    read_events,
+)
+from exporter.bounded_json import parse_json
 from exporter.errors import (
     ChildCrashed,
     ChildFailed,
     ChildOutOfMemory,
     ChildTimedOut,
+    UsageError,
 )
+from exporter.files import read_regular
 from exporter.forks import Forked, Job, fork
 from exporter.pool import share
 from exporter.scratch import no_room, scratch
 from exporter.usage import Meter, resident_bytes
+from exporter.watch import SEEN, WATCHED, Seen, read_seen, saw, watched
 
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
@@ -175,11 +189,22 @@ def call(
         with (place / "log").open("w+b") as log:
             # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
             # What a child that was killed leaves in its temporary folder goes with the request.
-            own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
+            own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)} | ({WATCHED: "1"} if watched() else {})
             child = _start(Job(function, place, own, limits.code), log, environment or {}, imports)
             watch, status = _supervise(child, limits, on_event)
             tail = _tail(log)
-        return _answer(place, watch, status, tail)
+        answer = _answer(place, watch, status, tail)
+        if watched():
+            _tell(place / SEEN)
+        return answer
+
+
+def _tell(path: Path) -> None:
+    """Tell whoever watches what a child saw."""
+    try:
+        saw(read_seen(parse_json(read_regular(path, MOST_ANSWER), MOST_VALUES, escape=True)))
+    except (ValueError, UsageError):
+        saw(Seen(blind=True))
 
 
 @contextlib.contextmanager

@@ -19,12 +19,23 @@ PACKAGE = ROOT / "exporter"
 #: rooms behind it do in children; `mutation` plants faults in whole bundles, so it stands behind `bundle`. What a
 #: pruned layer is (`prune`) is known wherever a layer is built; choosing one (`prune.search`) needs traces and proofs.
 ORDER = (
-    *("errors", "distribution", "diagnostics", "files", "bounded_json", "pickles", "tensors", "registry", "references"),
+    *(
+        "watch",
+        "errors",
+        "distribution",
+        "diagnostics",
+        "files",
+        "bounded_json",
+        "pickles",
+        "tensors",
+        "registry",
+        "references",
+    ),
     *("paddle", "pool", "scratch", "answers", "forks", "usage"),
     *("workers", "jobs", "forkserver", "machine", "git", "readers", "numbers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "verdict", "compare", "goldens"),
     *("harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "trust", "runtimes", "transfer"),
-    *("mutation", "handoff", "report", "bench", "skeleton", "gate", "doctor", "preflight", "pipeline", "cli"),
+    *("mutation", "handoff", "report", "bench", "skeleton", "gate", "doctor", "preflight", "cache", "pipeline", "cli"),
     "__main__",
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")

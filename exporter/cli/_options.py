@@ -35,6 +35,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only th
 Out = Annotated[Path | None, typer.Option("--out", help="Folder to write to.", metavar="DIR")]
 PlainHttp = Annotated[bool, typer.Option("--plain-http", help="The registry speaks HTTP, without TLS.")]
 Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the spec.", metavar="KEY=VALUE")]
+Cache = Annotated[
+    Path | None,
+    typer.Option("--cache", help="Keep releases there, and repeat none that nothing has changed for.", metavar="DIR"),
+]
 Device = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N. What is asked for is what runs.")
 ]

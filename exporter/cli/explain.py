@@ -15,7 +15,7 @@ from exporter.errors import ExitCode, UsageError
 
 
 def explain(
-    code: Annotated[str, typer.Argument(help="A code that `check` printed.", metavar="CODE")],
+    code: Annotated[str, typer.Argument(help="A code that `check` printed; all are listed if none.")] = "",
     as_json: _options.Json = False,
     debug: _options.Debug = False,
 ) -> ExitCode:
@@ -28,6 +28,11 @@ def explain(
     from exporter.check.run import rules
 
     code, every = code.upper(), rules()
+    if not code:
+        titles = {**OWN_CODES, **{name: page(rule).title for name, rule in every.items()}}
+        lines = [f"{name}  {title}\n" for name, title in sorted(titles.items())]
+        sys.stdout.write(json.dumps(dict(sorted(titles.items()))) + "\n" if as_json else "".join(lines))
+        return ExitCode.PASSED
     if code in OWN_CODES:
         content = {"code": code, "title": OWN_CODES[code]}
         sys.stdout.write(json.dumps(content) + "\n" if as_json else f"{code}: {OWN_CODES[code]}\n")

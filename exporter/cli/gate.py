@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Folder, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._options import Cache, Debug, Device, Folder, Json, Out, Quiet, Settings, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, ExporterError, UsageError
 
 if TYPE_CHECKING:
+    from exporter.cache.release import Releases
     from exporter.gate.touched import Touched
     from exporter.report._gate import Gated
     from exporter.workers import Setting
@@ -41,6 +42,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     junit: _Junit = None,
     markdown: _Markdown = None,
     out: Out = None,
+    cache: Cache = None,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -48,6 +50,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     debug: Debug = False,
 ) -> ExitCode:
     """Release every spec that a change touches; the worst of their exit codes is its own."""
+    from exporter.cache.release import releases
     from exporter.cli._progress import setting
     from exporter.files import write_bytes
     from exporter.gate.touched import find_specs, touched
@@ -60,7 +63,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     for file in filter(None, (junit, markdown)):
         _refuse_unwritable(file)
     with setting(quiet=quiet, timeout=timeout) as how:
-        task = _Task(overrides, out or Path("artifacts"), not no_train, how)
+        task = _Task(overrides, out or Path("artifacts"), not no_train, how, releases(cache))
         for spec in touched(find_specs(specs or ()), since, overrides, how):
             results.append(_unreleased(spec) if listed else task.release(spec))
             if not as_json:
@@ -94,12 +97,13 @@ def _unreleased(spec: Touched) -> Gated:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is done with each spec: overrides of its keys, the folder for bundles, and whether it may train."""
+    """What is done with each spec: overrides of its keys, the bundles' folder, whether it trains, what is kept."""
 
     overrides: tuple[str, ...]
     out: Path
     trains: bool
     setting: Setting
+    known: Releases | None
 
     def release(self, spec: Touched) -> Gated:
         """Release one spec; a mistake in it must not keep the others from their turn."""
@@ -113,7 +117,8 @@ class _Task:
             return _unreleased(spec)
         path, why = str(spec.path), spec.why
         try:
-            product = pipeline.release(read_spec(spec.path, self.overrides), self.out, self.setting, trains=self.trains)
+            wanted = read_spec(spec.path, self.overrides)
+            product = pipeline.release(wanted, self.out, self.setting, trains=self.trains, known=self.known)
         except ExporterError as error:
             return Gated(path, why, ExitCode(error.exit_code), str(error))
         if product.report is None:

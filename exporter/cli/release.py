@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Debug, Device, Jobs, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._options import Cache, Debug, Device, Jobs, Json, Out, Quiet, Settings, Timeout
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
@@ -21,12 +21,14 @@ def release(  # noqa: PLR0913 - an option is a parameter
     device: Device = None,
     timeout: Timeout = None,
     jobs: Jobs = 0,
+    cache: Cache = None,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> ExitCode:
     """Train if needed, check, convert, verify and seal SPEC into artifacts/NAME/VERSION (or below --out)."""
     from exporter import pipeline
+    from exporter.cache.release import releases
     from exporter.cli._outcome import conclude
     from exporter.cli._progress import setting
     from exporter.spec.read import read_spec
@@ -34,7 +36,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     wanted = read_spec(spec, overrides)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
-        product = pipeline.release(wanted, out or Path("artifacts"), how)
+        product = pipeline.release(wanted, out or Path("artifacts"), how, known=releases(cache))
     return conclude(product, as_json=as_json)
 
 

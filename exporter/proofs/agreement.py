@@ -17,7 +17,7 @@ import numpy as np
 from exporter.engines._job import EngineCase
 from exporter.errors import ExporterError
 from exporter.files import sha256_file
-from exporter.goldens.fresh import fresh_inputs
+from exporter.goldens.fresh import can_be_drawn, fresh_inputs
 from exporter.numbers.golden import promised
 from exporter.numbers.norms import SMALLEST_SCALE, norms
 from exporter.proofs.base import Harness, Proof, per_variant
@@ -41,6 +41,7 @@ FP32, LOW = Apart(0.1, 0.5), Apart(0.5, 0.9)
 
 #: The draws of all inputs by size, and what one run gave for them.
 _Drawn = Mapping[str, Sequence[TensorMap]]
+_SAME = Evidence(Outcome.VACUOUS, "all recorded inputs are the same, so that none can be mixed from them", stage="plan")
 _ALONE = Evidence(Outcome.INCONCLUSIVE, "nothing ran that it could be compared with", stage="run")
 
 
@@ -53,13 +54,16 @@ class Agreement(Proof):
     def plan(self, harness: Harness) -> frozenset[Claim]:
         runs = _runs(harness)
         pairs = [(run.format, run.precision) for run in runs if run.format != "source" and _others(run, runs)]
-        return per_variant(self.kind, pairs if not harness.subject.only and _inputs(harness, _PLANNED) else [])
+        drawable = can_be_drawn(harness.spec) and not harness.subject.only
+        return per_variant(self.kind, pairs if drawable else [])
 
     def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         if not claims:
             return {}
         harness.setting.say("comparing the variants on inputs drawn anew")
-        inputs = _inputs(harness, _seed(harness)) or _inputs(harness, _PLANNED)
+        inputs = _inputs(harness, _seed(harness))
+        if not inputs:
+            return dict.fromkeys(claims, _SAME)
         with scratch() as place:
             named = {
                 f"{size}/{at}/input/{name}": value
@@ -75,9 +79,6 @@ class Agreement(Proof):
 
 
 _FRESH = "fresh.safetensors"
-#: The seed of the plan, which asks only whether anything can be drawn anew. Of few possible values the draws of another
-#: seed may all have been recorded; then these are taken, since what was planned has to be answered.
-_PLANNED = 0
 
 
 def _runs(harness: Harness) -> list[Run]:

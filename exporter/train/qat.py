@@ -35,10 +35,8 @@ def ensure(spec: Spec, start: Path | None, setting: Setting) -> training.TrainRe
     Raises:
         UsageError: nothing says how to train, and `start` holds no ranges; or as training.
     """
-    if (request := _request(spec, start)) is None:
-        return None
-    setting.say(f"fine-tuning {spec.recipe} with 8-bit rounding")
-    return training.ensure(request, on_event=setting.on_event)
+    request = _request(spec, start)
+    return None if request is None else training.ensure(request, setting)
 
 
 def finished(spec: Spec, start: Path | None) -> Path | None:

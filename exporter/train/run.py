@@ -18,7 +18,7 @@ from exporter import workers
 from exporter.errors import UsageError
 from exporter.files import TEMPORARY, remove, replace_folder, sha256_file, translated
 from exporter.recipe.source import source_digest
-from exporter.workers import Json, Limits, OnEvent
+from exporter.workers import Json, Limits, OnEvent, Setting
 
 RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
 _OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png"}
@@ -79,15 +79,19 @@ def finished(request: TrainRequest) -> TrainResult | None:
     return _result(request, found)
 
 
-def ensure(request: TrainRequest, *, timeout: float | None = None, on_event: OnEvent | None = None) -> TrainResult:
-    """Return the finished run; or continue the one that was interrupted; or train.
+def ensure(request: TrainRequest, setting: Setting) -> TrainResult:
+    """Return the finished run; or continue the one that was interrupted; or train. It is said which.
 
     Raises:
         ExporterError, KeyboardInterrupt: as :func:`train`.
     """
+    done = "fine-tuned" if request.start else "trained"
+    how = " with 8-bit rounding" if request.qat else ""
     if found := finished(request):
+        setting.say(f"{request.recipe} was {done}{how} before: {found.checkpoint}")
         return found
-    return train(request, resume=resumable(request), timeout=timeout, on_event=on_event)
+    setting.say(f"{'fine-tuning' if request.start else 'training'} {request.recipe}{how}")
+    return train(request, resume=resumable(request), on_event=setting.on_event)
 
 
 def train(

@@ -77,6 +77,13 @@ def test_explain_prints_the_page_and_knows_what_was_meant(tmp_path: Path) -> Non
     assert exporter("explain", "EX10l", cwd=tmp_path).returncode == 2
 
 
+def test_explain_without_a_code_lists_every_one(tmp_path: Path) -> None:
+    told = json.loads(exporter("explain", "--json", cwd=tmp_path).stdout)
+    lines = exporter("explain", cwd=tmp_path).stdout.splitlines()
+    assert lines == [f"{code}  {title}" for code, title in told.items()] and list(told) == sorted(told)
+    assert {"EX001", "EX101", "EX206"} <= set(told) and all(told.values())
+
+
 def test_check_imports_no_heavy_module(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(WRONG)
     code = (

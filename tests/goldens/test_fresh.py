@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.goldens.fresh import DRAWS, fresh_inputs
+from exporter.goldens.fresh import DRAWS, can_be_drawn, fresh_inputs
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 from exporter.tensors import Array
@@ -126,3 +126,10 @@ def test_a_mixed_real_number_is_smaller_by_a_quarter_at_most() -> None:
     (draws,) = fresh_inputs(of, [{"x": np.full(2000, -8.0)}], [1]).values()
     for draw in draws:
         assert -8.0 <= draw["x"].min() < -7.9 and -6.1 < draw["x"].max() <= -6.0
+
+
+def test_whole_numbers_of_a_file_alone_need_not_be_new() -> None:
+    ids, real = ("int64", [3], "x.npy"), ("float16", [3], "x.npy")
+    assert not can_be_drawn(spec({}, a=ids, b=ids))
+    assert all(can_be_drawn(spec({}, a=ids, b=one)) for one in (real, ("int64", [3], "integers(0,9)")))
+    assert can_be_drawn(spec({}, a=("int64", [3], "dataset")))

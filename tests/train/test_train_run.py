@@ -15,6 +15,7 @@ from exporter.errors import UsageError
 from exporter.tensors import load, load_with_metadata
 from exporter.train import run
 from exporter.train.run import TrainRequest
+from exporter.workers import Setting
 
 RECIPE = "tests.train.tiny:recipe"
 FILES = {"best.safetensors", "last.safetensors", "loss.png", "metrics.jsonl", "run.json"}
@@ -122,7 +123,7 @@ def test_a_killed_run_leaves_whole_files_and_resumes_to_the_same_bytes(whole: Pa
     assert status == -signal.SIGKILL
     assert load(folder / "best.safetensors").keys() == load(whole / "best.safetensors").keys()
     assert load(folder / "last.safetensors")
-    run.ensure(TrainRequest(RECIPE, folder))  # waits for the orphaned child to notice, save and leave
+    run.ensure(TrainRequest(RECIPE, folder), Setting())  # waits for the orphaned child to notice, save and leave
     assert content(folder) == content(whole)
 
 
@@ -132,7 +133,7 @@ def test_a_finished_run_stays_until_its_successor_is_complete(whole: Path, other
     assert status == 130
     assert content(folder) == content(other_seed)
     assert (tmp_path / "tiny.partial" / "last.safetensors").is_file()
-    run.ensure(TrainRequest(RECIPE, folder))
+    run.ensure(TrainRequest(RECIPE, folder), Setting())
     assert content(folder) == content(whole)
     assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
 
@@ -140,10 +141,12 @@ def test_a_finished_run_stays_until_its_successor_is_complete(whole: Path, other
 def test_what_is_finished_is_not_trained_again(whole: Path) -> None:
     before = (whole / "run.json").stat().st_mtime_ns
     heard: list[object] = []
+    said: list[str] = []
     request = TrainRequest(RECIPE, whole)
-    assert run.ensure(request, on_event=heard.append) == run.finished(request)
+    assert run.ensure(request, Setting(on_event=heard.append, say=said.append)) == run.finished(request)
     assert run.train(request, resume=True, on_event=heard.append) == run.finished(request)
     assert (heard, (whole / "run.json").stat().st_mtime_ns) == ([], before)
+    assert said == [f"{RECIPE} was trained before: {whole / 'best.safetensors'}"]
 
 
 def test_an_unfinished_run_is_neither_lost_nor_mixed(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +155,7 @@ def test_an_unfinished_run_is_neither_lost_nor_mixed(stopped: Path, monkeypatch:
         run.train(TrainRequest(RECIPE, stopped))
     assert "--resume" in caught.value.hint
     with pytest.raises(UsageError, match="an unfinished run is here, and the run has seed 0, not 1"):
-        run.ensure(TrainRequest(RECIPE, stopped, seed=1))
+        run.ensure(TrainRequest(RECIPE, stopped, seed=1), Setting())
     with pytest.raises(UsageError, match="the run has seed 0, not 1"):
         run.train(TrainRequest(RECIPE, stopped, seed=1), resume=True)
     with pytest.raises(UsageError, match="the run has 3 epochs, not 4"):

@@ -92,8 +92,7 @@ def ensure(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> Pr
     request = _tuning(spec, folder)
     if request is None:
         return Pruned(folder / PRUNED, about, None)
-    setting.say(f"fine-tuning {spec.recipe}")
-    tuned = training.ensure(request, on_event=setting.on_event)
+    tuned = training.ensure(request, setting)
     return Pruned(tuned.checkpoint, about, tuned)
 
 

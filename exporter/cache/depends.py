@@ -1,0 +1,112 @@
+"""What was seen while something was made, as it is kept: by content; and whether it is still so."""
+
+from __future__ import annotations
+
+import os
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from exporter.errors import ExporterError
+from exporter.files import TEMPORARY, sha256_bytes, sha256_file
+from exporter.watch import Seen
+
+_KERNEL = ("/proc", "/sys", "/dev")
+
+
+@dataclass(frozen=True)
+class Depends:
+    """Digests of files and of the names in folders, paths where nothing lay, and variables.
+
+    Where a folder was listed, the folders of results (`made`) do not count. Paths below the working folder are relative
+    to it, so that another checkout finds the same.
+    """
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    variables: Mapping[str, str | None] = field(default_factory=dict)
+    made: tuple[str, ...] = ()
+
+    def difference(self) -> str:
+        """The first thing that is not as it was, in words; empty where all is."""
+        return next(self._differences(), "")
+
+    def _differences(self) -> Iterator[str]:
+        for name, digest in self.files.items():
+            if not os.path.isfile(name):  # noqa: PTH113 - of thousands
+                yield f"{name} is gone"
+            elif _digest(Path(name)) != digest:
+                yield f"{name} changed"
+        for name, digest in self.folders.items():
+            if _listing(Path(name), self.made) != digest:
+                yield f"other files lie in {name}"
+        for name in self.missing:
+            if os.path.lexists(name):
+                yield f"{name} is there now"
+        for name, value in self.variables.items():
+            if os.environ.get(name) != value:
+                yield f"the variable {name} is {os.environ.get(name, 'not set')}, and was {value or 'not set'}"
+
+
+def depends(seen: Seen, made: Iterable[Path]) -> Depends:
+    """What was seen but for what lies below `made`, belongs to the installation, or was there for a while only."""
+    results = tuple(sorted({str(path.absolute()) for path in made}))
+    leave = (*_KERNEL, *_installed(), *(f"{path}/" for path in results), f"{tempfile.gettempdir()}/exporter-run-")
+    read = [path for path in sorted(seen.read) if not path.startswith(leave)]
+    folders = [path for path in sorted(seen.listed) if not f"{path}/".startswith(leave)]
+    missed = [path for path in sorted(seen.missed) if path.startswith(_here()) and not f"{path}/".startswith(leave)]
+    own = tuple(map(_short, results))
+    return Depends(
+        {_short(path): digest for path in read if (digest := _digest(Path(path)))},
+        {_short(path): digest for path in folders if (digest := _listing(Path(path), own))},
+        tuple(_short(path) for path in missed if not os.path.lexists(path)),
+        {name: value for name, value in sorted(seen.variables.items()) if os.environ.get(name) == value},
+        own,
+    )
+
+
+def changed_since(moment: int, found: Depends) -> str:
+    """The first file that changed after a moment (ns): nobody knows whether it was read before or after."""
+    return next((name for name in found.files if Path(name).stat().st_ctime_ns >= moment), "")
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    """Where packages and the standard library lie, whose versions stand for them; and this package."""
+    places = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")}
+    places |= {os.path.dirname(os.__file__), str(Path(__file__).parents[1])}  # noqa: PTH120
+    resolved = {str(Path(place).resolve()) for place in places}
+    return tuple(f"{place}/" for place in sorted(places | resolved))
+
+
+def _here() -> str:
+    return f"{Path.cwd()}/"
+
+
+def _short(path: str) -> str:
+    """Relative to the working folder where it lies there."""
+    return path.removeprefix(_here()) or "."
+
+
+def _digest(path: Path) -> str:
+    """Of a regular file; empty for what is none or cannot be read."""
+    try:
+        return sha256_file(path) if path.is_file() and "__pycache__" not in path.parts else ""
+    except (OSError, ExporterError):
+        return ""
+
+
+def _listing(path: Path, made: Iterable[str]) -> str:
+    """Of the names in a folder, without the folders of results and drafts; empty where there is none."""
+    folder = path.absolute()
+    inside = (Path(one).absolute() for one in made)
+    own = {part for one in inside if one.is_relative_to(folder) for part in one.relative_to(folder).parts[:1]}
+    try:
+        names = sorted(name for name in os.listdir(path) if name not in own and not name.startswith(TEMPORARY))  # noqa: PTH208
+    except OSError:
+        return ""
+    return sha256_bytes("\0".join(names).encode("utf-8", "surrogateescape"))

@@ -1,0 +1,166 @@
+"""Releases that were made before: believed where nothing changed that a release depends on, by content.
+
+Only what passed is kept. A record names the spec, what was read, our own code, packages and machine; the digest of each
+file of the bundle, which lie in the store as well; and the report. A hit is a bundle with just these bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from exporter.cache.depends import Depends, changed_since, depends
+from exporter.cache.identity import difference, identity
+from exporter.cache.store import Store
+from exporter.errors import ExporterError
+from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling
+from exporter.spec.model import Spec
+from exporter.watch import watching
+
+if TYPE_CHECKING:
+    from exporter.diagnostics import Diagnostic
+    from exporter.judge.report import Report
+    from exporter.train.run import TrainResult
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A release that holds still: where its bundle lies, the bundle's digest, and the word of its verdict."""
+
+    bundle: Path
+    digest: str
+    word: str
+    record: Mapping[str, Any] = field(repr=False)
+
+    def report(self) -> Report:
+        """The report of the release."""
+        from exporter.cache.told import report_of
+
+        return report_of(self.record["report"])
+
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """What was found in the model's code."""
+        from exporter.cache.told import findings_of
+
+        return findings_of(self.record["findings"])
+
+    def trained(self) -> TrainResult | None:
+        """The training that it came from, if one."""
+        from exporter.cache.told import training_of
+
+        return training_of(self.record["trained"])
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases in a store."""
+
+    store: Store
+
+    def find(self, spec: Spec, root: Path) -> Kept | str:
+        """The release of a spec whose bundle lies below `root`, or is laid there now; or why there is none."""
+        key, why = _key(spec), "it was not released before"
+        now = identity(spec.device)
+        for at, record in enumerate(self.store.records(key)):
+            try:
+                unlike = _difference(record, spec, now)
+                found = None if unlike else self._at(root / spec.name, record)
+            except (LookupError, TypeError, ValidationError, ExporterError, OSError):
+                continue  # a record of another make
+            if isinstance(found, Kept):
+                self.store.use(key, record)
+                return found
+            if at == 0:
+                why = unlike or found or why
+        return why
+
+    def _at(self, folder: Path, record: Mapping[str, Any]) -> Kept | str:
+        """The bundle of a record, whole and in its place; or what lies there instead."""
+        place = folder / str(record["version"])
+        kept = Kept(place, str(record["digest"]), str(record["word"]), record)
+        files = {safe_relative(name, "record").as_posix(): str(digest) for name, digest in record["objects"].items()}
+        if place.exists():
+            return kept if _holds(place, files) else f"another bundle lies in {place}"
+        with sibling(place) as draft:
+            for name, digest in files.items():
+                (draft / name).parent.mkdir(parents=True, exist_ok=True)
+                if not self.store.fetch(digest, draft / name):
+                    return f"no bundle lies in {place}, and the cache no longer holds it"
+            replace_folder(draft, place)
+        return kept
+
+    @contextmanager
+    def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
+        """Watch what a release reads inside the block; `made` are the folders of what it makes on its way."""
+        began, facts = time.time_ns(), identity(spec.device)
+        with watching() as seen:
+            keeper = _Keeper()
+            yield keeper
+        product = keeper.product
+        if product is None or seen.blind:
+            return
+        found = depends(seen, [root / spec.name, self.store.folder, *made])
+        if changed_since(began, found) or difference(facts, identity(spec.device)):
+            return  # nobody knows which of the two contents was read
+        folder = Path(product["bundle"])
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        record = {
+            "schema": _SCHEMA,
+            "spec": spec.model_dump(mode="json"),
+            "day": _today() if spec.waivers else "",
+            "identity": facts,
+            "depends": asdict(found),
+            "objects": {path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
+            **{name: product[name] for name in ("version", "digest", "word", "report", "findings", "trained")},
+        }
+        self.store.put(_key(spec), record, files)
+
+
+def releases(folder: Path | None) -> Releases | None:
+    """Those that are kept in a folder; None without one."""
+    return None if folder is None else Releases(Store(folder.absolute()))
+
+
+@dataclass
+class _Keeper:
+    """Takes what a release gave, if it is to be kept: JSON by name."""
+
+    product: Mapping[str, Any] | None = None
+
+
+def _key(spec: Spec) -> str:
+    return sha256_bytes(canonical_json([_SCHEMA, spec.name]))
+
+
+def _difference(record: Mapping[str, Any], spec: Spec, now: Mapping[str, Any]) -> str:
+    """Why a release must be made anew; empty where it need not."""
+    wanted = spec.model_dump(mode="json")
+    if record["spec"] != wanted:
+        names = sorted({*wanted, *record["spec"]})
+        return f"`{next(name for name in names if record['spec'].get(name) != wanted.get(name))}` of the spec changed"
+    if record["day"] and record["day"] != _today():
+        return "its waivers are judged by the day"
+    return difference(record["identity"], dict(now)) or _DEPENDS.validate_python(record["depends"]).difference()
+
+
+_DEPENDS = TypeAdapter(Depends)
+
+
+def _holds(place: Path, files: Mapping[str, str]) -> bool:
+    """Whether a folder holds just these files, by their digests."""
+    found = {os.path.relpath(os.path.join(where, name), place) for where, _, names in os.walk(place) for name in names}  # noqa: PTH118
+    return found == set(files) and all(sha256_file(place / name) == digest for name, digest in files.items())
+
+
+def _today() -> str:
+    return datetime.now(timezone.utc).date().isoformat()

@@ -1,0 +1,265 @@
+"""A release that was kept is believed only where nothing changed that it depends on; through the command line once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter import machine
+from exporter.cache import identity
+from exporter.cache.release import Kept, Releases, releases
+from exporter.cache.store import Store
+from exporter.spec.model import Spec
+from exporter.spec.read import read_spec
+from exporter.tensors import save
+from tests.command import exporter
+from tests.described import small
+
+#: A layer that depends on more than its file: a helper, files, a folder, what is not there, a variable.
+MODEL = """
+import json, os
+from pathlib import Path
+import paddle
+from net.helping import factor
+from safetensors.numpy import load_file
+
+HERE = Path("depends")
+
+class Net(paddle.nn.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.first, self.last = paddle.nn.Linear(4, width), paddle.nn.Linear(width, 3)
+
+    def forward(self, x):
+        return self.last(paddle.nn.functional.relu(self.first(x)))
+
+def build():
+    scale = json.loads((HERE / "scale.json").read_text())
+    width = 4 if os.path.exists(HERE / "override.json") else int(os.environ.get("NET_WIDTH", "8"))
+    net = Net(width)
+    parts = len(os.listdir(HERE / "parts"))
+    weights = load_file(HERE / "weights.safetensors")["w"][:, :width]
+    net.first.weight.set_value(paddle.to_tensor(weights * scale * factor() * parts))
+    return net
+"""
+
+
+def project(place: Path) -> Path:
+    (place / "net").mkdir(parents=True)
+    (place / "net/__init__.py").write_text("")
+    (place / "net/depending.py").write_text(MODEL)
+    (place / "net/helping.py").write_text("def factor():\n    return 0.5\n")
+    (place / "net/unused.py").write_text("")
+    (place / "depends/parts").mkdir(parents=True)
+    (place / "depends/parts/one").write_text("")
+    (place / "depends/scale.json").write_text("2.0")
+    save(place / "depends/weights.safetensors", {"w": np.ones((4, 8), "float32")})
+    (place / "specs").mkdir()
+    write_spec(place)
+    return place
+
+
+def write_spec(place: Path, **keys: Any) -> None:
+    content = small("net.depending:build", name="net", weights="factory", **keys)
+    (place / "specs/net.yaml").write_text(json.dumps(content))
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds `work`, in which the spec was released twice, and `cache`, which it is kept in."""
+    place = tmp_path_factory.mktemp("kept")
+    work = project(place / "work")
+    first = exporter("gate", "--cache", place / "cache", cwd=work)
+    assert first.code == 0 and "it was not released before" in first.err and "verifying pir by jit_load" in first.err
+    again = exporter("gate", "--cache", place / "cache", "--junit", "junit.xml", cwd=work)
+    assert again.code == 0 and "net has not changed since it was released" in again.err
+    assert "verifying" not in again.err and again.out == first.out
+    assert (work / "junit.xml").read_text().count("<testcase") > 10, "the report is there as well"
+    (work / "junit.xml").unlink()
+    return place
+
+
+@dataclass
+class Place:
+    """A copy of it, of the test's own."""
+
+    work: Path
+    known: Releases
+
+    def spec(self) -> Spec:
+        return read_spec(self.work / "specs/net.yaml", ())
+
+    def find(self) -> Kept | str:
+        return self.known.find(self.spec(), Path("artifacts"))
+
+    @property
+    def bundle(self) -> Path:
+        return self.work / "artifacts/net/1"
+
+
+@pytest.fixture
+def place(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    shutil.copytree(released, tmp_path, dirs_exist_ok=True, symlinks=True)
+    monkeypatch.chdir(tmp_path / "work")
+    known = releases(tmp_path / "cache")
+    assert known is not None
+    yield Place(tmp_path / "work", known)
+
+
+def test_where_nothing_changed_it_is_found_from_another_checkout_too(place: Place) -> None:
+    found = place.find()
+    assert isinstance(found, Kept) and found.bundle == Path("artifacts/net/1")
+    manifest = json.loads((place.bundle / "manifest.json").read_bytes())
+    assert (found.digest, found.word) == (manifest["digest"], manifest["verdict"])
+    report = found.report()
+    told = json.loads((place.bundle / "parity.json").read_bytes())
+    assert report.verdict.word == told["verdict"] and len(report.verdict.plan) == told["planned"]
+    assert report.digest == found.digest and found.trained() is None and found.findings() == ()
+
+
+CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "the model": (lambda work: append(work / "net/depending.py"), "net/depending.py changed"),
+    "a helper": (lambda work: append(work / "net/helping.py"), "net/helping.py changed"),
+    "the package": (lambda work: append(work / "net/__init__.py"), "net/__init__.py changed"),
+    "a helper that is gone": (lambda work: (work / "net/helping.py").unlink(), "net/helping.py is gone"),
+    "a file that it opens": (lambda work: (work / "depends/scale.json").write_text("3.0"), "scale.json changed"),
+    "one bit of weights": (lambda work: flip(work / "depends/weights.safetensors"), "weights.safetensors changed"),
+    "a folder that it lists": (lambda work: (work / "depends/parts/two").write_text(""), "files lie in depends/parts"),
+    "what it looks for": (lambda work: (work / "depends/override.json").write_text(""), "override.json is there now"),
+    "a module in the place of another": (lambda work: (work / "safetensors.py").write_text(""), "safetensors.py is"),
+    "the spec's budget": (lambda work: write_spec(work, budget=3), "`budget` of the spec changed"),
+    "the spec's sizes": (
+        lambda work: write_spec(work, dims={"batch": {"min": 1, "typical": 2, "max": 5}}),
+        "`dims` of the spec changed",
+    ),
+    "one bit of the bundle": (lambda work: flip(work / "artifacts/net/1/pir/model.json"), "another bundle lies in"),
+    "a file more in the bundle": (
+        lambda work: (work / "artifacts/net/1/more").write_text(""),
+        "another bundle lies in",
+    ),
+}
+
+
+def append(path: Path) -> None:
+    path.write_text(path.read_text() + "\n# more\n")
+
+
+def flip(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_change_is_noticed_and_named(place: Place, what: str) -> None:
+    change, said = CHANGES[what]
+    change(place.work)
+    found = place.find()
+    assert isinstance(found, str) and said in found
+
+
+@pytest.mark.parametrize("name", ["net/unused.py", "README.md", "specs/other.yaml", "depends/other"])
+def test_what_it_does_not_depend_on_may_change(place: Place, name: str) -> None:
+    (place.work / name).write_text("changed")
+    assert isinstance(place.find(), Kept)
+
+
+@pytest.mark.parametrize(("name", "value"), [("NET_WIDTH", "6"), ("FLAGS_use_mkldnn", "1"), ("OMP_NUM_THREADS", "7")])
+def test_a_variable_that_somebody_reads_is_noticed(
+    place: Place, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv("NOBODY_READS_IT", "1")
+    assert isinstance(place.find(), Kept)
+    monkeypatch.setenv(name, value)
+    found = place.find()
+    assert isinstance(found, str) and name in found and value in found
+
+
+def test_another_version_cpu_or_code_of_ours_is_noticed(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    packages = identity._packages()
+    assert packages["numpy"] == np.__version__
+    for owner, name, value, said in (
+        (identity, "_packages", {**packages, "numpy": "1.0"}, "package numpy is 1.0, and was"),
+        (identity, "_packages", {**packages, "more": "1.0"}, "package more is 1.0, and was not there"),
+        (identity, "_ours", "0" * 64, "exporter is another one"),
+        (machine, "cpu", {**machine.cpu(), "abilities": ["avx512f"]}, "the CPU is another one"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setattr(owner, name, lambda value=value: value)
+            found = place.find()
+            assert isinstance(found, str) and said in found
+    assert isinstance(place.find(), Kept)
+
+
+def test_one_flipped_bit_of_the_cache_is_not_believed(place: Place) -> None:
+    for path in place.known.store.folder.glob("records/*/*.json"):
+        flip(path)
+    assert place.find() == "it was not released before"
+
+
+def test_a_bundle_that_is_gone_is_laid_there_again_whole_or_not_at_all(place: Place) -> None:
+    before = {path.name: path.read_bytes() for path in place.bundle.rglob("*") if path.is_file()}
+    shutil.rmtree(place.bundle)
+    assert isinstance(place.find(), Kept)
+    assert {path.name: path.read_bytes() for path in place.bundle.rglob("*") if path.is_file()} == before
+    shutil.rmtree(place.bundle)
+    flip(max((place.known.store.folder / "objects").glob("*/*"), key=lambda path: path.stat().st_size))
+    found = place.find()
+    assert isinstance(found, str) and "no longer holds it" in found
+    assert not place.bundle.exists() and not list(place.bundle.parent.glob(".*"))
+
+
+def test_a_record_of_another_make_is_no_hit(place: Place) -> None:
+    store, (record,) = place.known.store, place.known.store.records(key_of(place))
+    key = key_of(place)
+    for name in record:
+        shutil.rmtree(store.folder / "records" / key)
+        store.put(key, {"objects": {}} | {key: value for key, value in record.items() if key != name}, [])
+        found = place.find()
+        assert not isinstance(found, Kept) or name in ("schema", "report", "findings", "trained"), name
+
+
+def key_of(place: Place) -> str:
+    (key,) = os.listdir(place.known.store.folder / "records")  # noqa: PTH208
+    return key
+
+
+def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
+    """Nobody knows whether the old or the new content was read."""
+    known = Releases(Store(place.work.parent / "other"))
+    product = {"bundle": str(place.bundle), "version": "1", "digest": "d", "word": "passed"}
+    product |= {"report": None, "findings": [], "trained": None}  # type: ignore[dict-item]
+
+    def release(change: bool) -> None:
+        with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
+            (place.work / "depends/scale.json").read_text()
+            if change:
+                (place.work / "depends/scale.json").write_text("4.0")
+            keeper.product = product
+
+    release(change=True)
+    assert known.find(place.spec(), Path("artifacts")) == "it was not released before"
+    release(change=False)
+    assert isinstance(known.find(place.spec(), Path("artifacts")), Kept)
+
+
+def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    from exporter.cache import release
+
+    waiver = {"claim": "onnx/*", "reason": "a known defect", "until": "2099-01-01"}
+    write_spec(place.work, waivers=[waiver])
+    known = Releases(Store(place.work.parent / "other"))
+    with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
+        keeper.product = {"bundle": str(place.bundle), "version": "1", "digest": "d", "word": "passed_with_waivers"}
+        keeper.product |= {"report": None, "findings": [], "trained": None}
+    assert isinstance(known.find(place.spec(), Path("artifacts")), Kept)
+    monkeypatch.setattr(release, "_today", lambda: "2098-12-31")
+    assert known.find(place.spec(), Path("artifacts")) == "its waivers are judged by the day"
