@@ -113,9 +113,8 @@ def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:
     found: dict[str, tuple[str, int]] = {}
     first = cases[0]
     integers = [name for name, value in first.items() if value.dtype.kind in "iu"]
-    floats = [name for name, value in first.items() if value.dtype.kind == "f"]
     for name in integers:
-        for score in floats:
+        for score in first:
             for axis in range(first[score].ndim):
                 if all(is_argmax(case[name], case[score], axis) for case in cases):
                     found.setdefault(name, (score, axis))

@@ -56,7 +56,7 @@ def _drawn(
 ) -> dict[str, Array]:
     given = [name for name, one in spec.inputs.items() if _is_given(one)]
     inputs = {name: one for name, one in spec.inputs.items() if name not in given}
-    case = Case("fresh", dims, int(generator.integers(2**31)))
+    case = Case("fresh", dims, int(generator.integers(np.iinfo("int64").max)))
     drawn = draw(spec.model_copy(update={"inputs": inputs}), case, None)
     mixed = {name: _mixed(spec, name, dims, known, generator) for name in given}
     return {name: (drawn | mixed)[name] for name in spec.inputs}

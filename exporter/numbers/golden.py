@@ -211,7 +211,7 @@ def _bounded(output: GoldenOutput, plain: Sequence[GoldenOutput]) -> GoldenOutpu
     """Close the gate where e_ref is said to be larger than rounding explains."""
     if output.exact or output.gate or not output.eager.size:
         return output
-    usual = [one for one in plain if one is not output and not (one.exact or one.gate) and one.eager.size] + [output]
+    usual = [one for one in plain if one is not output and not (one.exact or one.gate)] + [output]
     most = E_REF_TIMES * max(1.0, MANY / sum(one.eager.size for one in usual))
     largest = [max(output.floor, *(one.own[norm] for one in usual)) for norm in (0, 1)]
     times = max(output.e_ref[norm] / largest[norm] for norm in (0, 1))
@@ -222,7 +222,9 @@ def _bounded(output: GoldenOutput, plain: Sequence[GoldenOutput]) -> GoldenOutpu
 
 def _scores(tensors: Mapping[str, Array], case: str, labels: Array, about: Mapping[str, Any]) -> tuple[str, int] | None:
     """The scores whose argmax the labels are, if they are it."""
-    output, axis = (about["scores"]["output"], about["scores"]["axis"]) if about.get("scores") else ("", 0)
+    if not about.get("scores"):
+        return None
+    output, axis = about["scores"]["output"], about["scores"]["axis"]
     scores = tensors.get(f"{case}/eager/{output}")
     return (output, axis) if scores is not None and is_argmax(labels, scores, axis) else None
 

@@ -68,7 +68,7 @@ def _epsilon(folded: Array, weight: Array, vectors: Sequence[Array]) -> float | 
             continue
         own = [vector for vector in vectors if vector.size == channels]
         for scale, variance in product(own, own):
-            known = (factor != 0) & (base != 0)
+            known = factor != 0
             epsilon = float(np.median((scale[known] / factor[known]) ** 2 - variance[known])) if known.any() else 0.0
             if -_NEAR * float(variance.max()) <= epsilon <= _LARGEST_EPSILON:
                 wanted = _factor(scale, variance, max(epsilon, 0.0))

@@ -72,8 +72,7 @@ class Agreement(Proof):
                 for name, value in draw.items()
             }
             save_scratch(place / _FRESH, named)
-            runs = [run for run in _runs(harness) if run.format == "source" or run.variant in harness.bench.artifacts]
-            answers = {run: _answer(harness, run, inputs, place / str(at)) for at, run in enumerate(runs)}
+            answers = {run: _answer(harness, run, inputs, place / str(at)) for at, run in enumerate(_runs(harness))}
         by_claim = {(run.format, run.precision): run for run in answers}
         found = {claim: _judge(by_claim[claim.format, claim.precision], answers) for claim in claims}
         return {claim: replace(evidence, provider="fresh inputs") for claim, evidence in found.items()}
@@ -116,7 +115,7 @@ def _seed(harness: Harness) -> int:
     files = sorted({subject.folder / name for artifact in subject.artifacts.values() for name in artifact.files})
     for path in (*files, subject.golden):
         hashed.update(sha256_file(path).encode() if path.is_file() else b"")
-    return int.from_bytes(hashed.digest()[:8], "big")
+    return int.from_bytes(hashed.digest(), "big")
 
 
 def _answer(harness: Harness, run: Run, inputs: _Drawn, into: Path) -> _Drawn | Evidence:
@@ -168,7 +167,8 @@ def furthest(own: _Drawn, other: _Drawn, run: Run, against: Run) -> tuple[str, f
     low = {run.precision, against.precision} != {"fp32"}
     limits = LOW if low else FP32
     most = 0.0
-    for name, first in next(iter(own.values()))[0].items():
+    outputs, *_ = next(iter(own.values()))
+    for name, first in outputs.items():
         by_size = [
             (min(_apart(one[name], another.get(name)) for one, another in zip(draws, other[size], strict=True)), size)
             for size, draws in own.items()
@@ -192,11 +192,11 @@ def _apart(one: Array, other: Array | None) -> float:
         return float(np.mean(one != other))
     finite = np.isfinite(one) & np.isfinite(other)
     strange = float(np.mean(np.isfinite(one) != np.isfinite(other)))
-    if strange or not finite.any():
-        return 1.0 if strange > FP32.real else strange
+    if strange > FP32.real:
+        return 1.0
     wide = one[finite].astype("float64"), other[finite].astype("float64")
     size = max(norms(wide[0])[1], norms(wide[1])[1])
-    return norms(wide[0] - wide[1])[1] / size if size >= SMALLEST_SCALE else 0.0
+    return max(strange, norms(wide[0] - wide[1])[1] / size if size >= SMALLEST_SCALE else 0.0)
 
 
 plugin: Proof = Agreement()

@@ -48,10 +48,10 @@ def test_an_output_is_described_by_its_size_and_its_error() -> None:
 
 
 def test_integers_have_neither_size_nor_gate() -> None:
-    zeros = np.zeros(3, "int64")
-    found = describe(zeros, Truth(zeros, 0.0, 0.0, "exact"), "")
+    labels = np.array([3, 0, 1])
+    found = describe(labels, Truth(labels, 0.0, 0.0, "exact"), "")
     assert (found["exact"], found["scale_max"], found["scale_l2"], found["gate"]) == (True, 0.0, 0.0, "")
-    assert describe(zeros, Truth(zeros, 0.0, 0.0, "exact"), "eager differs")["gate"] == "eager differs"
+    assert describe(labels, Truth(labels, 0.0, 0.0, "exact"), "eager differs")["gate"] == "eager differs"
 
 
 def test_what_is_not_finite_has_a_gate_and_is_still_json() -> None:
@@ -99,6 +99,12 @@ def recorded(kind: str, value: Array, key: str = "truth", method: str = "float64
     tensors = {f"{name}/{key}/y": value, f"{name}/eager/y": value if key == "eager" else value.astype("float32")}
     made = {"name": name, "dims": {"batch": len(value)}, "seed": 0, "outputs": {"y": about}}
     return Recorded(Case(name, {"batch": len(value)}, 0, kind), made, tensors)
+
+
+def test_a_case_gives_its_inputs_by_their_own_names() -> None:
+    tensors = {"a/input/x": VALUES, "a/input/part/input": VALUES + 1, "a/eager/y": VALUES, "ab/input/z": VALUES}
+    found = Recorded(Case("a", {}, 0), {}, tensors).inputs()
+    assert list(found) == ["x", "part/input"] and found["x"] is VALUES
 
 
 class TestWhetherRowsDepend:
@@ -150,6 +156,7 @@ def test_only_probing_cases_that_tell_nothing_are_left_out() -> None:
     ]
     reasons = untelling(cases, 4.0)
     assert list(reasons) == ["batch=4:zeros"] and "would have passed" in reasons["batch=4:zeros"]
+    assert untelling(cases[:1], 4.0) == {}
 
 
 @pytest.mark.parametrize(("times", "told"), [(20, True), (15, False)])
@@ -185,7 +192,7 @@ class TestWhatIsKept:
         assert found["a/input/x"] is tensors["a/input/x"] and found["a/eager/small"] is tensors["a/eager/small"]
         for name in ("y", "label"):
             index = found[f"a/index/{name}"]
-            assert index.dtype == "int64" and index.size == SAMPLE and (np.diff(index) > 0).all()
+            assert index.dtype == "int64" and index.size == SAMPLE == 65_536 and (np.diff(index) > 0).all()
             assert np.array_equal(found[f"a/eager/{name}"], tensors[f"a/eager/{name}"][index])
         assert np.array_equal(found["a/truth/y"], tensors["a/truth/y"][found["a/index/y"]])
         assert "a/truth/label" not in found and "a/index/small" not in found
@@ -263,6 +270,7 @@ def child(tmp_path: Path) -> Child:
 
 
 def test_what_is_said_is_measured_from_the_arrays(child: Child) -> None:
+    child.arrays[0]["batch=4/run1/z"] = child.arrays[0]["batch=4/eager/y"] * 2  # another output's
     cases, left_out, notes = child.finish(spec())
     assert list(left_out) == ["batch=4:zeros"] and notes == []
     planned = [case.name for case in plan_cases(spec())]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.goldens.fresh import DRAWS, fresh_inputs
+from exporter.goldens.fresh import DRAWS, can_be_drawn, fresh_inputs
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 from exporter.tensors import Array
@@ -44,7 +44,7 @@ def test_what_the_spec_draws_is_drawn_as_it_says_at_the_typical_sizes_and_at_oth
         assert next(iter(drawn)) == "batch=4,seq=6" and len(drawn) <= 2
         for size, draws in drawn.items():
             dims = dict(part.split("=") for part in size.split(","))
-            assert len(draws) == DRAWS and not np.array_equal(draws[0]["x"], draws[1]["x"])
+            assert len(draws) == DRAWS == 2 and not np.array_equal(draws[0]["x"], draws[1]["x"])
             for draw in draws:
                 shape = int(dims["batch"]), int(dims["seq"])
                 assert {name: (value.dtype.name, value.shape) for name, value in draw.items()} == {
@@ -91,3 +91,45 @@ def test_what_can_only_be_what_was_recorded_is_left_out() -> None:
     same = {"flag": np.array([1, 2, 3])}
     assert fresh_inputs(of, [same, same], [1]) == {}
     assert list(fresh_inputs(spec({}, flag=("int64", [3], "integers(0,900)")), [same, same], [1])) == ["fixed"]
+    beside = spec({}, flag=("int64", [3], "x.npy"), x=("float32", [3], "normal"))
+    both = {**same, "x": np.zeros(3, "float32")}
+    assert list(fresh_inputs(beside, [both, both], [1])) == ["fixed"], "another input is new"
+
+
+def test_no_draw_is_one_that_was_recorded() -> None:
+    """Of four possible inputs two are: whatever the seed, none of them comes back."""
+    of, before = spec({}, flag=("int64", [2], "integers(0,2)")), [{"flag": np.array([at, at])} for at in (0, 1)]
+    found = [fresh_inputs(of, before, [seed]) for seed in range(40)]
+    assert all(draw["flag"].sum() == 1 for one in found for draws in one.values() for draw in draws)
+    assert {len(one) for one in found} == {0, 1}
+
+
+def test_a_dim_that_can_be_no_smaller_stays_as_it_is() -> None:
+    of = spec({"batch": {"min": 4, "typical": 4, "max": 9}}, x=("float32", ["batch"], "normal"))
+    assert list(fresh_inputs(of, known(x=np.zeros(4, "float32")), [1])) == ["batch=4"]
+
+
+def test_of_one_recorded_case_rows_are_mixed_and_other_places_keep_their_own() -> None:
+    of = spec({"batch": {"min": 4, "typical": 4, "max": 9}}, x=("int64", ["batch", 2], "x.npy"))
+    (draws,) = fresh_inputs(of, [{"x": np.arange(8).reshape(4, 2)}], [1]).values()
+    assert all((draw["x"] % 2 == [0, 1]).all() for draw in draws)
+    fixed = spec({}, x=("int64", [3], "x.npy"), one=("int64", [], "x.npy"))
+    before = [{"x": np.array([1, 2, 3]) * times, "one": np.array(times)} for times in (1, 10, 100)]
+    for seed in range(5):
+        for draw in fresh_inputs(fixed, before, [seed]).get("fixed", []):
+            assert [value in (at, at * 10, at * 100) for at, value in enumerate(draw["x"], 1)] == [True] * 3
+            assert draw["one"] in (1, 10, 100)
+
+
+def test_a_mixed_real_number_is_smaller_by_a_quarter_at_most() -> None:
+    of = spec({}, x=("float64", [2000], "x.npy"))
+    (draws,) = fresh_inputs(of, [{"x": np.full(2000, -8.0)}], [1]).values()
+    for draw in draws:
+        assert -8.0 <= draw["x"].min() < -7.9 and -6.1 < draw["x"].max() <= -6.0
+
+
+def test_whole_numbers_of_a_file_alone_need_not_be_new() -> None:
+    ids, real = ("int64", [3], "x.npy"), ("float16", [3], "x.npy")
+    assert not can_be_drawn(spec({}, a=ids, b=ids))
+    assert all(can_be_drawn(spec({}, a=ids, b=one)) for one in (real, ("int64", [3], "integers(0,9)")))
+    assert can_be_drawn(spec({}, a=("int64", [3], "dataset")))

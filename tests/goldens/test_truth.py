@@ -54,7 +54,14 @@ def test_integers_have_no_rounding() -> None:
     labels = np.array([1, 2])
     found = measured([labels, labels + 1], np.array([9.0, 9.0]), "float64")
     assert (found.e_ref_max, found.e_ref_l2, found.method, found.runs) == (0.0, 0.0, "exact", ())
-    assert found.value is labels
+    assert found.value is labels and found.allowance == 1.0
+
+
+def test_eager_alone_can_be_measured() -> None:
+    truth, (value,) = runs(1)
+    found = measured([value], truth, "float64")
+    assert (found.e_ref_max, found.e_ref_l2) == error(truth, value) and found.runs == ()
+    assert measured([np.arange(3)], None, "float64").method == "exact"
 
 
 def test_few_numbers_are_allowed_more_by_how_many_they_and_the_runs_are() -> None:
@@ -86,7 +93,9 @@ def test_runs_that_nothing_moved_count_as_one() -> None:
 )
 def test_the_same_bits_are_of_one_dtype_and_shape(other: Array, same: bool) -> None:
     value = np.array([1.0, 2.0], "float32")
-    assert same_bits(value, other) is same and unmoved([value, value, other]) is same
+    assert same_bits(value, other) is same
+    for three in ([value, value, other], [value, other, value], [value, other, other]):
+        assert unmoved(three) is same
 
 
 def test_signed_zeros_are_not_the_same_bits() -> None:

@@ -16,8 +16,8 @@ class Room:
 
 
 #: Without `declared` and `sublayers`, which release a bundle first: that takes a minute for each fault.
-_PROOFS = ("alike", "budgets", "fold_limits", "folds", "interface", "look", "noise", "origins", "overflow", "plans")
-_PROOFS += ("rating", "speed", "task_metric", "trained", "weights")
+_PROOFS = ("agreement", "alike", "budgets", "fold_limits", "folds", "interface", "look", "noise", "origins", "overflow")
+_PROOFS += ("plans", "rating", "speed", "task_metric", "trained", "weights")
 
 ROOMS = {
     "verdict": Room(("exporter/verdict",), ("tests/verdict", "tests/judge")),
@@ -36,8 +36,11 @@ ROOMS = {
     "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),
     "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_record.py",)),
     "goldens": Room(
-        tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "oracle", "truth")),
-        tuple(f"tests/goldens/test_{name}.py" for name in ("cases", "finish", "float64", "oracle", "telling", "truth")),
+        tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "fresh", "oracle", "truth")),
+        tuple(
+            f"tests/goldens/test_{name}.py"
+            for name in ("cases", "finish", "float64", "fresh", "oracle", "telling", "truth")
+        ),
     ),
 }
 

@@ -104,6 +104,15 @@ def test_a_case_that_is_shut_explains_nothing() -> None:
     assert "not what was recorded" in only(found, "b").gate and "does not explain" in only(found).gate
 
 
+def test_whole_numbers_under_the_same_name_do_not_make_few_numbers_many() -> None:
+    said = {"e_ref_max": 50e-6, "e_ref_l2": 50e-6}
+    tensors, cases = recorded({"a": drawn(16, 1, 1e-6), "b": drawn(100, 2, 1e-6)}, **said)
+    assert "does not explain" in only(read_cases(tensors, cases)).gate
+    tensors["b/eager/y"] = np.arange(100)
+    cases[1]["outputs"]["y"]["dtype"] = "int64"
+    assert not only(read_cases(tensors, cases)).gate
+
+
 def test_cases_that_are_named_after_one_are_related_to_it() -> None:
     names = ("batch=2", "batch=2#2", "batch=9", "batch=2:large", "batch=3:search-41")
     cases = read_cases(*recorded({name: drawn(9, at, 0) for at, name in enumerate(names)}))
@@ -175,6 +184,12 @@ class TestASample:
 def test_goldens_of_another_kind_than_is_said_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="not what the manifest says of it"):
         read_cases(*recorded({"a": drawn(100, 1, 0)}, **change))
+
+
+def test_a_truth_of_another_shape_is_refused() -> None:
+    tensors, cases = recorded({"a": drawn(100, 1, 0)})
+    with pytest.raises(ValueError, match="not what the manifest says of it"):
+        read_cases({**tensors, "a/truth/y": tensors["a/truth/y"][:1]}, cases)
 
 
 @pytest.mark.parametrize("index", [[-1, 2], [0, 100], [[0, 1]]])

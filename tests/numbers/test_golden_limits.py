@@ -24,6 +24,7 @@ from exporter.numbers.golden import (
 )
 from exporter.numbers.norms import FLOOR, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.tensors import Array
+from tests.compare.goldens import golden
 
 TRUTH = np.random.default_rng(0).integers(1, 3, 100).astype("float64")
 TRUTH[0] = 2.0
@@ -81,6 +82,11 @@ def test_an_error_is_measured_in_float64_where_nothing_is_narrower(dtype: str, i
     assert found.floor == floor and found.unit == (floor, floor), "there is no error, so the floor is the unit"
 
 
+def test_where_nothing_else_is_said_an_error_is_measured_in_float32_and_not_widened() -> None:
+    made = golden(TRUTH, eager=near(1e-5))
+    assert made.unit == made.e_ref and golden(TRUTH, eager=TRUTH).unit == (FLOOR, FLOOR)
+
+
 def test_of_a_whole_output_all_is_measured() -> None:
     eager = near(1e-6)
     found = read(eager, scale_max=9.0, scale_l2=9.0, e_ref_max=3e-6, e_ref_l2=4e-6)
@@ -96,7 +102,7 @@ def test_eager_errs_by_e_ref_and_a_hundredth_at_most(norm: int, share: float, sh
     eager = near(1e-5)
     own = error(TRUTH, eager)
     said = {("e_ref_max", "e_ref_l2")[norm]: own[norm] * share}
-    found = read(eager, **said)
+    found = read(eager, scale_max=9.0, scale_l2=9.0, **said)
     assert bool(found.gate) == shut and (found.own, found.scale) == (own, norms(TRUTH))
     if shut:
         assert (
@@ -110,6 +116,8 @@ def test_eager_errs_by_e_ref_and_a_hundredth_at_most(norm: int, share: float, sh
 def test_below_the_floor_nobody_asks_what_eager_errs() -> None:
     within = read(near(FLOOR * 0.6), e_ref_max=0.0, e_ref_l2=0.0)
     assert not within.gate and within.e_ref == within.own and within.unit == (FLOOR, max(FLOOR, within.own[1]))
+    just = read(near(FLOOR, np.full(9, 2.0)), np.full(9, 2.0), e_ref_max=0.0, e_ref_l2=0.0)
+    assert not just.gate and just.own == (FLOOR, FLOOR)
 
 
 INDEX = np.arange(0, 100, 3)
@@ -138,7 +146,7 @@ def test_of_a_sample_the_scale_is_said_and_bounded_by_what_was_kept() -> None:
 @pytest.mark.parametrize(("largest", "shut"), [(1.0, False), (1.04, False), (0.99, True), (0.0, True)])
 def test_near_the_denormals_nothing_is_proven(largest: float, shut: bool) -> None:
     truth = TRUTH * SMALLEST_SCALE * largest / 2
-    found = read(truth.copy(), truth)
+    found = read(truth.copy(), truth, scale_max=9.0, scale_l2=9.0)
     assert ("is zero or near the denormals" in found.gate) == shut and found.scale == norms(truth)
     found = read(truth[INDEX], truth[INDEX], INDEX, whole=truth, scale_max=SMALLEST_SCALE * 0.999, scale_l2=1.0)
     assert bool(found.gate) == shut, "the sample may show more than is said"
@@ -205,7 +213,7 @@ class TestWhatExplainsAnError:
         assert bool(self.gates(("a", 16, 1e-6), ("b", 16, 1e-6), e_ref=times * 1e-6)["a"]) == shut
 
     def test_below_the_floor_by_the_floor(self) -> None:
-        assert not self.gates(("a", 100, 1e-9), e_ref=23.9 * FLOOR)["a"]
+        assert not self.gates(("a", 100, 1e-9), e_ref=24 * FLOOR)["a"]
         assert self.gates(("a", 100, 1e-9), e_ref=24.5 * FLOOR)["a"]
 
     def test_in_each_norm(self) -> None:
@@ -240,6 +248,7 @@ class TestWhatExplainsAnError:
         ([[1, 0], [0, 1]], [[[0.0, 1.0], [3.0, 0.0]], [[2.0, 1.0], [0.0, 4.0]]], 2, True),
         ([[1, 0], [0, 1]], [[[0.0, 1.0], [3.0, 0.0]], [[2.0, 1.0], [0.0, 4.0]]], 1, True),
         ([[0, 1], [1, 0]], [[[0.0, 1.0], [3.0, 0.0]], [[2.0, 1.0], [0.0, 4.0]]], 1, False),
+        (np.ones((1,) * 10, int), np.array([3.0, 4.0]).reshape((1,) * 10 + (2,)), 10, True),
     ],
 )
 def test_labels_are_the_argmax_along_an_axis_of_two_or_more(

@@ -20,6 +20,8 @@ METRICS = dict(Registry[Metric]("exporter.numbers.metrics", "metric").all())
     [
         ("cosine", [3.0, 4.0], [4.0, 3.0], 24 / 25),
         ("cosine", [3.0, 4.0], [-30.0, -40.0], -1.0),
+        ("cosine", [1.0, 0.0], [1.0, 1.0], math.sqrt(0.5)),
+        ("cosine", [1.0, 1.0], [1.0, 0.0], math.sqrt(0.5)),
         ("cosine", [3e300, 4e300], [4e-300, 3e-300], 24 / 25),
         ("cosine", [0.0, 0.0], [0.0, 0.0], 1.0),
         ("cosine", [0.0, 0.0], [1.0, 0.0], 0.0),
@@ -55,6 +57,22 @@ def test_whole_numbers_differ_by_their_difference(dtype: str) -> None:
     ones, zeros = np.ones(2, dtype), np.zeros(2, dtype)
     assert METRICS["max_ulp"](ones, zeros) == METRICS["max_abs"](zeros, ones) == 1.0
     assert METRICS["max_ulp"](ones, ones) == 0.0
+
+
+def test_whole_numbers_are_not_taken_for_the_bits_of_floats() -> None:
+    assert METRICS["max_ulp"](np.array([200], "uint8"), np.array([100], "uint8")) == 100.0
+    assert METRICS["max_ulp"](np.zeros(0, int), np.zeros(0, int)) == 0.0
+
+
+def test_what_is_wider_is_rounded_to_float64_first() -> None:
+    one, off = np.array([1.0]), np.array([1.0], "longdouble") + np.longdouble(2) ** -60
+    for name in ("max_abs", "max_rel"):
+        assert METRICS[name](one, off) == METRICS[name](off, one) == 0.0
+
+
+def test_a_cosine_is_computed_in_float64() -> None:
+    one = np.array([1.0, 2.0**-10], "float16")
+    assert METRICS["cosine"](one, one * np.array([1, -1], "float16")) == pytest.approx(1 - 2.0**-19, abs=1e-11)
 
 
 def test_numbers_wider_than_float64_differ_by_their_difference() -> None:

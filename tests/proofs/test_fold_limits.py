@@ -78,6 +78,14 @@ def test_a_variance_without_epsilon_is_found_however_it_was_rounded() -> None:
         assert set(both.values()) == {Fold.PROVEN}, seed
 
 
+def test_an_epsilon_may_lie_on_either_limit() -> None:
+    """A tenth; and as much below zero as the rounding of the largest variance is."""
+    assert of_weight(WEIGHT * 2, WEIGHT, np.ones(3), np.full(3, 0.15)) is Fold.PROVEN and 0.25 - 0.15 == 0.1
+    scale = np.array([1.25, 1.5, 1.25], "float32")
+    variance = (scale.astype("float64") ** 2 + np.array([2.25, 0.0, 2.5]) * 2.0**-20).astype("float32")
+    assert of_weight(WEIGHT, WEIGHT, scale, variance) is Fold.PROVEN
+
+
 def test_a_negative_epsilon_is_none() -> None:
     assert of_weight(folded(-0.01)) is Fold.WRONG
 
@@ -103,6 +111,7 @@ def test_a_channel_that_is_silent_tells_nothing_and_the_others_do() -> None:
     assert of_weight(wrong, WEIGHT, off, VARIANCE) is Fold.WRONG
     nothing = np.zeros(3, "float32")
     assert of_weight(WEIGHT * 0, WEIGHT, nothing, VARIANCE) is Fold.PROVEN, "with any epsilon"
+    assert of_weight(WEIGHT * 0, WEIGHT, SCALE, nothing) is Fold.PROVEN, "nobody says which of them is the scale"
 
 
 def test_one_channel_that_is_off_is_wrong() -> None:
@@ -121,6 +130,8 @@ def test_the_channels_lie_along_any_axis_and_a_matrix_may_be_turned(axis: int) -
     assert of_weight(along.T.copy(), square, SCALE, VARIANCE) is Fold.PROVEN
     flat = WEIGHT.reshape(3, 2, 2)
     assert of_weight(folded().reshape(3, 4, 1), flat, SCALE, VARIANCE) is Fold.PROVEN, "digests tell no shapes apart"
+    assert of_weight(folded(0.5).reshape(3, 4, 1), WEIGHT, SCALE, VARIANCE) is Fold.WRONG, "nothing else to turn"
+    assert of_weight(folded().reshape(3, 2, 2).T.copy(), flat, SCALE, VARIANCE) is Fold.WRONG, "only a matrix is turned"
 
 
 OTHERS = [RNG.uniform(3, 4, 3).astype("float32") for _ in range(5)]
@@ -180,6 +191,15 @@ def test_a_bias_before_or_behind_the_norm_is_added() -> None:
     assert of_bias(shifted(), SHIFT, MEAN, SCALE, VARIANCE, np.ones(4, "float32")) is Fold.UNKNOWN
 
 
+def test_a_vector_is_not_taken_for_a_weight_that_was_scaled() -> None:
+    parts = (np.ones((3, 1), "float32"), SCALE, VARIANCE)
+    assert judged({"b": OTHERS[0]}, parts) == {"b": Fold.UNKNOWN}
+
+
+def test_a_matrix_is_not_taken_for_a_sum_of_biases() -> None:
+    assert judged({"w": (BIAS + SHIFT).reshape(1, 3)}, (BIAS, SHIFT)) == {"w": Fold.UNKNOWN}
+
+
 def test_two_biases_add_up() -> None:
     assert of_bias(BIAS + SHIFT, BIAS, SHIFT) is Fold.PROVEN
     assert of_bias(BIAS + BIAS, BIAS) is Fold.PROVEN
@@ -199,11 +219,20 @@ def test_a_sum_may_be_off_by_some_roundings_of_its_parts(share: float, found: Fo
     norm[0] += share * 2 * 2.0**-20
     assert of_bias(norm.astype("float32"), mean, one) is found
     assert of_bias(zero, zero, zero) is Fold.PROVEN
+    shift, mean, bias = (np.array(signs, "float64") for signs in ((1, -1, 1), (1, 1, -1), (-1, 1, 1)))
+    three = shift - mean + bias
+    three[0] += share * 3 * 2.0**-20
+    assert of_bias(three, shift, mean, bias, np.ones(3), np.full(3, 1 - 1e-5)) is found
 
 
 def test_a_variance_that_no_epsilon_makes_positive_is_none() -> None:
     negative = np.array([-0.5, 1.0, 2.0], "float32")
     assert of_bias(SHIFT, MEAN, negative) is Fold.UNKNOWN
+    none = np.array([-1e-5, 1.0, 2.0])
+    with np.errstate(divide="ignore"):
+        stored = (SHIFT - MEAN * factor(1e-5, SCALE, none)).astype("float32")
+    stored[0] = 7.0
+    assert of_bias(stored, SHIFT, MEAN, SCALE, none) is Fold.UNKNOWN, "an infinite factor would allow any number"
     assert of_bias(shifted(), SHIFT, MEAN, SCALE, VARIANCE) is Fold.PROVEN
 
 

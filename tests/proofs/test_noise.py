@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from exporter import machine
+from exporter.engines._cost import beyond
+from exporter.errors import BundleError, ModelError
 from exporter.lower.precision._saturation import cut_off
 from exporter.lower.precision.int8 import plugin as int8
 from exporter.numbers.norms import decibel, energies
@@ -69,6 +71,7 @@ def test_an_activation_is_rounded_to_a_code_within_the_range() -> None:
     silent = {**layer, "scale": 0.0}
     assert not noises._codes(value, silent).any() and not noises._rounded(value, silent).any()
     assert noises._rounded(value, silent).shape == value.shape
+    assert not noises._rounded(value, {**layer, "scale": -0.5}).any(), "no quantizer writes such a step"
 
 
 CODES = np.array([[127, 127], [1, 1]], "int8")
@@ -82,6 +85,7 @@ class TestProductsCutOff:
         value = np.full((1, 2), 255.0)
         found = noises._overflow(value, CODES, LAYER)
         assert found == pytest.approx(decibel(*cut_off(value, CODES, 0))) and 0 < found < 20
+        assert noises._overflow(value, CODES, {**LAYER, "range": [5, 255]}) == found, "unsigned, wherever they begin"
 
     def test_nothing_is_lost_of_small_ones_of_wide_ones_or_where_half_is_taken(self) -> None:
         assert noises._overflow(np.full((1, 2), 9.0), CODES, LAYER) is None
@@ -168,9 +172,29 @@ def test_where_nothing_can_be_shown_nothing_is_said(work: tuple[Path, dict[str, 
     strange = {"layers": {**details["layers"], "x": {**details["layers"]["one"], "input": "gone"}}}
     strange["layers"]["y"] = {**details["layers"]["one"], "weight": "gone"}
     assert list(found(plain, low, one=replace(low, details=strange))) == ["one", "two"]
+    lost = {"layers": {"one": {**details["layers"]["one"], "codes": "gone"}}}
+    with pytest.raises(BundleError, match="layer one is not described as the files have it: 'gone'"):
+        found(plain, low, one=replace(low, details=lost))
     (folder / "onnx/model.onnx").write_bytes(b"\x08\x08no model")
     assert found(plain, low) == {}
     assert suffering(subject(plain, low, folder=folder).bench(), low, Setting()) == ([], "")
+
+
+def test_fp32_may_take_four_times_what_it_took_at_the_release_and_runs_only_where_layers_are_described(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Any] = []
+
+    def values(*given: Any) -> list[Any]:
+        asked.append(given[-1].limits.beyond)
+        raise ModelError("it does not run")
+
+    monkeypatch.setattr(noises, "program_values", values)
+    took = {"seconds": 3.0, "megabytes": 300.0}
+    bench = subject(artifact(), artifact("int8"), costs={"onnx/onnxruntime": took}).bench()
+    assert layer_noise(bench, artifact("int8"), Setting(), "onnxruntime") == {} and asked == []
+    assert layer_noise(bench, artifact("int8", details={"layers": {"a": {}}}), Setting(), "onnxruntime") == {}
+    assert asked == [beyond(took, 4)]
 
 
 def test_a_layer_that_takes_nothing_but_zeros_has_the_noise_of_its_weight(work: tuple[Path, dict[str, Any]]) -> None:

@@ -45,7 +45,7 @@ def test_without_digests_of_the_layer_nothing_is_proven(tmp_path: Path) -> None:
 
 def test_the_digests_are_those_of_the_checkpoint_where_it_is_at_hand(tmp_path: Path, checkpoint: Path) -> None:
     artifact = stored(tmp_path, VALUES)
-    assert proved(artifact, folder=tmp_path, checkpoint=checkpoint).outcome is Outcome.MATCH
+    assert proved(artifact, folder=tmp_path, checkpoint=checkpoint).outcome is Outcome.MATCH and plugin.reads
     for wrong in ({**TRAINED, "layer.b": TRAINED["layer.a"]}, {"layer.a": TRAINED["layer.a"]}):
         found = proved(artifact, folder=tmp_path, checkpoint=checkpoint, parameters=wrong)
         assert found.outcome is Outcome.MISMATCH
@@ -162,6 +162,8 @@ class TestRounded:
         assert pytest.approx(0.50005) == HALF_STEP
         for off, said in ((0.50004, ""), (0.5002, "it is off by 0.50 steps")):
             assert self.judged(self.WEIGHT + np.array([0.0, off, 0.0]), self.codes(self.WEIGHT), np.ones(2)) == said
+        just = np.array([[40.0, HALF_STEP, -3.0]])
+        assert self.judged(just, self.codes(np.array([[40.0, 0.0, -3.0]])), np.ones(1)) == ""
 
     def test_codes_have_8_bits_and_numbers(self) -> None:
         wide = self.codes(self.WEIGHT).astype("int16")
@@ -205,4 +207,12 @@ def test_only_weights_that_full_precision_stores_are_proven(tmp_path: Path) -> N
     assert prove_rounded(twice, plain, tmp_path).elements == 8
     none = replace(low, details={"layers": {"two": layers["two"]}})
     assert prove_rounded(none, plain, tmp_path).outcome is Outcome.VACUOUS
+    off = replace(low, details={"layers": {"one": {**layers["one"], "scales": "z"}}})
+    found = prove_rounded(off, plain, tmp_path)
+    assert (found.outcome, found.stage) == (Outcome.CRASHED, "load")
+    assert found.reason.startswith("one is not described as the files have it: ValueError")
+    twisted = stored(tmp_path, {**values, "w.codes": values["w.codes"] + np.int8(1)}, "onnx-int8", precision="int8")
+    found = prove_rounded(replace(twisted, details=low.details), plain, tmp_path)
+    assert found.outcome is Outcome.MISMATCH
+    assert found.reason == "the weight of one is not fp32's rounded: it is off by 255.00 steps"
     assert digest(weight) == plain.weights["w"] and LOW.precision == low.precision

@@ -12,10 +12,12 @@ from exporter import machine
 from exporter.lower.base import Artifact
 from exporter.lower.precision._kernels import Kernel, kernels
 from exporter.lower.precision._saturation import Pairs
-from exporter.proofs.overflow import _told, _worst_first, prove_pairs
+from exporter.proofs.overflow import _told, _worst_first, plugin, prove_pairs
 from exporter.proofs.quantisation.noise import LayerNoise, _suffering
-from exporter.verdict.claim import Outcome
+from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.verdict.plan import Run
 from tests.lower.precision.test_int8 import artifact, network, order, written
+from tests.proofs.subjects import LOW, PLAIN, claim, harness, spec, subject
 
 
 def file_for(place: Path, cpu: str, **settings: Any) -> Artifact:
@@ -58,6 +60,30 @@ def test_a_file_that_would_overflow_breaks_the_promise_on_every_cpu(
     assert found.outcome is Outcome.MISMATCH
     assert "one.w_0_quantized" in found.reason or "two.w_0_quantized" in found.reason
     assert "`cpu: any` promises that none does" in found.reason
+
+
+def test_of_a_bundle_each_8_bit_variant_is_judged_by_what_the_spec_promises_and_by_this_cpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    precisions = {"fp32": {}, "int8": {"cpu": "vnni"}}
+    of = subject(file_for(tmp_path, "vnni"), of=spec(precisions=precisions), folder=tmp_path)
+    own, gone = claim("overflow", engine=""), Claim("pir", "int8", kind="overflow")
+    others = [claim(kind, engine="") for kind in ("size", "weights")]
+    evidence = dict.fromkeys((gone, *others), Evidence(Outcome.MISSING, "not looked at"))
+    made = harness(of, PLAIN, LOW, Run("pir", "int8", "paddle_inference_int8"), evidence=evidence)
+    assert plugin.plan(made) == {own, gone} and plugin.reads and plugin.promise
+    for in_16_bits, outcome, said in ((False, Outcome.MATCH, 1), (True, Outcome.MISMATCH, 0)):
+        monkeypatch.setattr(machine, "adds_in_16_bits", lambda here=in_16_bits: here)
+        made.evidence.update(plugin.prove([own], made))
+        assert made.evidence[own].outcome is outcome
+        assert [note.partition(" is made")[0] for note in plugin.notes(made)] == ["onnx-int8"] * said
+
+
+def test_a_damaged_file_is_a_crash_of_its_reader(tmp_path: Path) -> None:
+    made = file_for(tmp_path, "any")
+    (tmp_path / made.main).write_bytes((tmp_path / made.main).read_bytes()[:40])
+    found, notes = prove_pairs(made, tmp_path, "any", in_16_bits=False)
+    assert (found.outcome, found.stage, notes) == (Outcome.CRASHED, "load", []) and "cannot be read" in found.reason
 
 
 def test_a_file_without_8_bits_proves_nothing(tmp_path: Path) -> None:

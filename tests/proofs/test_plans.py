@@ -106,6 +106,8 @@ class TestTheHarness:
         of = harness(subject(*BOTH, missing=("batch=1",)), _results={PLAIN: {here: match()}})
         found = PROOFS["outputs"].prove([here, gone], of)
         assert found[here] == match() and (found[gone].outcome, found[gone].stage) == (Outcome.MISSING, "plan")
+        idle = harness(subject(*BOTH, missing=("batch=1",)))
+        assert list(PROOFS["outputs"].prove([gone], idle)) == [gone] and not idle._results, "nothing runs for it"
 
 
 class TestPlans:
@@ -256,6 +258,7 @@ def test_sizes_need_the_variant_in_full_precision(tmp_path: Path) -> None:
         (tmp_path / name / "model.onnx").write_bytes(b"x" * length)
     of = spec(precisions=budget(max_size=0.25))
     size = claim("size", **OF_FILES)
+    assert PROOFS["size"].reads and PROOFS["size"].promise
     (found,) = PROOFS["size"].prove([size], harness(subject(*BOTH, of=of, folder=tmp_path))).values()
     assert (found.outcome, found.elements, found.metrics) == (Outcome.MISMATCH, 30, {"share": 0.3})
     assert found.reason == "30 bytes are 0.300 of fp32's 100, and at most 0.25 was promised"

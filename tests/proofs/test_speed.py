@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from exporter import machine
+from exporter.engines._cost import beyond
 from exporter.engines._job import Timing, TimingJob
 from exporter.errors import ChildFailed
 from exporter.proofs import speed
@@ -26,6 +27,7 @@ from tests.lower.precision.test_int8 import network, order
 from tests.lower.precision.test_int8 import plugin as int8
 from tests.proofs.subjects import LOW, PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
 
+LOWS = "onnx-int8/onnxruntime"
 WISH = {"engine": "onnxruntime", "ratio": 2.0}
 
 
@@ -40,6 +42,7 @@ class TestThePlan:
 
     def test_one_claim_for_each_variant_that_the_named_engine_runs(self) -> None:
         runs = (SOURCE, PLAIN, LOW, replace(LOW, engine="openvino"), replace(LOW, format="pdmodel"))
+        runs += (Run("pir", "int8", "paddle_inference_int8"),)
         assert self.planned(promising(), *runs) == {
             ("onnx", "int8", "onnxruntime"),
             ("pdmodel", "int8", "onnxruntime"),
@@ -116,7 +119,7 @@ def proved(work: Path, ratio: float = 2.0, **more: Any) -> Any:
 
 def test_both_take_turns_and_the_middle_ratio_of_five_rounds_judges(work: Path, timed: dict[str, Any]) -> None:
     found = proved(work)
-    assert (found.outcome, found.elements) == (Outcome.MATCH, 5)
+    assert (found.outcome, found.elements) == (Outcome.MATCH, 5) and plugin.promise
     assert dict(found.metrics) == {"ratio": 5.0, "low": 1.0, "high": 8.0}
     assert found.reason == (
         "5.00 times as fast as fp32 by onnxruntime (1.00 to 8.00 in 5 rounds, 4 rows, one thread), at least 2 promised"
@@ -162,6 +165,20 @@ def test_inputs_without_rows_are_one(work: Path, timed: dict[str, Any]) -> None:
 def test_without_full_precision_there_is_nothing_to_measure_over() -> None:
     (found,) = plugin.prove([claim("speed")], harness(subject(artifact("int8"), of=promising()))).values()
     assert (found.outcome, found.stage) == (Outcome.MISSING, "plan") and "no onnx in fp32" in found.reason
+
+
+def test_each_side_may_take_four_times_what_it_took_at_the_release(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def measure(_: TimingJob, setting: Setting) -> Timing:
+        asked.append(setting.limits.beyond)
+        return Timing("CPU", "1", 0.0, 0, {"speed": {"times": [1.0]}})
+
+    monkeypatch.setattr(TimingJob, "measure", measure)
+    costs = {name: {"seconds": at, "megabytes": 300.0} for name, at in ((LOWS, 3.0), ("onnx/onnxruntime", 5.0))}
+    made = subject(artifact(), artifact("int8"), of=promising(), folder=work, costs=costs)
+    plugin.prove([claim("speed")], harness(made))
+    assert asked[:2] == [beyond(costs[LOWS], 4), beyond(costs["onnx/onnxruntime"], 4)]
 
 
 def test_an_engine_that_fails_is_a_crash(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,19 @@ def test_where_less_is_better_more_is_a_loss() -> None:
     assert _judge(PROMISED, rated(0.09, 0.10, -1.0), 0.1).outcome is Outcome.MATCH
 
 
+@pytest.mark.parametrize(("lost", "kept"), [(0.25, True), (0.26, False)])
+def test_a_loss_as_large_as_promised_is_kept_and_counts_wherever_it_is_measured(lost: float, kept: bool) -> None:
+    outcome = Outcome.MATCH if kept else Outcome.MISMATCH
+    beside = _judge(0.25, rated(0.5, 0.5 + lost), None)
+    assert beside.outcome is _judge(0.25, rated(0.5, 0.5), 0.5 + lost).outcome is outcome
+    assert beside.elements == 360 and beside.metrics == {
+        **{"loss": pytest.approx(lost), "low": pytest.approx(lost - 0.01), "high": pytest.approx(lost + 0.01)},
+        **{"value": 0.5, "eager": 0.5 + lost},
+    }
+    fooled = _judge(0.25, {**rated(0.5, 0.5), "impostors": {"zeros": lost}}, None)
+    assert fooled.outcome is (Outcome.VACUOUS if kept else Outcome.MATCH)
+
+
 @pytest.mark.parametrize("name", ["the commonest answer for every row", "the answers shuffled"])
 def test_a_loss_that_an_impostor_would_keep_proves_nothing(name: str) -> None:
     """Nearly all samples are of one class, so that whoever always gives it loses next to nothing."""

@@ -48,6 +48,8 @@ def test_what_is_folded_out_of_trained_tensors_counts_as_theirs(
     evidence = prove_trained(artifact, tmp_path, trained, at_hand)
     assert evidence.outcome is Outcome.MATCH and evidence.elements == 4 * 3 + 4
     assert evidence.bit_equal and "2 folded out of trained ones, computed again" in evidence.reason
+    evidence = prove_trained(artifact, tmp_path, {**trained, "lost": "0"}, at_hand)
+    assert not evidence.bit_equal and "1 of the layer's are not stored, as 'lost'" in evidence.reason
 
 
 def test_one_part_that_was_not_trained_makes_the_whole_foreign(

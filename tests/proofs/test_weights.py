@@ -69,10 +69,16 @@ class TestUnchanged:
 
 
 class TestTrained:
-    def test_every_tensor_by_its_name(self, tmp_path: Path) -> None:
-        found = prove_trained(stored(tmp_path, VALUES), tmp_path, TRAINED)
+    @pytest.mark.parametrize("format", ["onnx", "pir"])
+    def test_every_tensor_by_its_name(self, tmp_path: Path, format: str) -> None:
+        found = prove_trained(stored(tmp_path, VALUES, format=format), tmp_path, TRAINED)
         assert (found.outcome, found.elements, found.bit_equal) == (Outcome.MATCH, 18, True)
-        assert found.reason == "3 tensors by name"
+        assert (found.reason, found.provider) == ("3 tensors by name", "by content")
+
+    def test_what_stands_under_its_own_name_was_not_folded(self, tmp_path: Path) -> None:
+        artifact = stored(tmp_path, VALUES, details={"folded": {"a": [TRAINED["layer.b"]]}})
+        found = prove_trained(artifact, tmp_path, TRAINED)
+        assert (found.reason, found.elements, found.bit_equal) == ("3 tensors by name", 18, True)
 
     def test_another_tensor_under_a_name_is_named(self, tmp_path: Path) -> None:
         artifact = stored(tmp_path, {**VALUES, "b": VALUES["b"] * 2})
@@ -119,6 +125,8 @@ class TestTrained:
         assert origins_of(nameless, TRAINED) == {"p": "layer.a"}
         half = replace(nameless, origins={"q": "layer.a"})
         assert origins_of(half, TRAINED) == {"q": "layer.a"}, "what has a name is not given away again"
+        known = replace(nameless, origins={"p": "layer.a"})
+        assert origins_of(known, {**TRAINED, "twin": TRAINED["layer.a"]}) == {"p": "layer.a", "q": "twin"}
 
 
 class TestHalved:

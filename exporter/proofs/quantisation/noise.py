@@ -122,7 +122,7 @@ def _overflow(value: Array, codes: Array, layer: Mapping[str, Any]) -> float | N
     low, _ = layer["range"]
     if codes.dtype != np.int8 or layer.get("halved"):
         return None
-    taken = _codes(value, layer) - (low if low < 0 else 0)  # kernels for signed codes add 128 to them
+    taken = _codes(value, layer) - min(low, 0)  # kernels for signed codes add 128 to them
     signal, noise = cut_off(taken, codes, int(layer["axis"]))
     return decibel(signal, noise) if noise else None
 
