@@ -17,7 +17,7 @@ import numpy as np
 from exporter.engines._job import EngineCase
 from exporter.errors import ExporterError
 from exporter.files import sha256_file
-from exporter.goldens.fresh import can_be_drawn, fresh_inputs
+from exporter.goldens.fresh import fresh_inputs, is_new
 from exporter.numbers.golden import promised
 from exporter.numbers.norms import SMALLEST_SCALE, norms
 from exporter.proofs.base import Harness, Proof, per_variant
@@ -41,7 +41,7 @@ FP32, LOW = Apart(0.1, 0.5), Apart(0.5, 0.9)
 
 #: The draws of all inputs by size, and what one run gave for them.
 _Drawn = Mapping[str, Sequence[TensorMap]]
-_SAME = Evidence(Outcome.VACUOUS, "all recorded inputs are the same, so that none can be mixed from them", stage="plan")
+_NONE = Evidence(Outcome.MISSING, "no case of the typical sizes is recorded", stage="plan")
 _ALONE = Evidence(Outcome.INCONCLUSIVE, "nothing ran that it could be compared with", stage="run")
 
 
@@ -54,16 +54,16 @@ class Agreement(Proof):
     def plan(self, harness: Harness) -> frozenset[Claim]:
         runs = _runs(harness)
         pairs = [(run.format, run.precision) for run in runs if run.format != "source" and _others(run, runs)]
-        drawable = can_be_drawn(harness.spec) and not harness.subject.only
-        return per_variant(self.kind, pairs if drawable else [])
+        return per_variant(self.kind, [] if harness.subject.only else pairs)
 
     def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
         if not claims:
             return {}
         harness.setting.say("comparing the variants on inputs drawn anew")
-        inputs = _inputs(harness, _seed(harness))
-        if not inputs:
-            return dict.fromkeys(claims, _SAME)
+        known = _known(harness)
+        if not known:
+            return dict.fromkeys(claims, _NONE)
+        inputs = fresh_inputs(harness.spec, known, [harness.spec.seed, _seed(harness)])
         with scratch() as place:
             named = {
                 f"{size}/{at}/input/{name}": value
@@ -75,7 +75,13 @@ class Agreement(Proof):
             answers = {run: _answer(harness, run, inputs, place / str(at)) for at, run in enumerate(_runs(harness))}
         by_claim = {(run.format, run.precision): run for run in answers}
         found = {claim: _judge(by_claim[claim.format, claim.precision], answers) for claim in claims}
-        return {claim: replace(evidence, provider="fresh inputs") for claim, evidence in found.items()}
+        new = any(is_new(draw, known) for draws in inputs.values() for draw in draws)
+        return {claim: _told(evidence, new) for claim, evidence in found.items()}
+
+
+def _told(evidence: Evidence, new: bool) -> Evidence:
+    said = "" if new else "every input that was drawn is a recorded one: the spec allows few others"
+    return replace(evidence, provider="fresh inputs", reason=evidence.reason or said)
 
 
 _FRESH = "fresh.safetensors"
@@ -101,12 +107,12 @@ def _others(run: Run, runs: Sequence[Run]) -> list[Run]:
     return source or [other for other in others if other.precision == "fp32"] or others
 
 
-def _inputs(harness: Harness, seed: int) -> dict[str, list[dict[str, Array]]]:
+def _known(harness: Harness) -> list[dict[str, Array]]:
+    """The recorded inputs of the cases that the spec promises at the typical sizes."""
     subject = harness.subject
     typical = {name: dim.typical for name, dim in subject.spec.dims.items()}
     cases = [case for case in subject.recorded if promised(case.name) and dict(case.dims) == typical]
-    known = [recorded_inputs(subject.golden, case.recorded, subject.spec.inputs) for case in cases]
-    return fresh_inputs(subject.spec, known, [subject.spec.seed, seed]) if known else {}
+    return [recorded_inputs(subject.golden, case.recorded, subject.spec.inputs) for case in cases]
 
 
 def _seed(harness: Harness) -> int:
@@ -191,7 +197,7 @@ def _apart(one: Array, other: Array | None) -> float:
     if one.dtype.kind != "f":
         return float(np.mean(one != other))
     finite = np.isfinite(one) & np.isfinite(other)
-    strange = float(np.mean(np.isfinite(one) != np.isfinite(other)))
+    strange = float(np.mean(~finite & (one != other) & ~(np.isnan(one) & np.isnan(other))))
     if strange > FP32.real:
         return 1.0
     wide = one[finite].astype("float64"), other[finite].astype("float64")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.goldens.fresh import DRAWS, can_be_drawn, fresh_inputs
+from exporter.goldens.fresh import DRAWS, fresh_inputs, is_new
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 from exporter.tensors import Array
@@ -86,22 +86,22 @@ def test_what_is_given_is_mixed_from_what_was_recorded_at_the_same_place(values:
     assert not np.array_equal(fresh_inputs(of, before, [5])["batch=4,seq=6"][0]["ids"], ids)
 
 
-def test_what_can_only_be_what_was_recorded_is_left_out() -> None:
+def test_where_only_what_was_recorded_can_be_it_is_drawn_again() -> None:
     of = spec({}, flag=("int64", [3], "x.npy"))
     same = {"flag": np.array([1, 2, 3])}
-    assert fresh_inputs(of, [same, same], [1]) == {}
-    assert list(fresh_inputs(spec({}, flag=("int64", [3], "integers(0,900)")), [same, same], [1])) == ["fixed"]
+    (draws,) = fresh_inputs(of, [same, same], [1]).values()
+    assert len(draws) == DRAWS and not any(is_new(draw, [same]) for draw in draws)
     beside = spec({}, flag=("int64", [3], "x.npy"), x=("float32", [3], "normal"))
     both = {**same, "x": np.zeros(3, "float32")}
-    assert list(fresh_inputs(beside, [both, both], [1])) == ["fixed"], "another input is new"
+    (draws,) = fresh_inputs(beside, [both, both], [1]).values()
+    assert all(is_new(draw, [both]) for draw in draws), "another input is new"
 
 
-def test_no_draw_is_one_that_was_recorded() -> None:
-    """Of four possible inputs two are: whatever the seed, none of them comes back."""
+def test_no_draw_is_one_that_was_recorded_where_others_can_be() -> None:
+    """Of four possible inputs two are: of eight draws one is another, but for one seed in 256."""
     of, before = spec({}, flag=("int64", [2], "integers(0,2)")), [{"flag": np.array([at, at])} for at in (0, 1)]
-    found = [fresh_inputs(of, before, [seed]) for seed in range(40)]
-    assert all(draw["flag"].sum() == 1 for one in found for draws in one.values() for draw in draws)
-    assert {len(one) for one in found} == {0, 1}
+    found = [fresh_inputs(of, before, [seed])["fixed"] for seed in range(40)]
+    assert sum(draw["flag"].sum() == 1 for draws in found for draw in draws) >= 78
 
 
 def test_a_dim_that_can_be_no_smaller_stays_as_it_is() -> None:
@@ -126,10 +126,3 @@ def test_a_mixed_real_number_is_smaller_by_a_quarter_at_most() -> None:
     (draws,) = fresh_inputs(of, [{"x": np.full(2000, -8.0)}], [1]).values()
     for draw in draws:
         assert -8.0 <= draw["x"].min() < -7.9 and -6.1 < draw["x"].max() <= -6.0
-
-
-def test_whole_numbers_of_a_file_alone_need_not_be_new() -> None:
-    ids, real = ("int64", [3], "x.npy"), ("float16", [3], "x.npy")
-    assert not can_be_drawn(spec({}, a=ids, b=ids))
-    assert all(can_be_drawn(spec({}, a=ids, b=one)) for one in (real, ("int64", [3], "integers(0,9)")))
-    assert can_be_drawn(spec({}, a=("int64", [3], "dataset")))

@@ -138,6 +138,8 @@ class TestTooFar:
         half = [np.where(np.arange(5) < 2, -np.inf, value).astype("float32") for value in RIGHT]
         assert furthest(given(half), given(half), PLAIN, PIR) == ("", 0.0)
         assert furthest(given(half), given(RIGHT), PLAIN, PIR)[1] == 1.0
+        other = [np.where(np.isinf(value), -value, value) for value in half]
+        assert furthest(given(half), given(other), PLAIN, PIR)[1] == 1.0, "of another sign"
         none = [np.full_like(value, np.nan) for value in RIGHT]
         assert furthest(given(none), given(none), PLAIN, PIR) == ("", 0.0)
 
@@ -173,27 +175,6 @@ class TestThePlan:
         assert PROOFS["agreement"].plan(harness(both, SOURCE, PLAIN)) == {claim("agreement", PLAIN, engine="")}
         assert PROOFS["agreement"].plan(harness(both, PLAIN)) == frozenset()
         assert PROOFS["agreement"].plan(harness(replace(both, only="batch=4"))) == frozenset()
-
-    @pytest.mark.parametrize(
-        ("dtype", "values", "planned"), [("int64", "x.npy", 0), ("float32", "x.npy", 1), ("int64", "integers(0,9)", 1)]
-    )
-    def test_none_where_no_input_can_be_drawn_anew(self, dtype: str, values: str, planned: int) -> None:
-        of = spec(inputs={"x": {"dtype": dtype, "shape": ["batch", 3], "values": values}})
-        assert len(PROOFS["agreement"].plan(harness(subject(artifact(), of=of), SOURCE, PLAIN))) == planned
-
-    def test_inputs_that_are_all_the_same_prove_nothing(self, tmp_path: Path) -> None:
-        one = {"dtype": "int64", "shape": ["batch", 3], "values": "dataset"}
-        of = spec(inputs={"x": one}, dims={"batch": {"min": 4, "typical": 4, "max": 6}}, recipe="r:r", weights=None)
-        save(tmp_path / "golden.safetensors", {f"batch=4{end}/input/x": np.ones((4, 3), "int64") for end in ("", "#2")})
-        made = harness(subject(artifact(), of=of, folder=tmp_path), SOURCE, PLAIN)
-        (found,) = PROOFS["agreement"].prove([claim("agreement", PLAIN, engine="")], made).values()
-        assert found.outcome is Outcome.VACUOUS
-
-    @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        inputs = {name: np.full((4, 3), at, "float32") for at, name in enumerate(("batch=4", "batch=4#2"))}
-        save(tmp_path / "golden.safetensors", {f"{name}/input/x": value for name, value in inputs.items()})
-        return tmp_path
 
 
 def double(x: Array) -> Array:
@@ -283,20 +264,18 @@ class TestTheRuns:
     def test_where_nothing_was_recorded_at_the_typical_sizes_nothing_is_drawn(self, folder: Path) -> None:
         other = tuple(replace(case, dims={"batch": 6}) for case in cases())
         found = proven(folder, recorded=other)
-        assert {(one.outcome, one.stage) for one in found.values()} == {(Outcome.VACUOUS, "plan")} and len(found) == 2
+        assert {(one.outcome, one.stage) for one in found.values()} == {(Outcome.MISSING, "plan")} and len(found) == 2
 
-    def test_where_all_draws_of_a_seed_were_recorded_nothing_is_proven(
+    def test_where_the_spec_allows_nothing_but_what_is_recorded_it_is_said(
         self, folder: Path, asked: list[tuple[str, bytes]]
     ) -> None:
-        """Of four possible inputs one is recorded: of some seeds a draw is just that one."""
-        inputs = {"x": {"dtype": "float32", "shape": [2], "values": "integers(0,2)"}}
-        save(folder / "golden.safetensors", {f"{name}/input/x": np.zeros(2, "float32") for name in NAMES})
+        """A sound model does not fail for it: what differs nowhere that its spec allows is the same."""
+        inputs = {"x": {"dtype": "int64", "shape": [2], "values": "x.npy"}}
+        save(folder / "golden.safetensors", {f"{name}/input/x": np.zeros(2, "int64") for name in NAMES})
         one = tuple(replace(case, dims={}) for case in cases()[:1])
-        outcomes = []
-        for seed in range(12):
-            of = spec(inputs=inputs, dims={}, seed=seed)
-            outcomes += [evidence.outcome for evidence in proven(folder, of=of, recorded=one).values()]
-        assert set(outcomes) == {Outcome.MATCH, Outcome.VACUOUS} and len(asked) == outcomes.count(Outcome.MATCH)
+        found = proven(folder, of=spec(inputs=inputs, dims={}), recorded=one).values()
+        assert {evidence.outcome for evidence in found} == {Outcome.MATCH} and len(asked) == 2
+        assert all("every input that was drawn is a recorded one" in evidence.reason for evidence in found)
 
     def test_of_a_variant_the_first_engine_that_ended_in_order_runs_and_no_other(
         self, folder: Path, asked: list[tuple[str, bytes]]
