@@ -38,7 +38,8 @@ def _run_child(function: str, place: Path) -> str:
 
         from exporter.references import blamed_line
 
-        what, where = f"{type(error).__name__}: {error}", blamed_line(error)
+        name = "MemoryError" if isinstance(error, MemoryError) else type(error).__name__  # numpy has one of its own
+        what, where = f"{name}: {error}", blamed_line(error)
         return _failure("", what, where, "", traceback.format_exc())
 
 

@@ -81,6 +81,7 @@ _LOOK, _LOOKING = 0.2, 0.05
 #: Seconds, charged as a limit's are, in which an interrupted child may save what it has.
 _SAVING = 30.0
 _TIMES = "many times"
+_TOO_MUCH = "look for what grows without end, or make the dims smaller"
 _LAST_WORDS = "run it again with --debug to see what the child said last"
 
 
@@ -193,7 +194,7 @@ def call(
             child = _start(Job(function, place, own, limits.code), log, environment or {}, imports)
             watch, status = _supervise(child, limits, on_event)
             tail = _tail(log)
-        answer = _answer(place, watch, status, tail)
+        answer = _answer(place, watch, status, tail, limits)
         if watched():
             _tell(place / SEEN)
         return answer
@@ -280,7 +281,7 @@ def _judge_usage(watch: _Watch, meter: Meter, resident: int, limits: Limits, mos
     """Say why the child is to be killed, where it is."""
     if resident > most:
         watch.killed = f"the child passed its limit of {most >> 20} MB of memory"
-        watch.hint = "look for what grows without end, or make the dims smaller"
+        watch.hint = _TOO_MUCH
     elif meter.charged > limits.seconds and meter.worked >= meter.slept:
         watch.killed = f"the child used up its limit of {limits.seconds:g} s of processor time"
         watch.hint = "look for a loop without end, or give more time with --timeout"
@@ -346,7 +347,7 @@ def _tail(log: IO[bytes]) -> str:
     return log.read().decode(errors="replace")
 
 
-def _answer(place: Path, watch: _Watch, status: int, tail: str) -> Json:
+def _answer(place: Path, watch: _Watch, status: int, tail: str, limits: Limits) -> Json:
     where = f"while {watch.doing}"
     if "memory" in watch.killed:
         raise ChildOutOfMemory(watch.killed, where=where, hint=watch.hint, details=tail)
@@ -365,6 +366,9 @@ def _answer(place: Path, watch: _Watch, status: int, tail: str) -> Json:
     except ChildFailed as error:
         error.where, error.hint = error.where or where, error.hint or _LAST_WORDS
         error.details = error.details or tail
+        if error.what.startswith("MemoryError"):  # it was refused memory before anybody saw how much it has
+            what = f"the child passed its limit of {limits.bytes() >> 20} MB of memory ({error.what.strip(': ')})"
+            raise ChildOutOfMemory(what, where=error.where, hint=_TOO_MUCH, details=error.details) from error
         raise
 
 

@@ -17,7 +17,15 @@ from exporter.errors import BundleError, ChildTimedOut, EnvironmentLacks, ModelE
 from exporter.workers import doing
 
 KINDS = {kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError, ChildTimedOut)}
-EAT = "import time\nheld = []\nwhile True:\n    held.append(bytearray(8 << 20))\n    time.sleep(0.01)"
+#: Takes 300 MB and holds it: what goes on is refused at twice a limit of 200, which a busy parent may not see in time.
+EAT = """
+import time
+held = []
+while True:
+    if len(held) < 38:
+        held.append(bytearray(b"x") * (8 << 20))
+    time.sleep(0.01)
+"""
 
 
 def echo(request: dict[str, Any]) -> dict[str, Any]:
@@ -121,6 +129,11 @@ def eats(_: dict[str, Any]) -> dict[str, Any]:
     doing("eating")
     exec(EAT)
     return {}
+
+
+def asks_for_too_much(_: dict[str, Any]) -> dict[str, Any]:
+    doing("asking")
+    return {"size": len(bytearray(1 << 40))}
 
 
 def eats_through_another(request: dict[str, Any]) -> dict[str, Any]:

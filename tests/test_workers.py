@@ -164,7 +164,7 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 def test_a_thread_that_is_in_the_queue_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Linux adds the time in the queue when a thread leaves it, which on a busy machine is after many looks."""
     monkeypatch.setattr(usage, "_threads", lambda pid: iter([(pid, 1.0, 0.0)]))
-    call("tests.children:burns", {"seconds": 1.5}, Limits(seconds=2.5))
+    call("tests.children:burns", {"seconds": 3.0}, Limits(seconds=9))  # with the queue it would be charged some 15 s
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
         call("tests.children:locks", {}, SHORT)
 
@@ -223,6 +223,13 @@ def test_memory_without_end_ends_at_its_limit() -> None:
     with pytest.raises(ChildOutOfMemory) as caught:
         call("tests.children:eats", {}, Limits(seconds=60, megabytes=200))
     assert "200 MB" in caught.value.what and caught.value.where == "while eating" and caught.value.hint
+
+
+def test_what_is_refused_at_once_is_out_of_memory_too() -> None:
+    with pytest.raises(ChildOutOfMemory) as caught:
+        call("tests.children:asks_for_too_much", {}, Limits(seconds=60, megabytes=200))
+    assert "200 MB of memory (MemoryError" in caught.value.what and caught.value.hint
+    assert "children.py" in caught.value.where
 
 
 def test_the_memory_of_a_child_s_children_counts_and_they_die_with_it(tmp_path: Path) -> None:
