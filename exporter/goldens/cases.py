@@ -125,7 +125,7 @@ def batch_dim(spec: Spec) -> str | None:
     """The named dim that counts rows: the first of some input, and no other place of any. None where there is none."""
     first = [one.shape[0] for one in spec.inputs.values() if one.shape and isinstance(one.shape[0], str)]
     later = {dim for one in spec.inputs.values() for dim in one.shape[1:]}
-    return first[0] if first and len(set(first)) == 1 and first[0] not in later else None
+    return first[0] if len(set(first)) == 1 and first[0] not in later else None
 
 
 def _name(point: Mapping[str, int]) -> str:

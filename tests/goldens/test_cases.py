@@ -272,6 +272,7 @@ def test_one_row_is_a_case_where_one_is_promised_and_the_typical_case_has_more()
     assert "batch=4:one_row" not in dict(names(min=2, typical=4, max=6))
     assert "batch=4:reversed" in dict(names(min=2, typical=4, max=6))
     assert not {name for name, _ in names(min=1, typical=1, max=6)} & {"batch=1:reversed", "batch=1:one_row"}
+    assert {"batch=2:reversed", "batch=2:one_row"} <= {name for name, _ in names(min=1, typical=2, max=6)}
     alone = plan_cases(spec({"batch": Dim(min=1, typical=4, max=6)}))[-1]
     assert (alone.kind, dict(alone.dims)) == ("one_row", {"batch": 1})
 
@@ -358,6 +359,12 @@ def test_points_are_no_more_than_the_two_dims_with_most_sizes_need() -> None:
         8,
         16,
     ]
+
+
+def test_the_first_pair_not_yet_met_is_met_next() -> None:
+    dims = {"a": Dim(min=1, typical=1, max=2), "b": Dim(min=1, typical=1, max=1), "c": Dim(min=1, typical=2, max=3)}
+    points = [tuple(point.values()) for point in pairwise(dims)]
+    assert points == [(1, 1, 2), (2, 1, 1), (1, 1, 1), (1, 1, 3), (2, 1, 2), (2, 1, 3)]
 
 
 def test_one_dim_takes_each_size_once() -> None:

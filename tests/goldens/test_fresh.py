@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.goldens import values
+from exporter.goldens.cases import Case
 from exporter.goldens.fresh import DRAWS, fresh_inputs, is_new
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
@@ -104,6 +106,23 @@ def test_no_draw_is_one_that_was_recorded_where_others_can_be() -> None:
     assert sum(draw["flag"].sum() == 1 for draws in found for draw in draws) >= 78
 
 
+@pytest.mark.parametrize(("dims", "sizes"), [({}, 1), ({"batch": {"min": 1, "typical": 2, "max": 2}}, 2)])
+def test_eight_are_drawn_for_each_and_a_size_only_once(
+    dims: dict[str, Any], sizes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    given = values.draw
+
+    def counted(of: Spec, case: Case, data: None) -> dict[str, Array]:
+        seen.append(str(case.dims))
+        return given(of, case, data)
+
+    monkeypatch.setattr("exporter.goldens.fresh.draw", counted)
+    of = spec(dims, x=("float32", [*dims, 3], "normal"))
+    drawn = [fresh_inputs(of, known(x=np.zeros(3, "float32")), [seed]) for seed in range(20)]
+    assert max(len(one) for one in drawn) == sizes and len(seen) == 8 * DRAWS * sum(map(len, drawn))
+
+
 def test_a_dim_that_can_be_no_smaller_stays_as_it_is() -> None:
     of = spec({"batch": {"min": 4, "typical": 4, "max": 9}}, x=("float32", ["batch"], "normal"))
     assert list(fresh_inputs(of, known(x=np.zeros(4, "float32")), [1])) == ["batch=4"]
@@ -111,8 +130,9 @@ def test_a_dim_that_can_be_no_smaller_stays_as_it_is() -> None:
 
 def test_of_one_recorded_case_rows_are_mixed_and_other_places_keep_their_own() -> None:
     of = spec({"batch": {"min": 4, "typical": 4, "max": 9}}, x=("int64", ["batch", 2], "x.npy"))
-    (draws,) = fresh_inputs(of, [{"x": np.arange(8).reshape(4, 2)}], [1]).values()
-    assert all((draw["x"] % 2 == [0, 1]).all() for draw in draws)
+    one = {"x": np.arange(8).reshape(4, 2)}
+    (draws,) = fresh_inputs(of, [one], [1]).values()
+    assert all((draw["x"] % 2 == [0, 1]).all() and is_new(draw, [one]) for draw in draws)
     fixed = spec({}, x=("int64", [3], "x.npy"), one=("int64", [], "x.npy"))
     before = [{"x": np.array([1, 2, 3]) * times, "one": np.array(times)} for times in (1, 10, 100)]
     for seed in range(5):

@@ -142,6 +142,8 @@ class TestTooFar:
         assert furthest(given(half), given(other), PLAIN, PIR)[1] == 1.0, "of another sign"
         none = [np.full_like(value, np.nan) for value in RIGHT]
         assert furthest(given(none), given(none), PLAIN, PIR) == ("", 0.0)
+        assert furthest(given(none), given(RIGHT), PLAIN, PIR)[1] == 1.0, "no number in one alone"
+        assert furthest(given(RIGHT), given(none), PLAIN, PIR)[1] == 1.0
 
     @pytest.mark.parametrize(("strange", "apart"), [(20, 0.1), (21, 1.0)])
     def test_one_number_of_ten_may_be_infinite_in_one_alone(self, strange: int, apart: float) -> None:
@@ -224,7 +226,8 @@ class TestTheRuns:
 
     def test_the_same_everywhere_is_a_match(self, folder: Path, asked: list[tuple[str, bytes]]) -> None:
         found = proven(folder)
-        assert {evidence.outcome for evidence in found.values()} == {Outcome.MATCH} and len(found) == len(asked) == 2
+        assert {(one.outcome, one.reason) for one in found.values()} == {(Outcome.MATCH, "")}
+        assert len(found) == len(asked) == 2
 
     def test_how_a_child_ended_is_told(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def end(*_: object) -> EngineAnswer:
@@ -276,6 +279,13 @@ class TestTheRuns:
         found = proven(folder, of=spec(inputs=inputs, dims={}), recorded=one).values()
         assert {evidence.outcome for evidence in found} == {Outcome.MATCH} and len(asked) == 2
         assert all("every input that was drawn is a recorded one" in evidence.reason for evidence in found)
+
+    def test_one_new_draw_is_enough(
+        self, folder: Path, asked: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        draws = [{"x": np.full((4, 3), value, "float32")} for value in (0, 1)]
+        monkeypatch.setattr("exporter.proofs.agreement.fresh_inputs", lambda *_: {"batch=4": draws})
+        assert {evidence.reason for evidence in proven(folder).values()} == {""} and len(asked) == 2
 
     def test_of_a_variant_the_first_engine_that_ended_in_order_runs_and_no_other(
         self, folder: Path, asked: list[tuple[str, bytes]]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
+from exporter.errors import ModelError
 from exporter.harness import Bench
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase
@@ -20,7 +21,7 @@ from exporter.root_cause.align import Observed
 from exporter.root_cause.witness import Witness, Witnesses
 from exporter.tensors import Array, save
 from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
+from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import Setting
 from tests.compare.goldens import golden
 from tests.proofs.subjects import PLAIN, claim, harness, subject
@@ -125,6 +126,30 @@ def test_why_the_run_s_own_engine_shows_nothing_is_told(tmp_path: Path) -> None:
     both = looked(bench, run=run, onnxruntime=Evidence(Outcome.CRASHED, "it died")).reason
     folder = "/exporter-"  # the rest of its name is drawn
     assert folder in own and both.partition(folder)[0] == own.partition(folder)[0] != other.partition(folder)[0]
+
+
+@pytest.mark.parametrize(
+    ("run", "asked"),
+    [
+        (PLAIN, {"onnxruntime"}),
+        (Run("pir", "fp32", "paddle_inference"), {name for name, one in ENGINES.all() if one.paddle_kernels}),
+    ],
+)
+def test_of_paddle_s_engines_all_that_run_the_format_are_asked(
+    run: Run, asked: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[str] = []
+
+    def refuse(_: Bench, run: Run, *__: Any) -> None:
+        heard.append(run.engine)
+        raise ModelError("it shows nothing")
+
+    monkeypatch.setattr("exporter.proofs.sublayers.program_values", refuse)
+    evidence = {Claim(run.format, "fp32", run.engine, "batch=4", "y"): near(2.0)}
+    bench, witnesses = written(tmp_path, FIRST, LAST), {"batch=4": witness()}
+    Look(bench, Setting(), evidence, Witnesses(bench, Setting(), witnesses)).into([run])
+    able = {name for name in asked if ENGINES[name].runs(run.format, run.precision)}
+    assert heard[0] == run.engine and sorted(heard) == sorted(able)
 
 
 def near(ratio: float | None = None, outcome: Outcome = Outcome.MATCH, elements: int = 2) -> Evidence:
