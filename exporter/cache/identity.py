@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import site
 import sys
 from functools import cache
 from pathlib import Path
@@ -64,7 +65,9 @@ def _ours() -> str:
 def _packages() -> dict[str, str]:
     """The installed packages and their versions, by the names of their metadata: to read it takes ten times as long."""
     found: dict[str, str] = {}
-    for place in dict.fromkeys(path for path in sys.path if os.path.isdir(path)):  # noqa: PTH112 - of many
+    places = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *site.getsitepackages(), site.getusersitepackages()]
+    # Not sys.path: setuptools puts a folder of its own there when it is imported.
+    for place in dict.fromkeys(path for path in places if os.path.isdir(path)):  # noqa: PTH112 - of many
         for name in os.listdir(place):  # noqa: PTH208
             if name.endswith(".dist-info"):
                 package, _, version = name.removesuffix(".dist-info").rpartition("-")

@@ -202,6 +202,16 @@ def test_another_version_cpu_or_code_of_ours_is_noticed(place: Place, monkeypatc
     assert isinstance(place.find(), Kept)
 
 
+def test_what_an_import_adds_to_the_path_is_no_other_environment(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As setuptools does, when something imports it."""
+    (tmp_path / "vendored/more-1.0.dist-info").mkdir(parents=True)
+    identity._packages.cache_clear()
+    monkeypatch.syspath_prepend(tmp_path / "vendored")
+    assert isinstance(place.find(), Kept)
+
+
 def test_one_flipped_bit_of_the_cache_is_not_believed(place: Place) -> None:
     for path in place.known.store.folder.glob("records/*/*.json"):
         flip(path)
