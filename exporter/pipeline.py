@@ -169,7 +169,7 @@ def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, kn
 
 def _on_the_way(spec: Spec) -> tuple[Path, ...]:
     """Where a release leaves what it makes besides the bundle."""
-    folders = [Path("runs", f"{spec.name}.qat"), pruning.default_folder(spec)]
+    folders = [qat.default_folder(spec), pruning.default_folder(spec)]
     if spec.recipe is not None:
         folders.append(training_of(spec.recipe, spec.seed, spec.device).into)
     return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any
 
 from exporter.bounded_json import parse_json
 from exporter.errors import UsageError
-from exporter.files import canonical_json, read_regular, remove, sha256_bytes, sha256_file, translated
+from exporter.files import canonical_json, read_regular, sha256_bytes, sha256_file, translated, write_bytes
 
 #: Bytes of a record: of a report with a hundred thousand claims.
 _MOST_RECORD = 256 << 20
@@ -63,7 +62,7 @@ class Store:
                 self._copied(path)
             content = canonical_json(record)
             place = self._records(key)
-            self._placed(place / f"{sha256_bytes(content)}.json", content)
+            write_bytes(place / f"{sha256_bytes(content)}.json", content)
             for path in sorted(place.glob("*.json"), key=_used)[:-_MOST_OF_A_KEY]:
                 path.unlink(missing_ok=True)
         self._shrink()
@@ -103,17 +102,7 @@ class Store:
         digest = sha256_file(path)
         place = self.object(digest)
         if not place.is_file() or sha256_file(place) != digest:
-            self._placed(place, path.read_bytes())
-
-    def _placed(self, place: Path, content: bytes) -> None:
-        """Write a file at once. It need not outlive a power cut: what is damaged is thrown away."""
-        place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_name(f".{place.name}-{os.getpid()}-{secrets.token_hex(4)}")
-        try:
-            draft.write_bytes(content)
-            draft.replace(place)
-        finally:
-            remove(draft)
+            write_bytes(place, path.read_bytes())
 
     def _shrink(self) -> None:
         """Remove what was not used for longest until the rest fits."""

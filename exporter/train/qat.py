@@ -60,14 +60,20 @@ def pending(spec: Spec, start: Path | None) -> bool:
     return request is not None and training.finished(request) is None
 
 
+def default_folder(spec: Spec) -> Path:
+    """Where the run of a spec lies."""
+    return Path("runs", f"{spec.name}.qat")
+
+
 def _request(spec: Spec, start: Path | None) -> training.TrainRequest | None:
     asked = wanted(spec)
     if asked is None or (start is not None and _text(start) is not None):
         return None
     if spec.recipe is None or start is None:
         raise UsageError("the checkpoint holds no trained ranges", where=str(start or spec.model), hint=_HINT)
-    into = Path("runs", f"{spec.name}.qat")
-    return training.TrainRequest(spec.recipe, into, spec.seed, asked.epochs, spec.device, start, qat=True)
+    return training.TrainRequest(
+        spec.recipe, default_folder(spec), spec.seed, asked.epochs, spec.device, start, qat=True
+    )
 
 
 def as_text(ranges: Mapping[str, Sequence[float]]) -> str:
