@@ -14,7 +14,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
@@ -159,6 +159,11 @@ def room_explains(folder: Path) -> Iterator[None]:
             stream.write(bytes(largest + (64 << 10)))
             os.fsync(stream.fileno())
         raise
+
+
+def total_size(paths: Iterable[Path]) -> int:
+    """Bytes of all these files together; one that is missing has none, which whoever reads it will say."""
+    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def write_json(path: Path, value: Any) -> None:

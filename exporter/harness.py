@@ -15,7 +15,7 @@ from exporter.engines._cost import beyond
 from exporter.engines._job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import BundleError, ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, EnvironmentLacks
-from exporter.files import remove
+from exporter.files import remove, total_size
 from exporter.lower._convert import FORMATS
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase, GoldenOutput
@@ -85,8 +85,8 @@ class Bench:
     def megabytes(self) -> int:
         """The size of the largest artifact, and of the goldens."""
         files = [[self.folder / name for name in artifact.files] for artifact in self.artifacts.values()]
-        largest = max((sum(map(_size, paths)) for paths in files), default=0)
-        return (largest + _size(self.golden)) >> 20
+        largest = max(map(total_size, files), default=0)
+        return (largest + total_size([self.golden])) >> 20
 
     def folds(self, variant: str) -> bool:
         """Whether layers of this variant were folded into each other, so that not all they put out is in it.
@@ -95,10 +95,6 @@ class Bench:
         """
         artifact = self.artifacts.get(variant)
         return artifact is not None and FORMATS[artifact.format].folds and bool(artifact.details.get("folded"))
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0  # what is missing is the engine's to say
 
 
 def run_engine(bench: Bench, run: Run, setting: Setting) -> dict[Claim, Evidence]:

@@ -11,7 +11,9 @@ from exporter.bundle.manifest import CaseFacts, Content, Manifest
 from exporter.bundle.open import Bundle
 from exporter.bundle.provenance import unlike_the_recorded
 from exporter.compare.golden import input_shapes, one_case, read_goldens
+from exporter.engines._cost import by_size
 from exporter.errors import BundleError
+from exporter.files import total_size
 from exporter.goldens.cases import Case, plan_cases
 from exporter.judge.judge import About
 from exporter.proofs.base import Subject
@@ -72,8 +74,27 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
         no_source=no_source,
         device=device,
         released_on=tuple(content.provenance.get("machine", {}).get("abilities", ())),
-        costs=content.provenance.get("costs", {}),
+        costs=_costs(content, spec, places, no_source),
     )
+
+
+def _costs(
+    content: Content, spec: Spec, places: tuple[Path, Path], no_source: str
+) -> Mapping[str, Mapping[str, float]]:
+    """What each run took at the release; where a sealed bundle does not tell, what one of its size is taken to cost.
+
+    What is being released, or verified for the first time by its own source, has no such limit.
+    """
+    costs: Mapping[str, Mapping[str, float]] = content.provenance.get("costs", {})
+    first = not isinstance(content, Manifest) or (content.verdict == "unverified" and not no_source)
+    if costs or first:
+        return costs
+    folder, golden = places
+    return {
+        f"{name}/{engine}": by_size(total_size([golden, *(folder / file for file in variant.files)]) / (1 << 20))
+        for name, variant in content.variants.items()
+        for engine in spec.engines
+    }
 
 
 def _planned(content: Content, spec: Spec) -> dict[str, Case]:

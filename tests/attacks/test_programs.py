@@ -50,6 +50,14 @@ def test_a_program_without_end_is_ended(base: Base, tmp_path: Path, name: str, s
     assert report.verdict.word == "failed"
 
 
+def test_it_is_ended_too_in_a_bundle_that_does_not_tell_what_its_runs_took(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(STORED, tmp_path / "bundle"))
+    bomb("products")(Base("stored", STORED), folder, tmp_path)
+    report = pipeline.verify(folder, Setting(Limits(code=None)))
+    assert any("4 s of processor time" in evidence.reason for evidence in report.verdict.evidence.values())
+    assert report.verdict.word == "failed"
+
+
 @pytest.mark.parametrize("name", [name for name in GRAPHS if "outside" in name or "function" in name])
 def test_no_tensor_lies_outside_and_no_function_stands_for_an_operator(base: Base, tmp_path: Path, name: str) -> None:
     folder = Path(shutil.copytree(base.folder, tmp_path / "bundle"))

@@ -14,6 +14,7 @@ from exporter.bundle.manifest import Content, Manifest, parse, sealed
 from exporter.bundle.open import Bundle, recorded_spec
 from exporter.bundle.provenance import provenance
 from exporter.bundle.subject import REPORT, about, objections, subject_in, subject_of
+from exporter.engines._cost import by_size
 from exporter.errors import BundleError, UsageError
 from exporter.goldens.cases import plan_cases
 from exporter.goldens.finish import describe
@@ -116,6 +117,26 @@ def test_of_a_sealed_bundle_the_folder_and_its_goldens_are_read(made: Made) -> N
     assert (again.checkpoint, again.no_source, again.only) == (Path("w"), "no source", PROMISED)
     plain = subject_of(bundle, spec, "cpu")
     assert (plain.checkpoint, plain.no_source, plain.only) == (None, "", "")
+
+
+class TestWhatARunTookAtTheRelease:
+    def test_it_is_taken_over_for_a_sealed_bundle(self, made: Made) -> None:
+        costs = {"onnx/onnxruntime": {"seconds": 16.0, "megabytes": 512}}
+        made.content["provenance"] = {"costs": costs}
+        assert made.subject().costs == costs == made.subject(no_source="it is not here").costs
+
+    def test_where_it_is_not_recorded_the_size_of_the_files_stands_for_it(self, made: Made) -> None:
+        engines = recorded_spec(made.manifest).engines
+        assert made.subject().costs == {f"onnx/{engine}": by_size(0) for engine in engines}
+        (made.folder / "onnx").mkdir()
+        (made.folder / "onnx/model.onnx").write_bytes(bytes(20 << 20))
+        assert made.subject().costs == {f"onnx/{engine}": by_size(20) for engine in engines}
+        assert by_size(20)["seconds"] >= 5 > 1 == by_size(0)["seconds"]
+
+    def test_what_its_own_source_verifies_first_has_no_such_limit(self, made: Made) -> None:
+        made.content["verdict"] = "unverified"
+        assert made.subject().costs == {}
+        assert made.subject(no_source="it is not here").costs
 
 
 class TestWhatIsPlannedAndNotRecorded:

@@ -68,6 +68,11 @@ def children(process: subprocess.Popen[str]) -> list[psutil.Process]:
         return []
 
 
+def outermost(paths: list[Path]) -> list[Path]:
+    """Those that lie in none of the others: a file that was being written lies in a folder that was, too."""
+    return [path for path in paths if not set(path.parents) & set(paths)]
+
+
 def proven(work: Path, before: dict[str, bytes]) -> None:
     """The release in its place is the earlier one or the new one, whole, and verifies."""
     place = work / "artifacts/small/1.0.0"
@@ -87,7 +92,7 @@ def assert_bundle_survives_kills_at(work: Path, moments: list[float]) -> None:
         ended(process)
         psutil.wait_procs(started, timeout=PATIENCE)
         assert not [one for one in started if one.is_running()], "a child outlives its parent"
-        for left in leftovers(work / "artifacts"):
+        for left in outermost(leftovers(work / "artifacts")):
             shutil.rmtree(left)  # the killed one could not; that the next one does is shown below
         shutil.rmtree(work / "artifacts/small/failed", ignore_errors=True)
         proven(work, before)
