@@ -13,6 +13,7 @@ from typing import IO, Any, TypeVar
 from exporter.bounded_json import parse_json
 from exporter.errors import BY_NAME, ChildCrashed, ChildFailed, ExporterError, UsageError, first_fault
 from exporter.files import read_regular
+from exporter.watch import Seen, read_seen
 
 #: What a child is told by its environment: where its progress goes, and how much memory it may take.
 EVENTS, DATA_LIMIT = "EXPORTER_EVENTS_FD", "EXPORTER_DATA_LIMIT"
@@ -90,3 +91,11 @@ def told(kind: type[T], answer: object) -> T:
     except ValidationError as error:
         place, fault = first_fault(error)
         raise ChildCrashed(f"the child left an answer that was not asked for: {place}: {fault}") from error
+
+
+def read_what_was_seen(path: Path) -> Seen:
+    """What a child has told of what it read; blind where that is no such thing."""
+    try:
+        return read_seen(parse_json(read_regular(path, MOST_ANSWER), MOST_VALUES, escape=True))
+    except (ValueError, UsageError):
+        return Seen(blind=True)

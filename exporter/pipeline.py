@@ -36,6 +36,7 @@ from exporter.goldens.record import record
 from exporter.judge.judge import blame, harness_of, judge
 from exporter.judge.report import Report
 from exporter.lower._convert import convert_all, refuse_precisions
+from exporter.memo import remembering
 from exporter.preflight import run as preflight
 from exporter.preflight.evidence import gather
 from exporter.preflight.files import refuse_files, refuse_waivers
@@ -152,7 +153,8 @@ def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, kn
         setting.say(f"{spec.name} has not changed since it was released")
         return Product(found.findings(), open_bundle(found.bundle), found.report(), found.trained())
     setting.say(f"releasing {spec.name}: {found}")
-    with known.keeping(spec, root, _on_the_way(spec)) as keeper:
+    made = _on_the_way(spec)
+    with known.keeping(spec, root, made) as keeper, remembering(known.answers(spec, root, made)):
         product = _release_anew(spec, root, setting, trains=trains)
         if product.bundle and product.report and product.report.verdict.passed:
             keeper.product = {

@@ -20,8 +20,10 @@ from exporter.errors import EnvironmentLacks
 from exporter.files import NO_ROOM
 from exporter.watch import unseen
 
-_PREFIX, _LOCK = "exporter-run-", ".lock"
-_OURS = re.compile(rf"{_PREFIX}[a-z0-9_]+")
+#: How the names of these folders begin.
+PREFIX = "exporter-run-"
+_LOCK = ".lock"
+_OURS = re.compile(rf"{PREFIX}[a-z0-9_]+")
 
 
 @contextmanager
@@ -34,7 +36,7 @@ def scratch() -> Iterator[Path]:
     where = tempfile.gettempdir()
     _sweep(where)
     try:
-        folder = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
     except OSError as error:
         raise no_room(error) from error
     with folder as name:

@@ -27,27 +27,19 @@ from exporter.answers import (
     ANSWER,
     DATA_LIMIT,
     EVENTS,
-    MOST_ANSWER,
     MOST_SAID,
-    MOST_VALUES,
     NO_ROOM_LEFT,
     read_answer,
     read_events,
+    read_what_was_seen,
 )
-from exporter.bounded_json import parse_json
-from exporter.errors import (
-    ChildCrashed,
-    ChildFailed,
-    ChildOutOfMemory,
-    ChildTimedOut,
-    UsageError,
-)
-from exporter.files import read_regular
+from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut
 from exporter.forks import Forked, Job, fork
+from exporter.memo import Question, in_force
 from exporter.pool import share
 from exporter.scratch import no_room, scratch
 from exporter.usage import Meter, resident_bytes
-from exporter.watch import SEEN, WATCHED, Seen, read_seen, saw, watched
+from exporter.watch import SEEN, WATCHED, Seen, saw, watched
 
 Json: TypeAlias = dict[str, Any]
 OnEvent: TypeAlias = Callable[[Json], None]
@@ -178,6 +170,7 @@ def call(
 
     The child runs in the folder `limits.code`, which is also on its `sys.path`, so that `recipes.digits:build` works.
     It is forked from a process that has these `imports` (:mod:`exporter.forks`). Nothing that it starts outlives it.
+    What it answers may be remembered instead (:mod:`exporter.memo`).
 
     Raises:
         ExporterError: what the child raised, if it was one of ours.
@@ -185,27 +178,26 @@ def call(
         ChildCrashed, ChildTimedOut, ChildOutOfMemory: it ended in another way.
         KeyboardInterrupt: the child was interrupted and has saved what it could.
     """
-    limits = limits or Limits()
-    with _asked(request) as place:
-        with (place / "log").open("w+b") as log:
-            # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
-            # What a child that was killed leaves in its temporary folder goes with the request.
-            own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)} | ({WATCHED: "1"} if watched() else {})
-            child = _start(Job(function, place, own, limits.code), log, environment or {}, imports)
-            watch, status = _supervise(child, limits, on_event)
-            tail = _tail(log)
-        answer = _answer(place, watch, status, tail, limits)
-        if watched():
-            _tell(place / SEEN)
-        return answer
+    limits, environment, memo = limits or Limits(), environment or {}, in_force()
 
+    def run() -> tuple[Json, Seen]:
+        with _asked(request) as place:
+            with (place / "log").open("w+b") as log:
+                # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
+                # What a child that was killed leaves in its temporary folder goes with the request.
+                own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
+                own |= {WATCHED: "1"} if memo or watched() else {}
+                child = _start(Job(function, place, own, limits.code), log, environment, imports)
+                watch, status = _supervise(child, limits, on_event)
+                tail = _tail(log)
+            answer = _answer(place, watch, status, tail, limits)
+            seen = read_what_was_seen(place / SEEN) if WATCHED in own else Seen()
+        saw(seen)
+        return answer, seen
 
-def _tell(path: Path) -> None:
-    """Tell whoever watches what a child saw."""
-    try:
-        saw(read_seen(parse_json(read_regular(path, MOST_ANSWER), MOST_VALUES, escape=True)))
-    except (ValueError, UsageError):
-        saw(Seen(blind=True))
+    if memo is None:
+        return run()[0]
+    return memo.answer(Question(function, request, environment, limits.code), run)
 
 
 @contextlib.contextmanager

@@ -257,3 +257,24 @@ def run_onnx(request: dict[str, Any]) -> dict[str, Any]:
     (given,) = session.run(None, {"x": np.ones(2, "float32")})
     time.sleep(1)
     return {"ran": given.tolist() == [-1, -1]}
+
+
+def transforms(request: dict[str, Any]) -> dict[str, Any]:
+    """Reads what the request names and a file that it does not, writes where it says, and names both."""
+    said = Path(request["source"]).read_text()
+    besides = Path(request.get("folder", "."), "besides.txt")
+    said += besides.read_text() if besides.exists() else "nothing besides"
+    said += os.environ.get("TRANSFORMS", "")
+    into = Path(request["into"])
+    (into / "deep").mkdir()
+    (into / "deep/out.txt").write_text(said)
+    if "removes" in request:
+        Path(request["removes"]).unlink()
+    if "fails" in request:
+        raise UsageError("it fails")
+    answer: dict[str, Any] = {"wrote": f"{into}/deep/out.txt", "by": {str(into): os.getpid()}}
+    if "parts" in request:
+        answer["whole"] = False
+    if "names" in request:
+        answer["place"] = os.environ["TMPDIR"]
+    return {**answer, "at": str(besides.absolute())}

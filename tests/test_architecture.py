@@ -21,6 +21,7 @@ PACKAGE = ROOT / "exporter"
 ORDER = (
     *(
         "watch",
+        "memo",
         "errors",
         "distribution",
         "diagnostics",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import sysconfig
 import tempfile
@@ -19,7 +20,7 @@ _KERNEL = ("/proc", "/sys", "/dev")
 
 @dataclass(frozen=True)
 class Depends:
-    """Digests of files and of the names in folders, paths where something or nothing lay, and variables.
+    """Digests of files, of the names in folders and by patterns, paths where something or nothing lay, and variables.
 
     Where a folder was listed, the folders of results (`made`) do not count. Paths below the working folder are relative
     to it, so that another checkout finds the same.
@@ -31,6 +32,7 @@ class Depends:
     missing: tuple[str, ...] = ()
     variables: Mapping[str, str | None] = field(default_factory=dict)
     made: tuple[str, ...] = ()
+    patterns: Mapping[str, str] = field(default_factory=dict)
 
     def difference(self) -> str:
         """The first thing that is not as it was, in words; empty where all is."""
@@ -45,16 +47,24 @@ class Depends:
         for name, digest in self.folders.items():
             if _listing(Path(name), self.made) != digest:
                 yield f"other files lie in {name}"
+        for pattern, digest in self.patterns.items():
+            if _digest_of_names(_named(pattern)) != digest:
+                yield f"'{pattern}' names other files"
         for name, value in self.variables.items():
             if os.environ.get(name) != value:
                 yield f"the variable {name} is {os.environ.get(name, 'not set')}, and was {value or 'not set'}"
 
 
-def depends(seen: Seen, made: Iterable[Path]) -> Depends:
-    """What was seen but for what lies below `made`, belongs to the installation, or was there for a while only."""
+def depends(seen: Seen, made: Iterable[Path], named: Iterable[str] = ()) -> Depends:
+    """What was seen but for what lies below `made`, belongs to the installation, or was there for a while only.
+
+    Files that the patterns `named` name count in any case.
+    """
+    patterns = {pattern: _named(pattern) for pattern in named}
     results = tuple(sorted({str(path.absolute()) for path in made}))
     leave = (*_KERNEL, *_installed(), *(f"{path}/" for path in results), f"{tempfile.gettempdir()}/exporter-run-")
     read = [path for path in sorted(seen.read) if not path.startswith(leave)]
+    read += [os.path.abspath(path) for paths in patterns.values() for path in paths]  # noqa: PTH100 - no link is followed
     folders = [path for path in sorted(seen.listed) if not f"{path}/".startswith(leave)]
     met, missed = (
         [path for path in sorted(paths) if path.startswith(_here()) and not f"{path}/".startswith(leave)]
@@ -68,6 +78,7 @@ def depends(seen: Seen, made: Iterable[Path]) -> Depends:
         tuple(_short(path) for path in missed if not os.path.lexists(path)),
         {name: value for name, value in sorted(seen.variables.items()) if os.environ.get(name) == value},
         own,
+        {pattern: _digest_of_names(paths) for pattern, paths in patterns.items()},
     )
 
 
@@ -111,4 +122,13 @@ def _listing(path: Path, made: Iterable[str]) -> str:
         names = sorted(name for name in os.listdir(path) if name not in own and not name.startswith(TEMPORARY))  # noqa: PTH208
     except OSError:
         return ""
+    return _digest_of_names(names)
+
+
+def _named(pattern: str) -> list[str]:
+    """The files of a pattern, in order."""
+    return sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))  # noqa: PTH113, PTH207 - absolute ones too
+
+
+def _digest_of_names(names: Iterable[str]) -> str:
     return sha256_bytes("\0".join(names).encode("utf-8", "surrogateescape"))

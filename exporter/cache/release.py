@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from exporter.cache.answers import Answers
 from exporter.cache.depends import Depends, changed_since, depends
 from exporter.cache.identity import difference, identity
 from exporter.cache.store import Store
@@ -62,13 +63,31 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What of a spec's release was asked for, and why it was made; empty where it was not, since it holds still."""
+
+    spec: str
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.spec}: {self.what}: {f'made, since {self.why}' if self.why else 'reused'}"
+
+
+@dataclass(frozen=True)
 class Releases:
-    """The releases in a store."""
+    """The releases in a store; `tell` hears of each step that is asked for."""
 
     store: Store
+    tell: Callable[[Step], None] = lambda _step: None
 
     def find(self, spec: Spec, root: Path) -> Kept | str:
         """The release of a spec whose bundle lies below `root`, or is laid there now; or why there is none."""
+        found = self._find(spec, root)
+        self.tell(Step(spec.name, "the release", found if isinstance(found, str) else ""))
+        return found
+
+    def _find(self, spec: Spec, root: Path) -> Kept | str:
         key, why = _key(spec), "it was not released before"
         now = identity(spec.device)
         for at, record in enumerate(self.store.records(key)):
@@ -99,6 +118,14 @@ class Releases:
             replace_folder(draft, place)
         return kept
 
+    def answers(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Answers:
+        """What children answered before, for a release of this spec that has to be made."""
+
+        def tell(what: str, why: str) -> None:
+            self.tell(Step(spec.name, what, why))
+
+        return Answers(self.store, spec.device, (root / spec.name, self.store.folder, *made), spec.depends, tell)
+
     @contextmanager
     def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
         """Watch what a release reads inside the block; `made` are the folders of what it makes on its way."""
@@ -109,7 +136,7 @@ class Releases:
         product = keeper.product
         if product is None or seen.blind:
             return
-        found = depends(seen, [root / spec.name, self.store.folder, *made])
+        found = depends(seen, [root / spec.name, self.store.folder, *made], spec.depends)
         if changed_since(began, found) or difference(facts, identity(spec.device)):
             return  # nobody knows which of the two contents was read
         folder = Path(product["bundle"])
@@ -126,9 +153,9 @@ class Releases:
         self.store.put(_key(spec), record, files)
 
 
-def releases(folder: Path | None) -> Releases | None:
+def releases(folder: Path | None, tell: Callable[[Step], None] = lambda _step: None) -> Releases | None:
     """Those that are kept in a folder; None without one."""
-    return None if folder is None else Releases(Store(folder.absolute()))
+    return None if folder is None else Releases(Store(folder.absolute()), tell)
 
 
 @dataclass

@@ -39,6 +39,7 @@ Cache = Annotated[
     Path | None,
     typer.Option("--cache", help="Keep releases there, and repeat none that nothing has changed for.", metavar="DIR"),
 ]
+Why = Annotated[bool, typer.Option("--why", help="Say on stderr what was reused and what was made, and why.")]
 Device = Annotated[
     str | None, typer.Option("--device", help="auto, cpu, gpu or gpu:N. What is asked for is what runs.")
 ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from exporter.errors import UsageError
 from exporter.workers import Json, Limits, Setting
 
 #: Seconds of processor time, or of doing nothing, that one child may take, unless --timeout says otherwise.
@@ -34,6 +36,17 @@ def setting(*, quiet: bool, timeout: float | None, jobs: int = 0) -> Iterator[Se
                 status.update(str(event["doing"]))
 
             yield Setting(limits, follow, say, jobs, follows)
+
+
+def telling(*, why: bool, cache: Path | None) -> Callable[[object], None]:
+    """Who hears of each step what was reused or made: stderr, where `why` asks for it.
+
+    Raises:
+        UsageError: there is no cache to tell of.
+    """
+    if why and cache is None:
+        raise UsageError("there is no cache to tell of", where="--why", hint="give --cache DIR")
+    return (lambda step: _line(str(step))) if why else (lambda _step: None)
 
 
 def _line(step: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exporter.cli._options import Cache, Debug, Device, Folder, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._options import Cache, Debug, Device, Folder, Json, Out, Quiet, Settings, Timeout, Why
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, ExporterError, UsageError
 
@@ -43,6 +43,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     markdown: _Markdown = None,
     out: Out = None,
     cache: Cache = None,
+    why: Why = False,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -51,7 +52,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
 ) -> ExitCode:
     """Release every spec that a change touches; the worst of their exit codes is its own."""
     from exporter.cache.release import releases
-    from exporter.cli._progress import setting
+    from exporter.cli._progress import setting, telling
     from exporter.files import write_bytes
     from exporter.gate.touched import find_specs, touched
     from exporter.git import Base
@@ -62,8 +63,9 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     since = Base(base, "--base") if base is not None and not every else None
     for file in filter(None, (junit, markdown)):
         _refuse_unwritable(file)
+    known = releases(cache, telling(why=why, cache=cache))
     with setting(quiet=quiet, timeout=timeout) as how:
-        task = _Task(overrides, out or Path("artifacts"), not no_train, how, releases(cache))
+        task = _Task(overrides, out or Path("artifacts"), not no_train, how, known)
         for spec in touched(find_specs(specs or ()), since, overrides, how):
             results.append(_unreleased(spec) if listed else task.release(spec))
             if not as_json:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Cache, Debug, Device, Jobs, Json, Out, Quiet, Settings, Timeout
+from exporter.cli._options import Cache, Debug, Device, Jobs, Json, Out, Quiet, Settings, Timeout, Why
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
@@ -22,6 +22,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     timeout: Timeout = None,
     jobs: Jobs = 0,
     cache: Cache = None,
+    why: Why = False,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -30,13 +31,14 @@ def release(  # noqa: PLR0913 - an option is a parameter
     from exporter import pipeline
     from exporter.cache.release import releases
     from exporter.cli._outcome import conclude
-    from exporter.cli._progress import setting
+    from exporter.cli._progress import setting, telling
     from exporter.spec.read import read_spec
 
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     wanted = read_spec(spec, overrides)
+    known = releases(cache, telling(why=why, cache=cache))
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
-        product = pipeline.release(wanted, out or Path("artifacts"), how, known=releases(cache))
+        product = pipeline.release(wanted, out or Path("artifacts"), how, known=known)
     return conclude(product, as_json=as_json)
 
 

@@ -87,6 +87,8 @@ def _why(path: Path, changed: Changed, top: Path, settings: tuple[str, ...], set
         return f"{error}"
     if hit := next((file for file in files if file.resolve() in everything), None):
         return f"{short(hit.resolve())} changed"
+    if hits := sorted(file for file in everything if _depends(spec, file)):
+        return f"{short(hits[0])} changed, which `depends` names"
     if not everything:
         return ""
     try:
@@ -121,6 +123,14 @@ def _files_of(spec: Spec) -> Iterator[Path]:
     for reference in (spec.model, spec.recipe):
         if reference is not None and not _installed(reference):
             yield from (file for _, file in sources(reference))
+
+
+def _depends(spec: Spec, path: Path) -> bool:
+    """Whether a pattern of the spec names a path, which may be gone."""
+    if not path.is_relative_to(Path.cwd()):
+        return any(fnmatch(str(path), pattern) for pattern in spec.depends)
+    here = path.relative_to(Path.cwd()).as_posix()
+    return any(fnmatch(here, pattern) or fnmatch(here, pattern.replace("**/", "")) for pattern in spec.depends)
 
 
 def _installed(reference: str) -> bool:

@@ -57,7 +57,11 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
                 drawn[name] = folder / f"{name}.safetensors"
                 call(
                     "exporter.goldens.calibrate:draw_samples",
-                    {"spec": spec.model_dump(mode="json"), "precision": name, "into": str(drawn[name])},
+                    {
+                        "spec": spec.without_verdict().model_dump(mode="json"),
+                        "precision": name,
+                        "into": str(drawn[name]),
+                    },
                     setting.limits,
                     environment=SINGLE_THREAD,
                     imports=PADDLE,

@@ -11,7 +11,7 @@ from exporter.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, Model
 from exporter.goldens.cases import plan_cases
 from exporter.goldens.finish import finish
 from exporter.scratch import scratch
-from exporter.spec.model import Spec
+from exporter.spec.model import ONLY_VERDICT, Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
 #: How the child calls what it does while it tries inputs that nobody promised.
@@ -70,10 +70,11 @@ def _call(
     spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting, **keys: Any
 ) -> Json:
     request = {
-        "spec": spec.model_dump(mode="json"),
+        "spec": spec.without_verdict().model_dump(mode="json"),
         "checkpoint": str(checkpoint) if checkpoint else None,
         "outputs": list(outputs),
         "into": str(into),
+        "beside": spec.model_dump(mode="json", include=set(ONLY_VERDICT)),
         **keys,
     }
     return call(

@@ -25,7 +25,7 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting) -> Evid
     weights = Path(spec.checkpoint) if spec.checkpoint else None  # a recipe's may be yet to come
     with scratch() as place:
         request: Json = {
-            "spec": spec.model_dump(mode="json"),
+            "spec": spec.without_verdict().model_dump(mode="json"),
             "checkpoint": str(weights) if weights else None,
             "paths": sorted({str(Path(finding.location.path).resolve()) for finding in findings}),
             "file": str(Path(place, "cases.safetensors")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import glob
 import re
 from pathlib import Path
 
@@ -16,8 +17,12 @@ def refuse_files(spec: Spec) -> None:
     """Make sure that each `.npy` file of an input and each file of calibration samples is there and fits.
 
     Raises:
-        UsageError: one is missing, unreadable, of another dtype, or too short for a case.
+        UsageError: one is missing, unreadable, of another dtype, or too short for a case; a pattern names no file.
     """
+    for pattern in spec.depends:
+        if not glob.glob(pattern, recursive=True):  # noqa: PTH207 - absolute ones too
+            hint = "name files that the model or its data read, by paths as seen from the working folder"
+            raise UsageError(f"'{pattern}' names no file", where="depends", hint=hint)
     for name, asked in spec.inputs.items():
         if asked.values.endswith(".npy"):
             _refuse_npy(spec, name, Path(asked.values))

@@ -67,7 +67,7 @@ def _tunes(spec: Spec, whole: Path | None, smaller: Path) -> bool:
 def _try_cases(spec: Spec, whole: Path | None, initial: Path | None, setting: Setting) -> None:
     setting.say("trying the planned cases")
     asked = {
-        "spec": spec.model_dump(mode="json"),
+        "spec": spec.without_verdict().model_dump(mode="json"),
         "checkpoint": str(whole) if whole else None,
         "initial": str(initial) if initial else None,
     }

@@ -76,7 +76,7 @@ def prove_metric(
         return {}
     setting.say("running eager on the held-out samples")
     samples = place / "held_out.safetensors"
-    spec = task.spec.model_dump(mode="json")
+    spec = task.spec.without_verdict().model_dump(mode="json")
     checkpoint = str(task.checkpoint) if task.checkpoint else None
     request = {"spec": spec, "checkpoint": checkpoint, "outputs": list(bench.outputs), "into": str(samples)}
     proven: dict[Claim, Evidence] = {}

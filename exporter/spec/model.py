@@ -192,8 +192,15 @@ Precisions = Annotated[
 ]
 
 
+#: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
+ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
+
+
 class Spec(_Frozen):
-    """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
+    """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments.
+
+    `depends` are patterns of files that the model or its data read, where nobody sees that they do (docs/cache.md).
+    """
 
     name: Name
     version: Name | None = None
@@ -210,6 +217,7 @@ class Spec(_Frozen):
     precisions: Precisions = {"fp32": PrecisionSettings()}
     opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = None
     budget: Annotated[float, Strict(), Field(gt=0, le=64)] = 4.0
+    depends: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     golden_mb: Annotated[float, Strict(), Field(gt=0)] = 64.0
     seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = 0  # what every random generator takes
     device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = "auto"
@@ -222,6 +230,12 @@ class Spec(_Frozen):
         return (
             ["fp32"] if list(precisions) == ["fp32"] else {k: v.model_dump(mode="json") for k, v in precisions.items()}
         )
+
+    def without_verdict(self) -> Spec:
+        """The same but for what nothing depends on except the verdict: what is computed for one holds for the other."""
+        plain = {name: one.model_copy(update={"budget": Budget()}) for name, one in self.precisions.items()}
+        defaults = {name: type(self).model_fields[name].default for name in ONLY_VERDICT}
+        return self.model_copy(update={"precisions": plain, **defaults})
 
     @model_validator(mode="after")
     def _precisions_fit(self) -> Spec:

@@ -1,0 +1,155 @@
+"""What children answered before: believed where the same was asked of the same files, and what they saw is as it was.
+
+A request is plain JSON, and paths in it lead to what a child reads and where it writes. So its key is the request with
+each path replaced by the content that lies there; what is kept is the answer and the files that were new afterwards.
+What was read besides is watched (:mod:`exporter.watch`), and our code, packages and machine count as for releases.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from exporter.cache.depends import Depends, changed_since, depends
+from exporter.cache.identity import difference, identity
+from exporter.cache.places import Contents, Places
+from exporter.cache.store import Store
+from exporter.errors import ExporterError
+from exporter.files import canonical_json, sha256_bytes
+from exporter.memo import Question
+from exporter.scratch import scratch
+from exporter.watch import Seen, saw, unseen
+
+_SCHEMA = 1
+#: The children whose answer follows from what they are asked and from what they read, and which write nothing but where
+#: the request says; with what each does, in words and keys of its request. Not among them: training, which keeps its
+#: own runs, and whatever measures a time.
+FUNCTIONS: Mapping[str, str] = {
+    "exporter.check.probe_child:eager": "probing {path}: the eager layer",
+    "exporter.check.probe_child:exported": "probing {path}: its program",
+    "exporter.check.probe_lines:blamed": "probing {path}: the line to blame",
+    "exporter.check.probe_values:parting": "probing {path}: where values part",
+    "exporter.check.probe_variation:varied": "probing {path}: what else changes its program",
+    "exporter.engines._child:probe": "looking for engines",
+    "exporter.engines._child:run": "{format} by {engine}",
+    "exporter.goldens._child:record": "the goldens",
+    "exporter.goldens.calibrate:draw_samples": "samples to calibrate {precision} with",
+    "exporter.lower._child:export": "writing {format}",
+    "exporter.lower.precision._child:lower": "writing {format}-{precision}",
+    "exporter.preflight._child:try_cases": "trying the planned cases",
+    "exporter.preflight._compare:eager": "comparing the program: the eager layer",
+    "exporter.preflight._compare:program": "comparing the program",
+    "exporter.proofs.metric:prepare": "the metric's samples",
+    "exporter.proofs.metric:rate": "the metric",
+    "exporter.train.rehearsal:rehearse": "rehearsing the training",
+}
+_DEPENDS = TypeAdapter(Depends)
+
+
+@dataclass
+class Answers:
+    """The answers in a store, for one command; `made` are the folders of what the command makes.
+
+    Each depends on the files of the patterns `named` as well, whoever read them.
+    `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not.
+    """
+
+    store: Store
+    device: str
+    made: tuple[Path, ...] = ()
+    named: tuple[str, ...] = ()
+    tell: Callable[[str, str], None] = lambda _what, _why: None
+
+    def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
+        """As :class:`exporter.memo.Memo` says."""
+        if question.function not in FUNCTIONS or question.code not in (None, Path()):
+            return run()[0]
+        with unseen():
+            asked = _Asked.of(question, identity(self.device))
+            answer, why = self._recalled(asked)
+        self.tell(FUNCTIONS[question.function].format_map(question.request), why)
+        if answer is not None:
+            return answer
+        began = time.time_ns()
+        answer, seen = run()
+        if not seen.blind and answer.get("whole", True):
+            with unseen():
+                self._keep(asked, answer, depends(seen, self.made, self.named), began)
+        return answer
+
+    def _recalled(self, asked: _Asked) -> tuple[dict[str, Any] | None, str]:
+        """The answer of a record that holds, with the files that it names in their places; else why none does."""
+        why = "this was not asked before"
+        for at, record in enumerate(self.store.records(asked.key)):
+            try:
+                found = _DEPENDS.validate_python(record["depends"])
+                unlike = difference(record["identity"], dict(asked.facts)) or found.difference()
+                if not unlike and not self._laid(record["objects"], asked.places):
+                    unlike = "the cache no longer holds what it wrote"
+                answer = None if unlike else asked.places.named(record["answer"])
+            except (LookupError, TypeError, ValueError, ValidationError, ExporterError, OSError):
+                continue  # a record of another make
+            if answer is not None:
+                self.store.use(asked.key, record)
+                saw(_seen(found))
+                return answer, ""
+            why = why if at else unlike
+        return None, why
+
+    def _laid(self, objects: Mapping[str, str], places: Places) -> bool:
+        """Lay each file where the request wants it, all or none."""
+        with scratch() as draft:
+            for number, digest in enumerate(objects.values()):
+                if not self.store.fetch(digest, draft / str(number)):
+                    return False
+            for number, name in enumerate(objects):
+                into = places.path(name)
+                into.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(draft / str(number), into)
+        return True
+
+    def _keep(self, asked: _Asked, answer: Mapping[str, Any], found: Depends, began: int) -> None:
+        new, kept = asked.places.new(asked.contents), asked.places.numbered(answer)
+        if new is None or kept is None or changed_since(began, found):
+            return  # nobody could make the same of it, or knows which of two contents was read
+        record = {
+            "schema": _SCHEMA,
+            "identity": dict(asked.facts),
+            "depends": asdict(found),
+            "objects": new,
+            "answer": kept,
+        }
+        self.store.put(asked.key, record, [asked.places.path(name) for name in new])
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question as it is looked for: by the content of its paths before anything ran, here and now."""
+
+    key: str
+    places: Places
+    contents: Contents
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, question: Question, facts: Mapping[str, Any]) -> _Asked:
+        request = {name: value for name, value in question.request.items() if name != "beside"}
+        places = Places.of(request)
+        contents = places.contents()
+        keyed = [_SCHEMA, question.function, places.keyed(request, contents), dict(question.environment)]
+        return cls(sha256_bytes(canonical_json([*keyed, question.code is None])), places, contents, facts)
+
+
+def _seen(found: Depends) -> Seen:
+    """What was seen then, for whoever watches now."""
+    here = Path.cwd()
+    read, listed, met, missed = (
+        {str(here / name) for name in names} for names in (found.files, found.folders, found.present, found.missing)
+    )
+    return Seen(read, listed, met, missed, dict(found.variables))

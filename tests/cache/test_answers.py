@@ -1,0 +1,184 @@
+"""An answer that a child gave before stands for another run only where that would give the same; with real children."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.cache import answers as room
+from exporter.cache import identity
+from exporter.cache.answers import FUNCTIONS, Answers
+from exporter.cache.places import Places
+from exporter.cache.store import Store
+from exporter.errors import UsageError
+from exporter.memo import remembering
+from exporter.scratch import scratch
+from exporter.watch import watching
+from exporter.workers import Limits, call
+from tests.command import ROOT
+
+TARGET = "tests.children:transforms"
+
+
+class Project:
+    """A working folder with a source, and a cache beside it."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.told = place, list[tuple[str, str]]()
+        (place / "source.txt").write_text("source, ")
+        (place / "besides.txt").write_text("besides")
+        self.answers = Answers(Store(place.parent / "cache"), "cpu", tell=lambda *told: self.told.append(told))
+
+    def ask(self, environment: dict[str, str] | None = None, **more: Any) -> tuple[bool, dict[str, Any], str]:
+        """Whether a child ran, its answer, and what lies there then."""
+        with scratch() as into, remembering(self.answers):
+            request = {"source": "source.txt", "into": str(into), **more}
+            answer = call(TARGET, request, Limits(seconds=60), environment=environment)
+            assert answer["wrote"] == f"{into}/deep/out.txt" and list(answer["by"]) == [str(into)]
+            return bool(self.told[-1][1]), answer, (into / "deep/out.txt").read_text()
+
+    def reuses(self, **more: Any) -> bool:
+        ran, _, _ = self.ask(**more)
+        return not ran
+
+    @property
+    def why(self) -> str:
+        return self.told[-1][1]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
+    (tmp_path / "work").mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setattr(room, "FUNCTIONS", {**FUNCTIONS, TARGET: "transforming {source}"})
+    yield Project(tmp_path / "work")
+
+
+def test_the_same_question_is_answered_without_a_child_and_its_files_are_there(project: Project) -> None:
+    first = project.ask()
+    second = project.ask()
+    assert (first[0], second[0]) == (True, False) and project.told[0] == ("transforming source.txt", project.told[0][1])
+    assert first[2] == second[2] == "source, besides"
+    assert list(first[1]["by"].values()) == list(second[1]["by"].values()), "the second is the first one's answer"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda place: (place / "source.txt").write_text("other, "), "this was not asked before"),
+        (lambda place: (place / "besides.txt").write_text("other"), "besides.txt changed"),
+        (lambda place: (place / "besides.txt").unlink(), "besides.txt is gone"),
+    ],
+)
+def test_what_it_reads_is_noticed(project: Project, change: Callable[[Path], Any], why: str) -> None:
+    project.ask()
+    change(project.place)
+    ran, _, wrote = project.ask()
+    assert ran and project.why == why
+    expected = (project.place / "source.txt").read_text()
+    assert wrote.startswith(expected) and project.reuses()
+
+
+def test_a_variable_that_it_looks_up_is_noticed_and_another_is_not(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.ask()
+    monkeypatch.setenv("OF_NOBODY", "1")
+    assert project.reuses()
+    monkeypatch.setenv("TRANSFORMS", "!")
+    ran, _, wrote = project.ask()
+    assert ran and wrote.endswith("!") and "the variable TRANSFORMS is !" in project.why
+
+
+def test_the_machine_and_packages_and_our_code_are_noticed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.ask()
+    for function in ("_packages", "_ours"):
+        with monkeypatch.context() as patched:
+            patched.setattr(identity, function, lambda: {"numpy": "0"})
+            assert not project.reuses(), function
+        assert project.reuses(), "of one key several are kept"
+
+
+def test_the_request_and_what_the_child_is_given_are_noticed_and_what_stands_beside_is_not(project: Project) -> None:
+    project.ask(budget=4)
+    assert not project.reuses(budget=5)
+    assert not project.reuses(budget=5, environment={"OMP_NUM_THREADS": "3"})
+    assert not project.reuses(beside={"limit": 1}) and project.reuses(beside={"limit": 2})
+
+
+def test_only_whole_answers_are_kept(project: Project) -> None:
+    for more in ({"parts": True}, {"names": True}, {"removes": "gone.txt"}):
+        for _ in range(2):
+            (project.place / "gone.txt").write_text("")
+            assert not project.reuses(**more), more
+    for _ in range(2):
+        with pytest.raises(UsageError, match="it fails"):
+            project.ask(fails=True)
+        assert project.why == "this was not asked before"
+
+
+@pytest.mark.parametrize("what", ["objects", "records"])
+def test_a_flipped_bit_is_not_believed(project: Project, what: str) -> None:
+    project.ask()
+    files = [path for path in (project.place.parent / "cache" / what).rglob("*") if path.is_file()]
+    assert len(files) == 1
+    content = bytearray(files[0].read_bytes())
+    content[len(content) // 2] ^= 1
+    files[0].write_bytes(content)
+    ran, _, wrote = project.ask()
+    assert ran and wrote == "source, besides"
+    assert project.reuses(), "what was damaged is there again"
+
+
+def test_another_checkout_is_told_its_own_paths(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.ask()
+    other = project.place.parent / "other"
+    other.mkdir()
+    for path in project.place.iterdir():
+        (other / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(other)
+    ran, answer, _ = project.ask()
+    assert not ran and answer["at"] == str(other / "besides.txt")
+
+
+def test_who_watches_hears_what_the_first_child_saw(project: Project) -> None:
+    project.ask()
+    with watching() as seen:
+        assert project.reuses()
+    assert str(project.place / "besides.txt") in seen.read and not seen.blind
+
+
+def test_a_named_pattern_counts_whoever_reads_it(project: Project) -> None:
+    (project.place / "data").mkdir()
+    (project.place / "data/a.jpg").write_text("1")
+    project.answers.named = ("data/**/*.jpg",)
+    project.ask()
+    assert project.reuses()
+    (project.place / "data/a.jpg").write_text("2")
+    assert not project.reuses() and project.why == "data/a.jpg changed"
+    (project.place / "data/b.jpg").write_text("2")
+    assert not project.reuses() and project.why == "'data/**/*.jpg' names other files"
+
+
+def test_what_is_not_known_to_depend_on_its_request_alone_always_runs(project: Project) -> None:
+    with remembering(project.answers):
+        for _ in range(2):
+            assert call("tests.children:echo", {"into": "x"}) == {"into": "x"}
+    assert not project.told
+
+
+def test_every_function_that_is_kept_exists() -> None:
+    import importlib
+
+    for name in set(FUNCTIONS) - {TARGET}:
+        module, _, function = name.partition(":")
+        assert callable(getattr(importlib.import_module(module), function)), name
+
+
+def test_a_text_that_is_no_path_is_no_path(tmp_path: Path) -> None:
+    texts = {"a": "x" * 5000, "b": "a\0b", "c": "image/png", "d": str(tmp_path / ".tmp-draft/pir"), "e": [__file__]}
+    assert Places.of(texts).paths == (str(tmp_path / ".tmp-draft/pir"), __file__)
