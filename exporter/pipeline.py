@@ -43,6 +43,7 @@ from exporter.preflight.files import refuse_files, refuse_waivers
 from exporter.proofs.base import Narrowing
 from exporter.prune.search import run as pruning
 from exporter.registry import Registry
+from exporter.report._summary import headline
 from exporter.report.base import Renderer
 from exporter.root_cause.repro import REPRO, Keep
 from exporter.runtimes.environment import default_cache, read_runtimes
@@ -140,7 +141,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
 def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, known: Releases | None = None) -> Product:
     """All of it. What does not pass goes to `<root>/<name>/failed`, and the last good bundle stays as it was.
 
-    Nothing is done where a release among those that are `known` still holds.
+    What passes is kept among those that are `known`, and steps are taken from there.
 
     Raises:
         UsageError: the checkpoint is not there yet, and `trains` is false.
@@ -148,11 +149,6 @@ def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, kn
     """
     if known is None:
         return _release_anew(spec, root, setting, trains=trains)
-    found = known.find(spec, root)
-    if isinstance(found, Kept):
-        setting.say(f"{spec.name} has not changed since it was released")
-        return Product(found.findings(), open_bundle(found.bundle), found.report(), found.trained())
-    setting.say(f"releasing {spec.name}: {found}")
     made = _on_the_way(spec)
     with known.keeping(spec, root, made) as keeper, remembering(known.answers(spec, root, made)):
         product = _release_anew(spec, root, setting, trains=trains)
@@ -162,11 +158,17 @@ def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, kn
                 "version": product.bundle.manifest.version,
                 "digest": product.bundle.manifest.digest,
                 "word": product.report.verdict.word,
+                "said": headline(product.report),
                 "report": told_report(product.report),
                 "findings": told_findings(product.findings),
                 "trained": told_training(product.trained),
             }
     return product
+
+
+def kept(found: Kept) -> Product:
+    """What a release that holds still has given."""
+    return Product(found.findings(), open_bundle(found.bundle), found.report(), found.trained())
 
 
 def _on_the_way(spec: Spec) -> tuple[Path, ...]:

@@ -14,9 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from exporter.cache.depends import Depends, changed_since, depends
+from exporter.cache.depends import Depends, changed_since, depends, read_depends
 from exporter.cache.identity import difference, identity
 from exporter.cache.places import Contents, Places
 from exporter.cache.store import Store
@@ -49,7 +47,6 @@ FUNCTIONS: Mapping[str, str] = {
     "exporter.proofs.metric:rate": "the metric",
     "exporter.train.rehearsal:rehearse": "rehearsing the training",
 }
-_DEPENDS = TypeAdapter(Depends)
 
 
 @dataclass
@@ -88,12 +85,12 @@ class Answers:
         why = "this was not asked before"
         for at, record in enumerate(self.store.records(asked.key)):
             try:
-                found = _DEPENDS.validate_python(record["depends"])
+                found = read_depends(record["depends"])
                 unlike = difference(record["identity"], dict(asked.facts)) or found.difference()
                 if not unlike and not self._laid(record["objects"], asked.places):
                     unlike = "the cache no longer holds what it wrote"
                 answer = None if unlike else asked.places.named(record["answer"])
-            except (LookupError, TypeError, ValueError, ValidationError, ExporterError, OSError):
+            except (LookupError, TypeError, ValueError, ExporterError, OSError):
                 continue  # a record of another make
             if answer is not None:
                 self.store.use(asked.key, record)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from exporter.errors import ExporterError
 from exporter.files import TEMPORARY, sha256_bytes, sha256_file
@@ -80,6 +81,19 @@ def depends(seen: Seen, made: Iterable[Path], named: Iterable[str] = ()) -> Depe
         own,
         {pattern: _digest_of_names(paths) for pattern, paths in patterns.items()},
     )
+
+
+def read_depends(content: Any) -> Depends:
+    """From JSON; raises ValueError or LookupError where it is none."""
+    maps = [dict(content[name]) for name in ("files", "folders", "patterns", "variables")]
+    lists = [tuple(content[name]) for name in ("present", "missing", "made")]
+    texts = [one for names in lists for one in names] + [
+        one for pairs in maps for pair in pairs.items() for one in pair
+    ]
+    if not all(isinstance(one, str) or one is None for one in texts):
+        raise ValueError("not what was seen")
+    (files, folders, patterns, variables), (present, missing, made) = maps, lists
+    return Depends(files, folders, present, missing, variables, made, patterns)
 
 
 def changed_since(moment: int, found: Depends) -> str:

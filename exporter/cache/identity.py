@@ -24,7 +24,7 @@ def identity(device: str) -> dict[str, Any]:
     """Facts by name, each a text or texts by name; the GPUs only where the device may be one."""
     about = machine.cpu()
     facts: dict[str, Any] = {
-        "exporter": _ours(),
+        "exporter": code_digest(),
         "Python": sys.version,
         "the system": f"{platform.platform()} {' '.join(platform.libc_ver())}",
         "the CPU": f"{about['model']}: {' '.join(about['abilities'])}",
@@ -50,7 +50,7 @@ def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
 
 
 @cache
-def _ours() -> str:
+def code_digest() -> str:
     """A digest of every file of this package."""
     root, hashed = Path(__file__).parents[1], hashlib.sha256()
     for folder, inner, names in os.walk(root):

@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from exporter.cache.answers import Answers
-from exporter.cache.depends import Depends, changed_since, depends
-from exporter.cache.identity import difference, identity
+from exporter.cache.depends import changed_since, depends, read_depends
+from exporter.cache.identity import code_digest, difference, identity
 from exporter.cache.store import Store
 from exporter.errors import ExporterError
 from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling
-from exporter.spec.model import Spec
 from exporter.watch import watching
 
 if TYPE_CHECKING:
+    from exporter.cache.answers import Answers
     from exporter.diagnostics import Diagnostic
     from exporter.judge.report import Report
+    from exporter.spec.model import Spec
     from exporter.train.run import TrainResult
 
 _SCHEMA = 1
@@ -36,11 +34,12 @@ _SCHEMA = 1
 
 @dataclass(frozen=True)
 class Kept:
-    """A release that holds still: where its bundle lies, the bundle's digest, and the word of its verdict."""
+    """A release that holds still: where its bundle lies, the bundle's digest, its verdict in a word and in a line."""
 
     bundle: Path
     digest: str
     word: str
+    said: str
     record: Mapping[str, Any] = field(repr=False)
 
     def report(self) -> Report:
@@ -75,26 +74,64 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A spec as JSON, which is there sooner than the spec: pydantic takes longer to import than a look takes."""
+
+    spec: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, spec: Spec) -> Asked:
+        """Of one that was read."""
+        return cls(spec.model_dump(mode="json"))
+
+    @property
+    def name(self) -> str:
+        """The spec's name."""
+        return str(self.spec["name"])
+
+    @property
+    def key(self) -> str:
+        """What its releases are kept by."""
+        return sha256_bytes(canonical_json([_SCHEMA, self.name]))
+
+
+@dataclass(frozen=True)
 class Releases:
     """The releases in a store; `tell` hears of each step that is asked for."""
 
     store: Store
     tell: Callable[[Step], None] = lambda _step: None
 
-    def find(self, spec: Spec, root: Path) -> Kept | str:
+    def read(self, path: Path, settings: Sequence[str], read: Callable[[], Spec]) -> Asked:
+        """The spec in a file, with overrides: by the file's content where it was read before, else by `read`."""
+        where = f"{path}:{' '.join(settings)}"
+        try:
+            content = sha256_file(path)
+        except (ExporterError, OSError):
+            return Asked.of(read())  # which says what is wrong with it
+        key = sha256_bytes(canonical_json([_SCHEMA, "spec", content, where, code_digest()]))
+        for record in self.store.records(key):
+            return Asked(record["spec"])
+        asked = Asked.of(read())
+        self.store.put(key, {"spec": asked.spec, "objects": {}}, [])
+        return asked
+
+    def find(self, asked: Asked, root: Path, say: Callable[[str], None]) -> Kept | str:
         """The release of a spec whose bundle lies below `root`, or is laid there now; or why there is none."""
-        found = self._find(spec, root)
-        self.tell(Step(spec.name, "the release", found if isinstance(found, str) else ""))
+        found = self._find(asked, root)
+        still = f"{asked.name} has not changed since it was released"
+        say(f"releasing {asked.name}: {found}" if isinstance(found, str) else still)
+        self.tell(Step(asked.name, "the release", found if isinstance(found, str) else ""))
         return found
 
-    def _find(self, spec: Spec, root: Path) -> Kept | str:
-        key, why = _key(spec), "it was not released before"
-        now = identity(spec.device)
+    def _find(self, asked: Asked, root: Path) -> Kept | str:
+        key, why = asked.key, "it was not released before"
+        now = identity(asked.spec["device"])
         for at, record in enumerate(self.store.records(key)):
             try:
-                unlike = _difference(record, spec, now)
-                found = None if unlike else self._at(root / spec.name, record)
-            except (LookupError, TypeError, ValidationError, ExporterError, OSError):
+                unlike = _difference(record, asked.spec, now)
+                found = None if unlike else self._at(root / asked.name, record)
+            except (LookupError, TypeError, ValueError, ExporterError, OSError):
                 continue  # a record of another make
             if isinstance(found, Kept):
                 self.store.use(key, record)
@@ -106,7 +143,7 @@ class Releases:
     def _at(self, folder: Path, record: Mapping[str, Any]) -> Kept | str:
         """The bundle of a record, whole and in its place; or what lies there instead."""
         place = folder / str(record["version"])
-        kept = Kept(place, str(record["digest"]), str(record["word"]), record)
+        kept = Kept(place, str(record["digest"]), str(record["word"]), str(record["said"]), record)
         files = {safe_relative(name, "record").as_posix(): str(digest) for name, digest in record["objects"].items()}
         if place.exists():
             return kept if _holds(place, files) else f"another bundle lies in {place}"
@@ -120,6 +157,7 @@ class Releases:
 
     def answers(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Answers:
         """What children answered before, for a release of this spec that has to be made."""
+        from exporter.cache.answers import Answers
 
         def tell(what: str, why: str) -> None:
             self.tell(Step(spec.name, what, why))
@@ -141,16 +179,17 @@ class Releases:
             return  # nobody knows which of the two contents was read
         folder = Path(product["bundle"])
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+        asked = Asked.of(spec)
         record = {
             "schema": _SCHEMA,
-            "spec": spec.model_dump(mode="json"),
+            "spec": asked.spec,
             "day": _today() if spec.waivers else "",
             "identity": facts,
             "depends": asdict(found),
             "objects": {path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
-            **{name: product[name] for name in ("version", "digest", "word", "report", "findings", "trained")},
+            **{name: product[name] for name in ("version", "digest", "word", "said", "report", "findings", "trained")},
         }
-        self.store.put(_key(spec), record, files)
+        self.store.put(asked.key, record, files)
 
 
 def releases(folder: Path | None, tell: Callable[[Step], None] = lambda _step: None) -> Releases | None:
@@ -165,22 +204,14 @@ class _Keeper:
     product: Mapping[str, Any] | None = None
 
 
-def _key(spec: Spec) -> str:
-    return sha256_bytes(canonical_json([_SCHEMA, spec.name]))
-
-
-def _difference(record: Mapping[str, Any], spec: Spec, now: Mapping[str, Any]) -> str:
+def _difference(record: Mapping[str, Any], wanted: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Why a release must be made anew; empty where it need not."""
-    wanted = spec.model_dump(mode="json")
     if record["spec"] != wanted:
         names = sorted({*wanted, *record["spec"]})
         return f"`{next(name for name in names if record['spec'].get(name) != wanted.get(name))}` of the spec changed"
     if record["day"] and record["day"] != _today():
         return "its waivers are judged by the day"
-    return difference(record["identity"], dict(now)) or _DEPENDS.validate_python(record["depends"]).difference()
-
-
-_DEPENDS = TypeAdapter(Depends)
+    return difference(record["identity"], dict(now)) or read_depends(record["depends"]).difference()
 
 
 def _holds(place: Path, files: Mapping[str, str]) -> bool:

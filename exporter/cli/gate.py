@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from exporter.cache.release import Releases
     from exporter.gate.touched import Touched
     from exporter.report._gate import Gated
+    from exporter.spec.model import Spec
     from exporter.workers import Setting
 
 _Specs = Annotated[
@@ -65,7 +66,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
         _refuse_unwritable(file)
     known = releases(cache, telling(why=why, cache=cache))
     with setting(quiet=quiet, timeout=timeout) as how:
-        task = _Task(overrides, out or Path("artifacts"), not no_train, how, known)
+        task = _Task(overrides, out or Path("artifacts"), not no_train, how, known, bool(junit or markdown))
         for spec in touched(find_specs(specs or ()), since, overrides, how):
             results.append(_unreleased(spec) if listed else task.release(spec))
             if not as_json:
@@ -99,35 +100,55 @@ def _unreleased(spec: Touched) -> Gated:
 
 @dataclass(frozen=True)
 class _Task:
-    """What is done with each spec: overrides of its keys, the bundles' folder, whether it trains, what is kept."""
+    """What is done with each spec: overrides of its keys, the bundles' folder, whether it trains, what is kept.
+
+    `reports` says whether anybody reads the reports.
+    """
 
     overrides: tuple[str, ...]
     out: Path
     trains: bool
     setting: Setting
     known: Releases | None
+    reports: bool
 
     def release(self, spec: Touched) -> Gated:
-        """Release one spec; a mistake in it must not keep the others from their turn."""
-        from exporter import pipeline
-        from exporter.cli._outcome import exit_code
+        """Release one spec, unless nothing changed; a mistake in it must not keep the others from their turn."""
+        from exporter.cache.release import Kept
         from exporter.report._gate import Gated
-        from exporter.report._summary import headline
-        from exporter.spec.read import read_spec
 
         if not spec.why:
             return _unreleased(spec)
-        path, why = str(spec.path), spec.why
         try:
-            wanted = read_spec(spec.path, self.overrides)
-            product = pipeline.release(wanted, self.out, self.setting, trains=self.trains, known=self.known)
+            if self.known is not None:
+                asked = self.known.read(spec.path, self.overrides, lambda: self._read(spec))
+                found = self.known.find(asked, self.out, self.setting.say)
+                if isinstance(found, Kept):
+                    report = found.report() if self.reports else None
+                    return Gated(str(spec.path), spec.why, said=found.said, report=report, verdict=found.word)
+            return self._release_anew(spec, self._read(spec))
         except ExporterError as error:
-            return Gated(path, why, ExitCode(error.exit_code), str(error))
+            return Gated(str(spec.path), spec.why, ExitCode(error.exit_code), str(error))
+
+    def _read(self, spec: Touched) -> Spec:
+        from exporter.spec.read import read_spec
+
+        return read_spec(spec.path, self.overrides)
+
+    def _release_anew(self, spec: Touched, wanted: Spec) -> Gated:
+        from exporter import pipeline  # with all that it imports, only where something is to be made
+        from exporter.cli._outcome import exit_code
+        from exporter.report._gate import Gated
+        from exporter.report._summary import headline
+
+        product = pipeline.release(wanted, self.out, self.setting, trains=self.trains, known=self.known)
+        path, why = str(spec.path), spec.why
         if product.report is None:
             first = next(finding for finding in product.findings if pipeline.forbids([finding]))
             return Gated(path, why, ExitCode.REFUSED, f"{first.location}: {first.code}: {first.message}")
         reason = product.report.first_reason() or headline(product.report)
-        return Gated(path, why, exit_code(product.report), reason, product.report)
+        verdict = product.report.verdict.word
+        return Gated(path, why, exit_code(product.report), reason, product.report, verdict)
 
 
 plugin: Verb = gate

@@ -29,7 +29,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
 ) -> ExitCode:
     """Train if needed, check, convert, verify and seal SPEC into artifacts/NAME/VERSION (or below --out)."""
     from exporter import pipeline
-    from exporter.cache.release import releases
+    from exporter.cache.release import Asked, Kept, releases
     from exporter.cli._outcome import conclude
     from exporter.cli._progress import setting, telling
     from exporter.spec.read import read_spec
@@ -38,7 +38,9 @@ def release(  # noqa: PLR0913 - an option is a parameter
     wanted = read_spec(spec, overrides)
     known = releases(cache, telling(why=why, cache=cache))
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
-        product = pipeline.release(wanted, out or Path("artifacts"), how, known=known)
+        root = out or Path("artifacts")
+        found = known.find(Asked.of(wanted), root, how.say) if known else None
+        product = pipeline.kept(found) if isinstance(found, Kept) else pipeline.release(wanted, root, how, known=known)
     return conclude(product, as_json=as_json)
 
 

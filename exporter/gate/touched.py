@@ -10,16 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import exporter
 from exporter.errors import ExporterError, UsageError
-from exporter.gate.opened import opened
 from exporter.git import Base, Changed, changed_since
 from exporter.recipe.source import sources
 from exporter.references import find_source, short, split
-from exporter.spec.model import Spec
-from exporter.spec.read import read_spec
-from exporter.workers import Setting
+
+if TYPE_CHECKING:
+    from exporter.spec.model import Spec
+    from exporter.workers import Setting
 
 #: What pins the toolchain: another Paddle may export another program from the same code.
 TOOLCHAIN = ("pyproject.toml", "requirements*.txt", "*.lock", "poetry.lock", "uv.lock", "setup.cfg", "setup.py")
@@ -80,6 +81,8 @@ def _why(path: Path, changed: Changed, top: Path, settings: tuple[str, ...], set
     if general := _toolchain(changed):
         return general
     everything = changed.present | changed.gone
+    from exporter.spec.read import read_spec
+
     try:
         spec = read_spec(path, settings)
         files = [path, *_files_of(spec)]
@@ -91,6 +94,8 @@ def _why(path: Path, changed: Changed, top: Path, settings: tuple[str, ...], set
         return f"{short(hits[0])} changed, which `depends` names"
     if not everything:
         return ""
+    from exporter.gate.opened import opened  # with what children need, which a change that is seen at once does not
+
     try:
         seen = opened(spec, top, setting)
     except ExporterError as error:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from exporter.judge.report import Report
-from exporter.report._summary import Run, error_ratio, number, plain, runs
+from exporter.report._summary import Run, error_ratio, number, runs
+from exporter.report._words import plain
 
 WIDTH, HEIGHT, MARGIN = 344, 58, 16
 _AXIS = 24

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import Element, SubElement, fromstring, indent, tostring
 
 from exporter.errors import ExitCode
-from exporter.judge.report import Report
-from exporter.report import junit, markdown
-from exporter.report._summary import plain
+from exporter.report._words import plain
+
+if TYPE_CHECKING:
+    from exporter.judge.report import Report
 
 _SKIPPED = {
     "untouched": "the change does not touch it",
@@ -21,14 +22,18 @@ _SKIPPED = {
 
 @dataclass(frozen=True)
 class Gated:
-    """One spec: why it was touched (empty: it was not), its release's exit code, what was said of it, its report."""
+    """One spec: why it was touched (empty: it was not), its release's exit code, what was said of it, its report.
+
+    `verdict` is the report's word, where there is one. `unreleased` is the word for what was not released: `touched`,
+    where that was all that was asked; `untouched`; or `deleted`.
+    """
 
     spec: str
     why: str
     exit: ExitCode = ExitCode.PASSED
     said: str = ""
     report: Report | None = None
-    #: The word for what was not released: `touched`, where that was all that was asked; `untouched`; or `deleted`.
+    verdict: str = ""
     unreleased: str = ""
 
     @property
@@ -37,7 +42,7 @@ class Gated:
         if self.unreleased:
             return self.unreleased
         if self.exit is ExitCode.PASSED:
-            return self.report.verdict.word if self.report else "passed"  # with waivers, it is a word of its own
+            return self.verdict or "passed"  # with waivers, it is a word of its own
         return "refused" if self.exit is ExitCode.REFUSED else "failed"
 
 
@@ -82,6 +87,8 @@ def as_json(results: Sequence[Gated]) -> dict[str, Any]:
 
 def as_junit(results: Sequence[Gated]) -> str:
     """A suite with a test a spec, failed unless it passed and skipped where it was not touched; then all runs."""
+    from exporter.report import junit
+
     root = Element("testsuites", name="exporter gate")
     gate = SubElement(root, "testsuite", name="gate")
     for one in results:
@@ -106,6 +113,8 @@ def as_junit(results: Sequence[Gated]) -> str:
 
 def as_markdown(results: Sequence[Gated]) -> str:
     """A table of the specs, then the report of each."""
+    from exporter.report import markdown
+
     escape = markdown._text
     rows = [
         f"| {escape(one.spec)} | {one.word} | {int(one.exit)} | {escape(one.why)} | {escape(one.said)} |"

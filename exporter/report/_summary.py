@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from exporter.judge.report import GRAVITY, Report
 from exporter.numbers.golden import one_thread
+from exporter.report._words import count, plain
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 Row: TypeAlias = tuple[Claim, Evidence]
@@ -216,22 +217,6 @@ def number(value: float | None) -> str:
         return "-"
     rounded = float(_UPWARDS.create_decimal(value))
     return f"{rounded:,.0f}" if 1000 <= rounded < 1e6 else f"{rounded:.3g}"
-
-
-def count(amount: int, noun: str) -> str:
-    """`1 claim`, `3 claims`."""
-    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
-
-
-def plain(text: str) -> str:
-    """One line without control characters: reasons quote engines, and an engine may print anything."""
-    return "".join(one if one.isprintable() else "\ufffd" for one in " ".join(text.split()))
-
-
-def some(names: list[str], limit: int) -> str:
-    """The first names, and how many more there are."""
-    rest = len(names) - limit
-    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:limit])} and {rest} more"
 
 
 def _rank(evidence: Evidence) -> float:

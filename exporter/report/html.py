@@ -15,20 +15,19 @@ from exporter.report._summary import (
     Run,
     bits_count,
     blames,
-    count,
     error_ratio,
     extent,
     groups,
     headline,
     notes,
     number,
-    plain,
     runs,
     truths,
     waivers,
     worst,
 )
 from exporter.report._summary import title as word_of
+from exporter.report._words import count, plain
 from exporter.report.base import Renderer
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 

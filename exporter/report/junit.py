@@ -5,7 +5,8 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from exporter.judge.report import Report
-from exporter.report._summary import Row, blames, notes, plain, runs, waivers, what
+from exporter.report._summary import Row, blames, notes, runs, waivers, what
+from exporter.report._words import plain
 from exporter.report.base import Renderer
 from exporter.verdict.claim import Evidence, Outcome
 

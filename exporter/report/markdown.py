@@ -9,20 +9,18 @@ from exporter.report._summary import (
     Group,
     Run,
     blames,
-    count,
     error_ratio,
     extent,
     groups,
     headline,
     notes,
     number,
-    plain,
     runs,
-    some,
     title,
     truths,
     waivers,
 )
+from exporter.report._words import count, plain, some
 from exporter.report.base import Renderer
 
 #: What could start markup in the midst of a line, or end a table's cell.

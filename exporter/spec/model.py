@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -33,6 +32,8 @@ class _Frozen(BaseModel):
 
 
 def _known_target(text: str) -> str:
+    from packaging.requirements import InvalidRequirement, Requirement  # few specs name one, and it takes 40 ms
+
     try:
         Requirement(text)
     except InvalidRequirement as error:

@@ -96,7 +96,7 @@ def test_a_variable_that_it_looks_up_is_noticed_and_another_is_not(
 
 def test_the_machine_and_packages_and_our_code_are_noticed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.ask()
-    for function in ("_packages", "_ours"):
+    for function in ("_packages", "code_digest"):
         with monkeypatch.context() as patched:
             patched.setattr(identity, function, lambda: {"numpy": "0"})
             assert not project.reuses(), function

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +17,14 @@ import pytest
 
 from exporter import machine
 from exporter.cache import identity
-from exporter.cache.release import Kept, Releases, releases
+from exporter.cache import release as cache_release
+from exporter.cache.release import Asked, Kept, Releases, releases
 from exporter.cache.store import Store
+from exporter.errors import UsageError
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from exporter.tensors import save
-from tests.command import contents, exporter, refused
+from tests.command import contents, environment, exporter, refused
 from tests.described import small
 
 #: A layer that depends on more than its file: a helper, files, a folder, what is not there, a variable.
@@ -99,7 +103,7 @@ class Place:
         return read_spec(self.work / "specs/net.yaml", ())
 
     def find(self) -> Kept | str:
-        return self.known.find(self.spec(), Path("artifacts"))
+        return self.known.find(Asked.of(self.spec()), Path("artifacts"), lambda _: None)
 
     @property
     def bundle(self) -> Path:
@@ -123,6 +127,37 @@ def test_a_release_with_another_budget_alone_runs_no_child_and_gives_the_bytes_o
     assert len(steps) >= 8 and "· net: pir by jit_load: reused" in steps and kept.err.count(": made, since") == 1
     anew = exporter(*changed, "--out", "anew", cwd=place.work)
     assert anew.code == 0 and contents(place.work / "kept") == contents(place.work / "anew")
+
+
+def test_where_nothing_changed_nothing_heavy_is_imported(place: Place) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "exporter", "gate", "--cache", place.known.store.folder]
+    done = subprocess.run(command, cwd=place.work, env=environment(), capture_output=True, text=True, check=True)
+    assert "has not changed since it was released" in done.stderr and "passed" in done.stdout
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    assert "exporter" in imported and not imported & {"numpy", "pydantic", "yaml", "rich", "psutil", "paddle"}
+
+
+def test_a_spec_is_read_again_where_it_its_overrides_or_our_code_changed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, reads = place.work / "specs/net.yaml", list[Spec]()
+
+    def read(*settings: str) -> Any:
+        def now() -> Spec:
+            reads.append(read_spec(path, settings))
+            return reads[-1]
+
+        return place.known.read(path, settings, now).spec
+
+    assert read() == read() == place.spec().model_dump(mode="json") and len(reads) == 1
+    assert read("budget=5")["budget"] == 5 and read("budget=6")["budget"] == 6 and len(reads) == 3
+    write_spec(place.work, budget=3)
+    assert read()["budget"] == 3 and read("budget=6")["budget"] == 6 and len(reads) == 5
+    monkeypatch.setattr(cache_release, "code_digest", lambda: "0" * 64)
+    assert read()["budget"] == 3 and len(reads) == 6
+    path.unlink()
+    with pytest.raises(UsageError, match="no such spec"):
+        read()
 
 
 def test_why_needs_a_cache_to_tell_of(place: Place) -> None:
@@ -206,7 +241,7 @@ def test_another_version_cpu_or_code_of_ours_is_noticed(place: Place, monkeypatc
     for owner, name, value, said in (
         (identity, "_packages", {**packages, "numpy": "1.0"}, "package numpy is 1.0, and was"),
         (identity, "_packages", {**packages, "more": "1.0"}, "package more is 1.0, and was not there"),
-        (identity, "_ours", "0" * 64, "exporter is another one"),
+        (identity, "code_digest", "0" * 64, "exporter is another one"),
         (machine, "cpu", {**machine.cpu(), "abilities": ["avx512f"]}, "the CPU is another one"),
     ):
         with monkeypatch.context() as changed:
@@ -264,7 +299,7 @@ def key_of(place: Place) -> str:
 def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
     """Nobody knows whether the old or the new content was read."""
     known = Releases(Store(place.work.parent / "other"))
-    product = {"bundle": str(place.bundle), "version": "1", "digest": "d", "word": "passed"}
+    product = {"bundle": str(place.bundle), "version": "1", "digest": "d", "word": "passed", "said": "PASSED"}
     product |= {"report": None, "findings": [], "trained": None}  # type: ignore[dict-item]
 
     def release(change: bool) -> None:
@@ -275,9 +310,9 @@ def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
             keeper.product = product
 
     release(change=True)
-    assert known.find(place.spec(), Path("artifacts")) == "it was not released before"
+    assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "it was not released before"
     release(change=False)
-    assert isinstance(known.find(place.spec(), Path("artifacts")), Kept)
+    assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
 
 
 def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,8 +322,14 @@ def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyP
     write_spec(place.work, waivers=[waiver])
     known = Releases(Store(place.work.parent / "other"))
     with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
-        keeper.product = {"bundle": str(place.bundle), "version": "1", "digest": "d", "word": "passed_with_waivers"}
+        keeper.product = {
+            "bundle": str(place.bundle),
+            "version": "1",
+            "digest": "d",
+            "word": "passed_with_waivers",
+            "said": "PASSED",
+        }
         keeper.product |= {"report": None, "findings": [], "trained": None}
-    assert isinstance(known.find(place.spec(), Path("artifacts")), Kept)
+    assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
     monkeypatch.setattr(release, "_today", lambda: "2098-12-31")
-    assert known.find(place.spec(), Path("artifacts")) == "its waivers are judged by the day"
+    assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "its waivers are judged by the day"

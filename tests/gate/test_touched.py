@@ -256,7 +256,7 @@ def test_no_repository_and_no_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def results() -> list[Gated]:
     passed, failed = REPORTS["passed"](), REPORTS["failed"]()
     return [
-        Gated("specs/a.yaml", "a.py changed", said="94 of 94 claims hold", report=passed),
+        Gated("specs/a.yaml", "a.py changed", said="94 of 94 claims hold", report=passed, verdict="passed"),
         Gated("specs/b.yaml", "b.py changed", ExitCode.REFUSED, failed.first_reason(), failed),
         Gated("specs/c|d.yaml", "c.py changed", ExitCode.MODEL, "pir: a <crash>"),
         Gated("specs/e.yaml", "", unreleased="untouched"),

@@ -19,7 +19,7 @@ from tests.hostile.watch import watched
 
 STORED = Base("stored", max((ROOT / "tests/data/bundles").iterdir(), key=lambda path: int(path.name[1:])))
 #: Of the sample, so many that engines run, each of which takes seconds.
-WITH_ENGINES = 4
+WITH_ENGINES = 3
 
 
 def test_a_sample_of_hostile_bundles(tmp_path: Path) -> None:

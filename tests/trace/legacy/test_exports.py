@@ -31,9 +31,12 @@ def _misses(cases, way="ours"):
 
 
 def test_each_sunk_api_in_one_case_and_every_held_reference():
+    """Of the forms with a number in place of an array, which each API takes alike, a few."""
     cases = legacy_sunk_cases.cases()
     first = {case.api: case for case in reversed(cases) if "float32" in case.dtype}
     held = [case for case in cases if case.form.startswith(("held", "Tensor", "0-D"))]
+    few = [case for case in held if case.form in ("0-D", "0-D promotion")]
+    held = [case for case in held if case not in few[::2]]
     assert len(held) > 60
     chosen = [*first.values(), *held, *(case for case in cases if case.api == "index_put_")]
     assert {case.api for case in chosen} == set(TABLE)
