@@ -230,6 +230,12 @@ def _installed(package: str) -> bool:
         return False
 
 
+def forget_servers() -> None:
+    """In a process that was forked: have servers of its own, since those of its parent are its parent's to end."""
+    while _servers:
+        _servers.popitem()[1].channel.close()
+
+
 @atexit.register
 def stop_servers() -> None:
     """End every server; what still runs in a fork of one ends too."""

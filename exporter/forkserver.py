@@ -192,5 +192,12 @@ def _import_from(folder: str, *, trusted: bool) -> None:
         sys.path[:] = [place for place in sys.path if os.path.realpath(place) != os.path.realpath(folder)]
 
 
+def die_with_parent(number: int, parent: int) -> None:
+    """Let this process be sent a signal when its parent, of that process number, ends; now, if it has."""
+    _prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
 def _prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value)

@@ -32,6 +32,11 @@ def share() -> Share:
     return _share.get(_alone)
 
 
+def take_a_share(of: int) -> None:
+    """This process and its children have one part of `of` from here on."""
+    _share.set(Share(of))
+
+
 def in_order(tasks: Sequence[Callable[[], T]], at_once: int) -> Generator[T, None, None]:
     """Run tasks, so many at once; yield what they give, in their order, while those behind still run.
 
@@ -41,13 +46,14 @@ def in_order(tasks: Sequence[Callable[[], T]], at_once: int) -> Generator[T, Non
     if min(at_once, len(tasks)) <= 1:
         yield from (task() for task in tasks)
         return
-    common = Share(min(at_once, len(tasks), MOST))
+    threads = min(at_once, len(tasks), MOST)
+    common = Share(share().of * threads)
 
     def run(task: Callable[[], T]) -> T:
         _share.set(common)
         return task()
 
-    with ThreadPoolExecutor(common.of) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         futures = [pool.submit(run, task) for task in tasks]
         try:
             yield from (future.result() for future in futures)

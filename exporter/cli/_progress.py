@@ -15,12 +15,15 @@ DEFAULT_TIMEOUT = 300.0
 
 
 @contextmanager
-def setting(*, quiet: bool, timeout: float | None, jobs: int = 0) -> Iterator[Setting]:
-    """Yield how the pipeline shall run: its limits, and where it says what it does."""
+def setting(*, quiet: bool, timeout: float | None, jobs: int = 0, live: bool = True) -> Iterator[Setting]:
+    """Yield how the pipeline shall run: its limits, and where it says what it does.
+
+    The moving line (`live`) is drawn by a thread, which does not get on with forks of this process.
+    """
     limits, follows = Limits(seconds=timeout or DEFAULT_TIMEOUT), timeout is None
     if quiet:
         yield Setting(limits, jobs=jobs, follows_costs=follows)
-    elif not sys.stderr.isatty():
+    elif not live or not sys.stderr.isatty():
         yield Setting(limits, say=_line, jobs=jobs, follows_costs=follows)
     else:
         from rich.console import Console
