@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 from exporter.bundle import bom
@@ -20,7 +21,14 @@ from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_sp
 from exporter.bundle.provenance import find_checkpoint, find_whole, training_of
 from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
-from exporter.bundle.write import Proven, drafting, refuse_overwrite, refuse_strangers, seal
+from exporter.bundle.write import (
+    Proven,
+    drafting,
+    refuse_overwrite,
+    refuse_strangers,
+    seal,
+    unlike_the_release,
+)
 from exporter.cache.release import Kept, Releases
 from exporter.cache.told import told_findings, told_report, told_training
 from exporter.check import settle
@@ -29,7 +37,7 @@ from exporter.check.settings import of_project
 from exporter.check.targets import of_spec
 from exporter.diagnostics import Diagnostic
 from exporter.engines._device import Device, choose_device
-from exporter.errors import EnvironmentLacks, ModelError
+from exporter.errors import EnvironmentLacks, ModelError, UsageError
 from exporter.files import write_draft
 from exporter.goldens.calibrate import calibration, refuse_noise
 from exporter.goldens.record import record
@@ -50,6 +58,7 @@ from exporter.runtimes.environment import default_cache, read_runtimes
 from exporter.runtimes.matrix import Matrix, try_runtimes
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
+from exporter.spec.reserved import CANDIDATE, FAILED
 from exporter.train import qat
 from exporter.train import run as training
 from exporter.verdict.plan import Run, plan_runs, plan_some, refuse_promises, with_engines
@@ -138,24 +147,40 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
 
 
-def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, known: Releases | None = None) -> Product:
+class Taken(Enum):
+    """What is done where a version was released before with other files, weights or interface."""
+
+    REFUSE = "it is refused"
+    REPLACE = "the release is replaced"
+    BESIDE = "what is new goes beside it"
+
+
+def release(
+    spec: Spec,
+    root: Path,
+    setting: Setting,
+    *,
+    trains: bool = True,
+    known: Releases | None = None,
+    taken: Taken = Taken.REFUSE,
+) -> Product:
     """All of it. What does not pass goes to `<root>/<name>/failed`, and the last good bundle stays as it was.
 
     What passes is kept among those that are `known`, and steps are taken from there.
 
     Raises:
-        UsageError: the checkpoint is not there yet, and `trains` is false.
+        UsageError: the checkpoint is not there yet, and `trains` is false; the version is `taken` by another content.
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
     if known is None:
-        return _release_anew(spec, root, setting, trains=trains)
+        return _release_anew(spec, root, setting, taken, trains=trains)
     made = _on_the_way(spec)
     with known.keeping(spec, root, made) as keeper, remembering(known.answers(spec, root, made)):
-        product = _release_anew(spec, root, setting, trains=trains)
+        product = _release_anew(spec, root, setting, taken, trains=trains)
         if product.bundle and product.report and product.report.verdict.passed:
             keeper.product = {
                 "bundle": str(product.bundle.folder),
-                "version": product.bundle.manifest.version,
+                "folder": product.bundle.folder.name,
                 "digest": product.bundle.manifest.digest,
                 "word": product.report.verdict.word,
                 "said": headline(product.report),
@@ -179,17 +204,17 @@ def _on_the_way(spec: Spec) -> tuple[Path, ...]:
     return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))
 
 
-def _release_anew(spec: Spec, root: Path, setting: Setting, *, trains: bool) -> Product:
+def _release_anew(spec: Spec, root: Path, setting: Setting, taken: Taken, *, trains: bool) -> Product:
     spec = with_engines(spec)
     if not trains:
         find_checkpoint(spec)
     device, runs = _plan(spec, setting)
     with drafting(root / spec.name / "release"):  # fails now, and not after the training, if the place is not writable
-        refuse_strangers(root / spec.name / (spec.version or "failed"))
+        refuse_strangers(root / spec.name / (spec.version or FAILED))
     if forbids(findings := find(spec, setting)):
         return Product(findings)
     try:
-        return _release(spec, root, (device, runs), findings, setting)
+        return _release(spec, root, (device, runs), findings, setting, taken)
     except ModelError as error:
         return _foretold(spec, findings, error)
 
@@ -203,7 +228,12 @@ def _foretold(spec: Spec, findings: Sequence[Diagnostic], error: ModelError) -> 
 
 
 def _release(
-    spec: Spec, root: Path, plan: tuple[Device, tuple[Run, ...]], findings: tuple[Diagnostic, ...], setting: Setting
+    spec: Spec,
+    root: Path,
+    plan: tuple[Device, tuple[Run, ...]],
+    findings: tuple[Diagnostic, ...],
+    setting: Setting,
+    taken: Taken,
 ) -> Product:
     device, runs = plan
     preflight.rehearse(spec, pruning.default_folder(spec), setting)
@@ -219,12 +249,13 @@ def _release(
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         content = contents(spec, conversion, draft, checkpoint, trained)
+        passed = _place(root / spec.name, content, draft, taken)
         content = with_record(content, record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting))
         proven = Proven.of(draft)
         subject = subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint)
         harness = harness_of(subject, runs, setting)
         report = judge(harness, about(content, device.notes, device=device.name))
-        place = root / spec.name / (content.version if report.verdict.passed else "failed")
+        place = passed if report.verdict.passed else root / spec.name / FAILED
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
@@ -232,6 +263,18 @@ def _release(
         content = with_documents(content, draft, conversion.modules)
         bundle = seal(draft, place, content, proven, runnable=True)
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
+
+
+def _place(folder: Path, content: Content, draft: Path, taken: Taken) -> Path:
+    """Where a release goes that passes."""
+    place = folder / content.version
+    what = "" if taken is Taken.REPLACE else unlike_the_release(place, content, draft)
+    if not what:
+        return place
+    if taken is Taken.BESIDE:
+        return folder / CANDIDATE
+    hint = "give it another version, or replace the release with --force"
+    raise UsageError(f"this version was released before, and its {what} differ", where=str(place), hint=hint)
 
 
 def _plan(spec: Spec, setting: Setting) -> tuple[Device, tuple[Run, ...]]:

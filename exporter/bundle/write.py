@@ -12,7 +12,7 @@ from exporter.bundle.layout import VERIFY
 from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.script import verify_script
-from exporter.errors import ModelError, UsageError
+from exporter.errors import BundleError, ModelError, UsageError
 from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_draft
 
 
@@ -25,6 +25,25 @@ def refuse_overwrite(final: Path) -> None:
     refuse_strangers(final)
     if (final / NAME).is_file() and open_bundle(final).manifest.released:
         raise UsageError("holds a released bundle", where=str(final), hint="choose another --out")
+
+
+def unlike_the_release(final: Path, content: Content, draft: Path) -> str:
+    """In what the bundle at `final` is another than what is drafted; empty where it is none that passed, and whole.
+
+    What is served counts, so not what was demanded of it: the interface, the weights, the files of each variant.
+    """
+    try:
+        old = open_bundle(final).manifest
+    except (UsageError, BundleError):
+        return ""
+    if not old.released:
+        return ""
+    files = {name: {file: sha256_file(draft / file) for file in one.files} for name, one in content.variants.items()}
+    before = {name: {file: old.files[file].sha256 for file in one.files} for name, one in old.variants.items()}
+    for what in ("inputs", "dims", "outputs", "parameters"):
+        if getattr(old, what) != getattr(content, what):
+            return "weights" if what == "parameters" else what
+    return next((name for name in sorted({*files, *before}) if files.get(name) != before.get(name)), "")
 
 
 def refuse_strangers(final: Path) -> None:

@@ -142,7 +142,7 @@ class Releases:
 
     def _at(self, folder: Path, record: Mapping[str, Any]) -> Kept | str:
         """The bundle of a record, whole and in its place; or what lies there instead."""
-        place = folder / str(record["version"])
+        place = folder / str(record["folder"])
         kept = Kept(place, str(record["digest"]), str(record["word"]), str(record["said"]), record)
         files = {safe_relative(name, "record").as_posix(): str(digest) for name, digest in record["objects"].items()}
         if place.exists():
@@ -187,7 +187,7 @@ class Releases:
             "identity": facts,
             "depends": asdict(found),
             "objects": {path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
-            **{name: product[name] for name in ("version", "digest", "word", "said", "report", "findings", "trained")},
+            **{name: product[name] for name in ("folder", "digest", "word", "said", "report", "findings", "trained")},
         }
         self.store.put(asked.key, record, files)
 

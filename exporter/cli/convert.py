@@ -36,6 +36,7 @@ def convert(  # noqa: PLR0913 - an option is a parameter
     from exporter import pipeline
     from exporter.cli._outcome import conclude
     from exporter.cli._progress import setting
+    from exporter.spec.reserved import UNVERIFIED
 
     given: dict[str, Any] = {
         "checkpoint": str(weights) if weights else None,
@@ -45,7 +46,7 @@ def convert(  # noqa: PLR0913 - an option is a parameter
     }
     spec = _target.spec_of(target, _target.Described(inputs, dims, values, settings), given)
     with setting(quiet=quiet, timeout=timeout) as how:
-        product = pipeline.convert(spec, out or Path("artifacts") / spec.name / "unverified", how)
+        product = pipeline.convert(spec, out or Path("artifacts") / spec.name / UNVERIFIED, how)
     return conclude(product, as_json=as_json)
 
 

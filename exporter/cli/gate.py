@@ -17,6 +17,7 @@ from exporter.cli._options import Cache, Debug, Device, Folder, Json, Out, Quiet
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, ExporterError, UsageError
 from exporter.pool import MOST
+from exporter.spec.reserved import said_of
 
 if TYPE_CHECKING:
     from exporter.cache.release import Releases
@@ -162,7 +163,8 @@ class _Task:
         if isinstance(found, str):
             return None
         report = found.report() if self.reports else None
-        return Gated(str(spec.path), spec.why, said=found.said, report=report, verdict=found.word)
+        said = f"{found.said}{said_of(found.bundle)}"
+        return Gated(str(spec.path), spec.why, said=said, report=report, verdict=found.word)
 
     def _release(self, spec: Touched) -> Gated:
         """Release one spec; a mistake in it must not keep the others from their turn."""
@@ -174,13 +176,21 @@ class _Task:
         path, why = str(spec.path), spec.why
         try:
             wanted = self._read(spec)
-            product = pipeline.release(wanted, self.out, self.setting, trains=self.trains, known=self.known)
+            product = pipeline.release(
+                wanted,
+                self.out,
+                self.setting,
+                trains=self.trains,
+                known=self.known,
+                taken=pipeline.Taken.BESIDE,
+            )
         except ExporterError as error:
             return Gated(path, why, ExitCode(error.exit_code), str(error))
         if product.report is None:
             first = next(finding for finding in product.findings if pipeline.forbids([finding]))
             return Gated(path, why, ExitCode.REFUSED, f"{first.location}: {first.code}: {first.message}")
         reason = product.report.first_reason() or headline(product.report)
+        reason += said_of(product.bundle.folder) if product.bundle else ""
         verdict = product.report.verdict.word
         return Gated(path, why, exit_code(product.report), reason, product.report, verdict)
 

@@ -14,6 +14,11 @@ from exporter.errors import ExitCode
 _Spec = Annotated[Path, typer.Argument(help="A spec, such as specs/digits.yaml.", metavar="SPEC")]
 
 
+_Force = Annotated[
+    bool, typer.Option("--force", help="Replace a release of this version, though what it serves is another content.")
+]
+
+
 def release(  # noqa: PLR0913 - an option is a parameter
     spec: _Spec,
     out: Out = None,
@@ -21,6 +26,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     device: Device = None,
     timeout: Timeout = None,
     jobs: Jobs = 0,
+    force: _Force = False,
     cache: Cache = None,
     why: Why = False,
     as_json: Json = False,
@@ -33,6 +39,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     from exporter.cli._outcome import conclude
     from exporter.cli._progress import setting, telling
     from exporter.spec.read import read_spec
+    from exporter.spec.reserved import CANDIDATE
 
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     wanted = read_spec(spec, overrides)
@@ -40,7 +47,11 @@ def release(  # noqa: PLR0913 - an option is a parameter
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         root = out or Path("artifacts")
         found = known.find(Asked.of(wanted), root, how.say) if known else None
-        product = pipeline.kept(found) if isinstance(found, Kept) else pipeline.release(wanted, root, how, known=known)
+        if isinstance(found, Kept) and found.bundle.name != CANDIDATE:
+            product = pipeline.kept(found)
+        else:
+            taken = pipeline.Taken.REPLACE if force else pipeline.Taken.REFUSE
+            product = pipeline.release(wanted, root, how, known=known, taken=taken)
     return conclude(product, as_json=as_json)
 
 

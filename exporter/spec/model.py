@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values, known_values
 from exporter.tensors import DTYPES, TensorSpec
 
@@ -278,7 +279,7 @@ class Spec(_Frozen):
                 raise ValueError(f"{field} names something twice: {', '.join(listed)}")
         if both := sorted(set(self.outputs or ()) & set(self.inputs)):
             raise ValueError(f"'{both[0]}' is the name of an input and of an output, which a program cannot tell apart")
-        if self.version in ("failed", "unverified"):
+        if self.version in RESERVED:
             raise ValueError(f"version '{self.version}' is the name of a folder that means something else")
         if any(spec.values == "dataset" for spec in self.inputs.values()) and self.recipe is None:
             raise ValueError("'values: dataset' needs a recipe to take the held-out data from")

@@ -160,6 +160,21 @@ def test_a_spec_is_read_again_where_it_its_overrides_or_our_code_changed(
         read()
 
 
+def test_another_content_under_a_released_version_is_refused_and_a_gate_lays_it_beside(place: Place) -> None:
+    (place.work / "net/helping.py").write_text("def factor():\n    return 0.25\n")
+    before, cached = contents(place.bundle), ("--cache", place.known.store.folder)
+    done = exporter("release", "specs/net.yaml", *cached, cwd=place.work)
+    refused(done, 2, "artifacts/net/1", "released before, and its weights differ", "--force")
+    for _ in range(2):
+        gated = exporter("gate", *cached, cwd=place.work)
+        assert gated.code == 0 and "in artifacts/net/candidate, beside a release of this version" in gated.out
+    assert "net has not changed since it was released" in gated.err, "the second time"
+    assert contents(place.bundle) == before and (place.work / "artifacts/net/candidate/manifest.json").is_file()
+    refused(exporter("release", "specs/net.yaml", *cached, cwd=place.work), 2, "--force")
+    forced = exporter("release", "specs/net.yaml", "--force", *cached, cwd=place.work)
+    assert forced.code == 0 and contents(place.bundle) == contents(place.work / "artifacts/net/candidate")
+
+
 def test_why_needs_a_cache_to_tell_of(place: Place) -> None:
     refused(exporter("release", "specs/net.yaml", "--why", cwd=place.work), 2, "--why", "give --cache DIR")
 

@@ -51,7 +51,7 @@ def work(small: Path, tmp_path: Path) -> Path:
 
 def release(work: Path) -> subprocess.Popen[str]:
     """A second release with other weights, so that it would replace the first by something else."""
-    command = [*COMMAND, "release", "small.yaml", "--set", "seed=7"]
+    command = [*COMMAND, "release", "small.yaml", "--set", "seed=7", "--force"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=work, env=environment(TMPDIR=str(work)), text=True, **pipes)
 
