@@ -58,7 +58,10 @@ PHRASES = {
 SENTENCES = {
     "section ": ("b96dc71d", "描述导出什么，以及对导出结果作出哪些承诺。带注释的完整例子见 `specs/digits.yaml`。"),
     "name": ("c0b1e9de", "模型及其 bundle 的名称，发布到 `artifacts/NAME/VERSION/`。"),
-    "version": ("dd03e574", "bundle 的版本；不写时取 spec、参数与产物的摘要。"),
+    "version": (
+        "553705d6",
+        "bundle 的版本；不写时取 spec、参数与产物的摘要。`failed` 和 `unverified` 是另有用途的文件夹名，会被拒绝。",
+    ),
     "model": ("36eba8ca", "模型工厂：不带必填参数、返回 `paddle.nn.Layer` 的函数，或某个 Layer 类本身。"),
     "recipe": (
         "f957230e",
@@ -137,12 +140,12 @@ SENTENCES = {
     "precisions.NAME.activations": ("419db5c8", "ONNX 中激活值的类型；`int8` 用于要求两个操作数都有符号的引擎。"),
     "precisions.NAME.keep": ("fe999986", "保持 float32 的层，使用报告中的名称。"),
     "precisions.NAME.search": ("a244a0aa", "`true` 表示再把噪声最大的层保留为 float32，直到满足 `min_snr_db`。"),
-    "precisions.NAME.timed": ("eab23a22", "`true` 表示报告搜索中每个候选的速度；速度不参与选择。"),
+    "precisions.NAME.timed": ("776d3bbf", "`true` 表示报告 `search` 每个候选的速度，但不据此选择。"),
     "precisions.NAME.ranges": (
         "bea34e3f",
         "`trained` 表示带着量化舍入按 recipe 微调（QAT，量化感知训练），并采用激活值在训练中的范围。",
     ),
-    "precisions.NAME.epochs": ("e594c78c", "上述微调的轮数；不写时按 recipe 的轮数。"),
+    "precisions.NAME.epochs": ("22a3d35a", "上述微调的轮数，用于 `ranges: trained`；不写时按 recipe 的轮数。"),
     "precisions.NAME.cpu": (
         "c5725737",
         "`any` 在所有 x86 上都正确：没有 VNNI 的 CPU 以 16 位累加，任意两个乘积都不会溢出，代价是最多一个比特。`vnni` 用满 8 位，面向带 VNNI 的 CPU。",

@@ -187,7 +187,7 @@ class PrecisionSettings(_Frozen):
         False, description="`true` keeps the noisiest layers in float32 as well, until `min_snr_db` holds."
     )
     timed: Flag = Field(
-        False, description="`true` reports the speed of each candidate of the search; it chooses nothing by that."
+        False, description="`true` reports the speed of each candidate of `search`, and chooses nothing by it."
     )
     ranges: Literal["calibrated", "trained"] = Field(
         "calibrated",
@@ -195,7 +195,7 @@ class PrecisionSettings(_Frozen):
         "the activations had in training.",
     )
     epochs: Size | None = Field(
-        None, description="Epochs of that fine-tuning; without the key as many as the recipe says."
+        None, description="Epochs of that fine-tuning, for `ranges: trained`; without the key those of the recipe."
     )
     cpu: Literal["any", "vnni"] = Field(
         "any",
@@ -241,7 +241,8 @@ class Spec(_Frozen):
     name: Name = Field(description="Name of the model and of its bundle, released to `artifacts/NAME/VERSION/`.")
     version: Name | None = Field(
         None,
-        description="Version of the bundle; without the key a digest of the spec, the parameters and the artifacts.",
+        description="Version of the bundle; without the key a digest of spec, parameters and artifacts. `failed` and "
+        "`unverified` are folders of their own, and refused.",
     )
     model: Reference = Field(
         description="Factory of the model: a function without required arguments that returns a `paddle.nn.Layer`, or "

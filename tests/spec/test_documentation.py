@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import BaseModel
 
-from exporter.spec import model
+from exporter.spec import model, yaml12
 from exporter.spec.documentation import CHINESE, ENGLISH, EXAMPLES, Language, page, sections, untranslated, words
 from exporter.spec.read import validate
 from exporter.spec.values import FORMS, check_values, known_values
@@ -59,7 +58,7 @@ def test_a_sentence_that_lacks_is_old_or_belongs_to_nothing_is_named() -> None:
 
 @pytest.mark.parametrize("place", EXAMPLES)
 def test_an_example_is_a_spec_or_a_part_of_one(place: str) -> None:
-    part = yaml.safe_load(EXAMPLES[place])
+    part, _ = yaml12.load(EXAMPLES[place], place)
     content = {**BASE, **part} if place else part
     if "inputs" in part and place:
         content["dims"] = {"batch": BASE["dims"]["batch"]}
