@@ -1,4 +1,8 @@
-"""The spec: what is exported, and what is promised of it. Frozen; unknown keys are refused."""
+"""The spec: what is exported, and what is promised of it. Frozen; unknown keys are refused.
+
+`python -m exporter.spec.documentation docs` makes docs/spec.md of the descriptions, and editors show them by the JSON
+Schema.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from pydantic import (
 )
 
 from exporter.spec.reserved import RESERVED
-from exporter.spec.values import check_values, known_values
+from exporter.spec.values import FORMS, check_values, known_values
 from exporter.tensors import DTYPES, TensorSpec
 
 #: Text is no number and no flag: `seed: "3"` and `noise: yes` are mistakes.
@@ -26,6 +30,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
 FormatName = Literal["pir", "pdmodel", "onnx"]
+Size = Annotated[int, Strict(), Field(ge=1)]
 
 
 class _Frozen(BaseModel):
@@ -43,11 +48,19 @@ def _known_target(text: str) -> str:
 
 
 class Input(_Frozen):
-    """One input of `forward`; a word in `shape` is a named dim. `values` says what the cases are filled with."""
+    """An input of `forward`, under the name of its parameter; the order in the file is the order of the call."""
 
-    dtype: Literal[DTYPES]  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
-    shape: tuple[Annotated[int, Strict(), Field(ge=1)] | Identifier, ...]
-    values: Annotated[str, AfterValidator(known_values)] = "normal"
+    dtype: Literal[DTYPES] = Field(  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
+        description="Dtype of the tensor that `forward` takes."
+    )
+    shape: tuple[Size | Identifier, ...] = Field(
+        description="Size of each axis, outermost first; a word names a dim of `dims`, and `[]` is a scalar."
+    )
+    values: Annotated[str, AfterValidator(known_values)] = Field(
+        "normal",
+        examples=list(FORMS),
+        description="What the recorded cases hold.",
+    )
 
     @model_validator(mode="after")
     def _values_fit_dtype(self) -> Input:
@@ -56,12 +69,15 @@ class Input(_Frozen):
 
 
 class Dim(_Frozen):
-    """A named dimension: the sizes that the artifact must serve, and one that is usual."""
+    """A named dimension. Cases are recorded at `typical`, `min`, `max` and an odd size, combined pairwise with others.
 
-    min: Annotated[int, Strict(), Field(ge=1)]
-    typical: Annotated[int, Strict(), Field(ge=1)]
-    max: Annotated[int, Strict(), Field(ge=1)]
-    multiple_of: Annotated[int, Strict(), Field(ge=1)] = 1
+    The dim that is the first axis of inputs, and no other axis of any, counts rows: it is the batch.
+    """
+
+    min: Size = Field(description="Smallest size that the artifact must serve.")
+    typical: Size = Field(description="Usual size. Strange values, calibration, FLOPs and speed are taken at it.")
+    max: Size = Field(description="Largest size that the artifact must serve.")
+    multiple_of: Size = Field(1, description="Step of the sizes: `min`, `typical` and `max` are multiples of it, too.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Dim:
@@ -78,23 +94,29 @@ class Dim(_Frozen):
 class Waiver(_Frozen):
     """An exemption: claims that match the pattern may fail until the end date, and every report says so."""
 
-    claim: Annotated[str, Field(min_length=1)]
-    reason: Annotated[str, Field(min_length=8)]
-    until: date
+    claim: Annotated[str, Field(min_length=1)] = Field(
+        description="Pattern of the exempt claims, as `onnx/openvino/*`, with `*`, `?` and `[…]`. Claims of the kinds "
+        "`interface` and `weights` are covered only where the pattern ends in that word."
+    )
+    reason: Annotated[str, Field(min_length=8)] = Field(description="Why; every report repeats it.")
+    until: date = Field(description="Last day on which the exemption holds.")
 
 
 class Prune(_Frozen):
-    """That channels are removed before export: until at most this share of the FLOPs is left.
+    """Channels are removed before export; where there is a recipe, the smaller model is fine-tuned by it."""
 
-    `importance` says which go first. What is cut keeps a multiple of `multiple_of` channels: engines compute in blocks
-    of 8 or 16, and are slower at counts between. Where there is a recipe, the smaller model is fine-tuned by it, for as
-    many epochs as it says itself unless `epochs` does; 0 is not at all.
-    """
-
-    flops: Annotated[float, Strict(), Field(gt=0, lt=1)]
-    importance: Identifier = "l1"
-    multiple_of: Annotated[int, Strict(), Field(ge=1)] = 16
-    epochs: Annotated[int, Strict(), Field(ge=0)] | None = None
+    flops: Annotated[float, Strict(), Field(gt=0, lt=1)] = Field(
+        description="Share of the FLOPs that is left at most, counted at the typical sizes."
+    )
+    importance: Identifier = Field(
+        "l1", description="Which filters go first: the least by `l1` (absolute sum) or `fpgm` (distance to the others)."
+    )
+    multiple_of: Size = Field(
+        16, description="Step of a cut layer's channels: engines compute in blocks, and counts between are slower."
+    )
+    epochs: Annotated[int, Strict(), Field(ge=0)] | None = Field(
+        None, description="Epochs of fine-tuning; without the key as many as the recipe says, with 0 none."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -108,64 +130,80 @@ class Prune(_Frozen):
 
 
 class Speedup(_Frozen):
-    """A promise of speed: in `engine` a variant takes at most 1/`ratio` of the time that fp32 takes in `over`.
+    """A promise of speed. Both sides run in one thread, in turns; on a CPU of another kind it is `inconclusive`."""
 
-    `over` is the same engine unless it is named. Both run `batch` rows (the typical case where it is not said), in one
-    thread, in turns.
-    """
-
-    engine: Name
-    ratio: Annotated[float, Strict(), Field(gt=0)]
-    batch: Annotated[int, Strict(), Field(ge=1)] | None = None
-    over: Name | None = None
+    engine: Name = Field(description="Engine in which the variant is timed, one of the spec's `engines`.")
+    ratio: Annotated[float, Strict(), Field(gt=0)] = Field(
+        description="How many times as fast as fp32 the variant is at least."
+    )
+    batch: Size | None = Field(None, description="Rows of each call; without the key those of the typical case.")
+    over: Name | None = Field(
+        None,
+        description="Engine that runs fp32 for comparison; without the key the same engine, and for "
+        "`paddle_inference_int8` it is `paddle_inference_default`.",
+    )
 
 
 class Budget(_Frozen):
-    """What a variant of low precision is judged by; what is not given is the precision's own default.
+    """What a variant of low precision is judged by; a key that is not given has the precision's own default."""
 
-    `min_snr_db` is the signal-to-noise ratio against float64, `min_top1` the share of rows whose highest score is where
-    eager has it, `max_metric_loss` how much of the recipe's metric may be lost on all held-out samples, `max_size` the
-    share of fp32's bytes.
-    """
-
-    min_snr_db: Annotated[float, Strict(), Field(gt=0)] | None = None
-    min_top1: Annotated[float, Strict(), Field(gt=0, le=1)] | None = None
-    max_metric_loss: Annotated[float, Strict(), Field(ge=0)] | None = None
-    max_size: Annotated[float, Strict(), Field(gt=0)] | None = None
-    min_speedup: Speedup | None = None
+    min_snr_db: Annotated[float, Strict(), Field(gt=0)] | None = Field(
+        None, description="Signal-to-noise ratio to float64 in dB, all promised cases together; 40 dB is 1 % of error."
+    )
+    min_top1: Annotated[float, Strict(), Field(gt=0, le=1)] | None = Field(
+        None,
+        description="Share of rows whose highest score is where eager has it; of whole-number outputs the share of "
+        "equal rows, 0.9 without the key.",
+    )
+    max_metric_loss: Annotated[float, Strict(), Field(ge=0)] | None = Field(
+        None, description="Loss of the recipe's metric on all held-out samples; every input has `values: dataset` then."
+    )
+    max_size: Annotated[float, Strict(), Field(gt=0)] | None = Field(
+        None, description="Bytes of the variant's files, as a share of fp32's."
+    )
+    min_speedup: Speedup | None = Field(
+        None, description="Speed that is promised; without the key none is judged, and no precision has a default."
+    )
 
 
 class PrecisionSettings(_Frozen):
-    """How one precision is made. A precision refuses a key that means nothing to it, before any work.
+    """How one precision is made. A precision refuses a key that means nothing to it, before any work."""
 
-    `formats` are those that get the variant, all of the spec unless it says so. `keep` names layers that stay in
-    float32, as the report calls them; with `search` the worst follow until the signal-to-noise ratio of the budget
-    holds. `samples` rows are drawn for calibration: from `data`, a safetensors file of rows for each input, else from
-    the recipe's training data or the input's `.npy` file, and from noise only where `noise` says so.
-
-    With `ranges: trained` the checkpoint is fine-tuned first, by the recipe, with the roundings in place (QAT), for
-    `epochs` or as many as the recipe says; what each layer takes has the range that it had in training.
-
-    `cpu: any` is right on every x86: no two products can overflow the 16 bits in which a CPU without VNNI adds them,
-    which costs up to one bit of the weights or activations. `cpu: vnni` takes all 8 bits, for CPUs that have VNNI.
-
-    With `timed` the search tells how fast its candidates are. It does not choose by it, but the bundle is not the same
-    byte for byte when it is made again.
-    """
-
-    formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = None
-    samples: Annotated[int, Strict(), Field(ge=1)] = 128
-    data: Annotated[str, Field(pattern=r"\.safetensors$")] | None = None
-    noise: Flag = False
-    method: Literal["minmax", "entropy", "percentile"] = "minmax"
-    activations: Literal["uint8", "int8"] = "uint8"
-    keep: tuple[str, ...] = ()
-    search: Flag = False
-    timed: Flag = False
-    ranges: Literal["calibrated", "trained"] = "calibrated"
-    epochs: Annotated[int, Strict(), Field(ge=1)] | None = None
-    cpu: Literal["any", "vnni"] = "any"
-    budget: Budget = Budget()
+    formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = Field(
+        None, description="Formats that get the variant, among the spec's; without the key all of them."
+    )
+    samples: Size = Field(128, description="Rows that are drawn for calibration.")
+    data: Annotated[str, Field(pattern=r"\.safetensors$")] | None = Field(
+        None, description="File with rows for each input, instead of training data or the inputs' `.npy` files."
+    )
+    noise: Flag = Field(False, description="`true` allows to calibrate on drawn values where there are no real ones.")
+    method: Literal["minmax", "entropy", "percentile"] = Field(
+        "minmax", description="How the range of an activation follows from the samples."
+    )
+    activations: Literal["uint8", "int8"] = Field(
+        "uint8", description="Type of the activations in ONNX; `int8` is for engines that want both operands signed."
+    )
+    keep: tuple[str, ...] = Field((), description="Layers that stay in float32, by the names in the report.")
+    search: Flag = Field(
+        False, description="`true` keeps the noisiest layers in float32 as well, until `min_snr_db` holds."
+    )
+    timed: Flag = Field(
+        False, description="`true` reports the speed of each candidate of `search`, and chooses nothing by it."
+    )
+    ranges: Literal["calibrated", "trained"] = Field(
+        "calibrated",
+        description="`trained` fine-tunes by the recipe with the roundings in place (QAT), and takes the ranges that "
+        "the activations had in training.",
+    )
+    epochs: Size | None = Field(
+        None, description="Epochs of that fine-tuning, for `ranges: trained`; without the key those of the recipe."
+    )
+    cpu: Literal["any", "vnni"] = Field(
+        "any",
+        description="`any` is right on every x86: no two products overflow the 16 bits in which a CPU without VNNI "
+        "adds them, at a cost of up to one bit. `vnni` takes all 8 bits, for CPUs that have VNNI.",
+    )
+    budget: Budget = Field(Budget(), description="What the variant is judged by.")
 
     @model_validator(mode="after")
     def _of_something(self) -> PrecisionSettings:
@@ -199,32 +237,89 @@ ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
 
 
 class Spec(_Frozen):
-    """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments.
+    """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
 
-    `depends` are patterns of files that the model or its data read, where nobody sees that they do (docs/cache.md).
-    """
-
-    name: Name
-    version: Name | None = None
-    model: Reference
-    recipe: Reference | None = None
-    checkpoint: str | None = None
-    weights: Literal["factory"] | None = None  # asks for the factory's own, untrained; else one of the two above
-    prune: Prune | None = None
-    inputs: Annotated[dict[Identifier, Input], Field(min_length=1)]
-    dims: dict[Identifier, Dim] = {}
-    outputs: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = None
-    formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] = ("pir", "pdmodel", "onnx")
-    engines: Annotated[tuple[Name, ...], Field(min_length=1)] = ("jit_load", "paddle_inference", "onnxruntime")
-    precisions: Precisions = {"fp32": PrecisionSettings()}
-    opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = None
-    budget: Annotated[float, Strict(), Field(gt=0, le=64)] = 4.0
-    depends: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-    golden_mb: Annotated[float, Strict(), Field(gt=0)] = 64.0
-    seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = 0  # what every random generator takes
-    device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = "auto"
-    targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = ()
-    waivers: tuple[Waiver, ...] = ()
+    name: Name = Field(description="Name of the model and of its bundle, released to `artifacts/NAME/VERSION/`.")
+    version: Name | None = Field(
+        None,
+        description="Version of the bundle; without the key a digest of spec, parameters and artifacts. `candidate`, "
+        "`failed` and `unverified` are folders of their own, and refused.",
+    )
+    model: Reference = Field(
+        description="Factory of the model: a function without required arguments that returns a `paddle.nn.Layer`, or "
+        "the class of a Layer."
+    )
+    recipe: Reference | None = Field(
+        None,
+        description="How the model is trained. It gives the checkpoint unless `checkpoint` does, the rows of `values: "
+        "dataset`, samples for calibration, and the metric.",
+    )
+    checkpoint: str | None = Field(
+        None, description="File of trained weights, `.safetensors` or `.pdparams`; nothing is trained then."
+    )
+    weights: Literal["factory"] | None = Field(
+        None,
+        description="`factory` exports the factory's own weights, trained by no recipe. Without the key `recipe` or "
+        "`checkpoint` is needed; with it neither is allowed.",
+    )
+    prune: Prune | None = Field(None, description="Removes channels before export.")
+    inputs: Annotated[dict[Identifier, Input], Field(min_length=1)] = Field(
+        description="Inputs of `forward`, by the names of its parameters."
+    )
+    dims: dict[Identifier, Dim] = Field(
+        {}, description="Sizes of every dim that a shape names; one that no input uses is refused."
+    )
+    outputs: Annotated[tuple[Identifier, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="Names of the outputs, in the order in which `forward` returns them. Without the key they have the "
+        "keys of the dict that it returns, or `output_0`, `output_1` …",
+    )
+    formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] = Field(
+        ("pir", "pdmodel", "onnx"),
+        description="Formats to write: `pir` is `.json` and `.pdiparams`, `pdmodel` is `.pdmodel` and `.pdiparams`.",
+    )
+    engines: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(
+        ("jit_load", "paddle_inference", "onnxruntime"),
+        description="Engines in which the artifacts are verified. Each variant needs one that runs it; "
+        "without the key those of the default take part that run one of the formats.",
+    )
+    precisions: Precisions = Field(
+        {"fp32": PrecisionSettings()},
+        description="Precisions to write and judge, with settings, or a list of names. `fp32` is always among them and "
+        "takes no settings.",
+    )
+    opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = Field(
+        None, description="ONNX opset that is asked for; without the key 17. Where another is written, a note says so."
+    )
+    budget: Annotated[float, Strict(), Field(gt=0, le=64)] = Field(
+        4.0,
+        description="Error ratio that is allowed: an engine's error against float64 over that of eager float32 "
+        "(docs/parity.md).",
+    )
+    depends: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        (),
+        description="Patterns of files that the model or its data read where it cannot be seen, as in compiled code: a "
+        "change of one makes `--cache` and `gate --base` release again (docs/cache.md).",
+    )
+    golden_mb: Annotated[float, Strict(), Field(gt=0)] = Field(
+        64.0,
+        description="Bound on the recorded goldens, in 10⁶ bytes: beyond it a seeded sample of 65,536 elements stands "
+        "for each of the largest outputs. Inputs are always kept whole.",
+    )
+    seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = Field(
+        0, description="Seed of every random generator: initial weights, training, values of the cases, samples."
+    )
+    device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = Field(
+        "auto",
+        description="Where training and engines run. `auto` takes a GPU that all engines can use, else the CPU; a "
+        "device that is named and absent ends with exit code 3.",
+    )
+    targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = Field(
+        (),
+        description="Runtimes that have to load the artifacts, as `paddle_inference>=2.6`: the `.pdmodel` is written "
+        "for the oldest Paddle Inference among them. Other names have no effect.",
+    )
+    waivers: tuple[Waiver, ...] = Field((), description="Claims that may fail for a while.")
 
     @field_serializer("precisions")
     def _names_alone(self, precisions: dict[str, PrecisionSettings]) -> object:

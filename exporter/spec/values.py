@@ -13,6 +13,19 @@ _WHOLE = r"(?:-?\d+|[A-Za-z_]\w*)"
 _VALUES = re.compile(
     rf"dataset|normal|uniform\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)|integers\(\s*{_WHOLE}\s*,\s*{_WHOLE}\s*\)|.+\.npy"
 )
+#: Each form as a spec writes it, and what it gives. docs/spec.md is made of these sentences, too.
+FORMS = {
+    "normal": "Numbers of the standard normal distribution. For floating-point dtypes.",
+    "uniform(a,b)": "Numbers drawn evenly from a to b, with a < b. For floating-point dtypes.",
+    "integers(a,b)": "Whole numbers drawn evenly from a to b - 1, which the dtype holds. The declared range gives "
+    "further cases: all the smallest, all the largest, all different, sorted, every second one repeated.",
+    "integers(0,2)": "A mask or flags. Further cases: all ones, ones with a last zero, ones first.",
+    "integers(1,seq)": "A bound may be a named dim, which stands for its size in the case: here lengths from 1 to "
+    "seq - 1. The range has to hold a number at every size of the dim.",
+    "dataset": "Rows of the recipe's held-out data, which names them as the inputs. The spec has a `recipe`.",
+    "FILE.npy": "Consecutive rows of a NumPy file, from a drawn row on. The file has the input's dtype, its axes after "
+    "the first, and at least as many rows as the largest case.",
+}
 #: Smallest and largest size of each named dim.
 Ranges = Mapping[str, tuple[int, int]]
 

@@ -1,0 +1,203 @@
+"""docs/spec.zh.md: the phrases and sentences of docs/spec.md in Chinese.
+
+Each sentence stands beside the first digits of the sha256 of the English one that it translates: where that changes,
+a test names the key and the new digits.
+"""
+
+from __future__ import annotations
+
+START = """# spec 逐键说明
+
+[English](spec.md)
+
+spec 描述导出什么，以及对导出结果作出哪些承诺。它是单个 YAML 1.2 文件：`yes`、`017`、`1:30` 都是文本，同一个键不能出现两次。未知的键会被拒绝，并提示最可能想写的那个。路径以当前工作目录为准。
+
+- `exporter init NAME --model M:F` 写出第一份 spec，输入名取自 `forward` 的形参。
+- `exporter init --schema` 打印 JSON Schema。编辑器据此补全键名，并显示本页的说明。
+- `--set KEY=VALUE` 在命令行上按位置设置单个键：`--set dims.batch.max=16`。
+
+位置中的 `NAME` 是 spec 自己起的名称，`[]` 表示列表中的一项。本页由命令生成：`python -m exporter.spec.documentation docs`。"""
+
+PHRASES = {
+    "start": START,
+    "top": "顶层",
+    "forms": "`values` 的写法",
+    "engines": "推理引擎",
+    "about_engines": "各引擎能以下列精度运行下列格式。`exporter doctor` 会说明本机能用哪些。",
+    "variants": "精度",
+    "about_variants": "除 `fp32` 外，各精度接受下列设置，以及 `formats` 和 `budget`。没有承诺的项目取默认 budget（[precision.md](precision.md)）。",
+    "key": "键",
+    "values": "取值",
+    "default": "默认值",
+    "meaning": "作用",
+    "formats": "格式",
+    "precisions": "精度",
+    "settings": "设置",
+    "budget": "默认 budget",
+    "required": "必填",
+    "none": "无",
+    "or": "，或",
+    "comma": "、",
+    "keys": "下列各键",
+    "mapping": "映射：名称 → {}",
+    "list": "列表：{}",
+    "some": "非空列表：{}",
+    "text": "文本",
+    "long": "至少 {} 个字符的文本",
+    "date": "日期，如 `2027-01-31`",
+    "boolean": "`true` 或 `false`",
+    "integer": "整数",
+    "number": "数",
+    "name": "字母、数字、`.`、`_`、`-`",
+    "identifier": "标识符",
+    "reference": "`module:name`",
+    "device": "`auto`、`cpu`、`gpu`、`gpu:N`",
+    "safetensors": "`FILE.safetensors`",
+}
+
+SENTENCES = {
+    "section ": ("b96dc71d", "描述导出什么，以及对导出结果作出哪些承诺。带注释的完整例子见 `specs/digits.yaml`。"),
+    "name": ("c0b1e9de", "模型及其 bundle 的名称，发布到 `artifacts/NAME/VERSION/`。"),
+    "version": (
+        "bd5eaaf7",
+        "bundle 的版本；不写时取 spec、参数与产物的摘要。`candidate`、`failed` 和 `unverified` 是另有用途的文件夹名，会被拒绝。",
+    ),
+    "model": ("36eba8ca", "模型工厂：不带必填参数、返回 `paddle.nn.Layer` 的函数，或某个 Layer 类本身。"),
+    "recipe": (
+        "f957230e",
+        "模型的训练方式。提供 checkpoint（除非已给出 `checkpoint`）、`values: dataset` 的样本、校准样本以及评估指标。",
+    ),
+    "checkpoint": ("ec44d1f4", "训练好的权重文件，`.safetensors` 或 `.pdparams`；给出后不再训练。"),
+    "weights": (
+        "9d658b64",
+        "`factory` 表示导出工厂函数自带的权重，即未经 recipe 训练。不写时必须给出 `recipe` 或 `checkpoint`；写了则两者都不能出现。",
+    ),
+    "prune": ("8f698ed0", "导出前做通道剪枝。"),
+    "inputs": ("46c060b8", "`forward` 的输入，名称与其形参一致。"),
+    "dims": ("31d132f8", "shape 中出现的每个命名维度的取值范围；没有输入用到的维度会被拒绝。"),
+    "outputs": (
+        "a7d8c168",
+        "输出名称，顺序与 `forward` 的返回值一致。不写时取返回字典的键，否则为 `output_0`、`output_1` …",
+    ),
+    "formats": (
+        "859645b4",
+        "要写出的格式：`pir` 为 `.json` 与 `.pdiparams`，`pdmodel` 为 `.pdmodel` 与 `.pdiparams`。",
+    ),
+    "engines": (
+        "bc069223",
+        "用来验证产物的推理引擎。每个变体至少要有一个能运行它的引擎；不写时，默认引擎中能运行任一所选格式的都会参与。",
+    ),
+    "precisions": ("ca64b5cb", "要写出并评判的精度，可带设置，也可只写名称列表。`fp32` 必须在内，且不接受任何设置。"),
+    "opset": ("5ac0ee3a", "期望的 ONNX opset；不写时为 17。若实际写出的是另一个 opset，报告会注明。"),
+    "budget": (
+        "3ad05771",
+        "允许的误差比：推理引擎相对 float64 的误差，除以动态图 float32 自身的误差（docs/parity.md）。",
+    ),
+    "depends": (
+        "611b55d4",
+        "模型或其数据会读取、但工具看不到的文件（例如由编译代码打开）的匹配模式：其中任何一个变化，都会让 `--cache` 与 `gate --base` 重新发布（docs/cache.md）。",
+    ),
+    "golden_mb": (
+        "59763b59",
+        "golden 记录的大小上限，单位 10⁶ 字节：超出后，最大的若干输出各以 65,536 个元素的固定种子采样代替。输入始终完整保存。",
+    ),
+    "seed": ("6801ba65", "所有随机数生成器的种子：初始权重、训练、用例取值、采样。"),
+    "device": (
+        "dda4315e",
+        "训练与推理引擎所用的设备。`auto` 在所有引擎都能用某块 GPU 时取该 GPU，否则取 CPU；指定了却不存在的设备以退出码 3 结束。",
+    ),
+    "targets": (
+        "04a43074",
+        "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。其他名称不起作用。",
+    ),
+    "waivers": ("2351a615", "暂时允许不成立的断言。"),
+    "section prune": ("969d176b", "导出前删去通道；若有 recipe，剪枝后的小模型再按它微调。"),
+    "prune.flops": ("be1fc54a", "剪枝后最多保留的 FLOPs 比例，按 typical 尺寸计算。"),
+    "prune.importance": (
+        "c0c16d93",
+        "先剪哪些卷积核：按 `l1`（绝对值之和）或 `fpgm`（与其他卷积核的距离）衡量，最小者先剪。",
+    ),
+    "prune.multiple_of": ("b6a96fcb", "被剪层保留的通道数是它的倍数：推理引擎按块计算，介于其间的通道数反而更慢。"),
+    "prune.epochs": ("bb6a43f7", "微调的轮数；不写时按 recipe 的轮数，0 表示不微调。"),
+    "section inputs.NAME": ("d8d72e2c", "`forward` 的一个输入，以形参名为键；文件中的顺序就是调用时的顺序。"),
+    "inputs.NAME.dtype": ("fd640776", "`forward` 所接收张量的数据类型。"),
+    "inputs.NAME.shape": ("c3c516c2", "各轴的大小，从最外层起；单词表示 `dims` 中的命名维度，`[]` 表示标量。"),
+    "inputs.NAME.values": ("84d7781e", "所记录的用例里该输入填什么值。"),
+    "section dims.NAME": (
+        "f0d27c8f",
+        "一个命名维度。用例在 `typical`、`min`、`max` 和一个奇数尺寸上记录，多个维度之间两两组合。若某维度是输入的第一个轴，且不出现在其他轴上，它就表示行数，即 batch。",
+    ),
+    "dims.NAME.min": ("b0b202dc", "产物必须支持的最小尺寸。"),
+    "dims.NAME.typical": ("abd4c84c", "常用尺寸。特殊取值的用例、校准、FLOPs 与速度都以它为准。"),
+    "dims.NAME.max": ("c6469de2", "产物必须支持的最大尺寸。"),
+    "dims.NAME.multiple_of": ("b923e8a9", "尺寸的步长：`min`、`typical`、`max` 也必须是它的倍数。"),
+    "section precisions.NAME": ("d90b4bdc", "某一精度如何得到。对该精度没有意义的键，会在任何工作开始之前被拒绝。"),
+    "precisions.NAME.formats": ("e2272185", "写出该精度变体的格式，须在 spec 的格式之内；不写时为全部。"),
+    "precisions.NAME.samples": ("650110fc", "用于校准的样本行数。"),
+    "precisions.NAME.data": ("f5a82e58", "每个输入各含若干行的文件，用来代替训练数据或输入的 `.npy` 文件。"),
+    "precisions.NAME.noise": ("0a68421c", "`true` 表示在没有真实样本时，允许用随机取值校准。"),
+    "precisions.NAME.method": ("8f1dd2f3", "由样本确定激活值范围的方法。"),
+    "precisions.NAME.activations": ("419db5c8", "ONNX 中激活值的类型；`int8` 用于要求两个操作数都有符号的引擎。"),
+    "precisions.NAME.keep": ("fe999986", "保持 float32 的层，使用报告中的名称。"),
+    "precisions.NAME.search": ("a244a0aa", "`true` 表示再把噪声最大的层保留为 float32，直到满足 `min_snr_db`。"),
+    "precisions.NAME.timed": ("776d3bbf", "`true` 表示报告 `search` 每个候选的速度，但不据此选择。"),
+    "precisions.NAME.ranges": (
+        "bea34e3f",
+        "`trained` 表示带着量化舍入按 recipe 微调（QAT，量化感知训练），并采用激活值在训练中的范围。",
+    ),
+    "precisions.NAME.epochs": ("22a3d35a", "上述微调的轮数，用于 `ranges: trained`；不写时按 recipe 的轮数。"),
+    "precisions.NAME.cpu": (
+        "c5725737",
+        "`any` 在所有 x86 上都正确：没有 VNNI 的 CPU 以 16 位累加，任意两个乘积都不会溢出，代价是最多一个比特。`vnni` 用满 8 位，面向带 VNNI 的 CPU。",
+    ),
+    "precisions.NAME.budget": ("157d3080", "评判该变体的依据。"),
+    "section precisions.NAME.budget": ("5df9b4e0", "评判低精度变体的依据；没有给出的键取该精度自己的默认值。"),
+    "precisions.NAME.budget.min_snr_db": (
+        "df006251",
+        "相对 float64 的信噪比，单位 dB，把所有承诺的用例合在一起计算；40 dB 相当于 1 % 的误差。",
+    ),
+    "precisions.NAME.budget.min_top1": (
+        "263b09a2",
+        "最高分位置与动态图一致的行所占比例；对整数输出则是相等的行所占比例，不写时为 0.9。",
+    ),
+    "precisions.NAME.budget.max_metric_loss": (
+        "83075170",
+        "在全部留出样本上，recipe 的指标最多允许下降多少；此时每个输入都要写 `values: dataset`。",
+    ),
+    "precisions.NAME.budget.max_size": ("347b6eff", "该变体文件的字节数，相对 fp32 的比例。"),
+    "precisions.NAME.budget.min_speedup": ("733f2a7a", "承诺的加速比；不写则不评判速度，任何精度都没有默认值。"),
+    "section precisions.NAME.budget.min_speedup": (
+        "b9aea7fa",
+        "对速度的承诺。两边都用单线程、交替运行；换到另一类 CPU 上，结果为 `inconclusive`。",
+    ),
+    "precisions.NAME.budget.min_speedup.engine": ("77284e63", "给该变体计时的引擎，须在 spec 的 `engines` 之内。"),
+    "precisions.NAME.budget.min_speedup.ratio": ("8c170e04", "该变体至少要比 fp32 快多少倍。"),
+    "precisions.NAME.budget.min_speedup.batch": ("ffe285af", "每次调用的行数；不写时与 typical 用例相同。"),
+    "precisions.NAME.budget.min_speedup.over": (
+        "1d595f23",
+        "作为对照运行 fp32 的引擎；不写时为同一引擎，而 `paddle_inference_int8` 的对照是 `paddle_inference_default`。",
+    ),
+    "section waivers[]": ("2d055c36", "豁免：匹配该模式的断言在截止日期之前可以不成立，每份报告都会写明。"),
+    "waivers[].claim": (
+        "c626ded3",
+        "被豁免断言的匹配模式，如 `onnx/openvino/*`，可用 `*`、`?` 和 `[…]`。`interface` 与 `weights` 两类断言，只有模式以该词结尾时才被覆盖。",
+    ),
+    "waivers[].reason": ("87db840b", "理由；每份报告都会重复。"),
+    "waivers[].until": ("0d95e002", "豁免有效的最后一天。"),
+    "values normal": ("3448eb8c", "标准正态分布的随机数。用于浮点类型。"),
+    "values uniform(a,b)": ("9280066c", "从 a 到 b 均匀抽取的数，a < b。用于浮点类型。"),
+    "values integers(a,b)": (
+        "f32e96e1",
+        "从 a 到 b - 1 均匀抽取的整数，须在 dtype 的表示范围内。声明了范围之后还会增加用例：全取最小值、全取最大值、互不相同、已排序、每隔一个重复。",
+    ),
+    "values integers(0,2)": ("f6e36495", "掩码或标志位。增加的用例：全 1、只有末位为 0、1 全部在前。"),
+    "values integers(1,seq)": (
+        "f97960bf",
+        "上下界可以是命名维度，取它在该用例中的尺寸：这里即长度从 1 到 seq - 1。无论该维度取多大，范围都不能为空。",
+    ),
+    "values dataset": ("61b5f518", "recipe 留出数据中的行，字段名与输入同名。spec 需要有 `recipe`。"),
+    "values FILE.npy": (
+        "d61449dd",
+        "NumPy 文件中从随机一行起的连续若干行。文件的 dtype 与输入相同，第一轴之后各轴也相同，行数不少于最大的用例。",
+    ),
+}
