@@ -253,6 +253,7 @@ class _Task:
     def _made(self, spec: Touched, setting: Setting) -> Gated:
         from exporter import pipeline  # with all that it imports, only where something is to be made
         from exporter.cli._outcome import exit_code
+        from exporter.diagnostics import Severity
         from exporter.report._gate import Gated
         from exporter.report._summary import headline
 
@@ -263,10 +264,11 @@ class _Task:
         except ExporterError as error:
             return Gated(path, why, ExitCode(error.exit_code), str(error), findings=_located(error))
         if product.report is None:
-            against = tuple(finding for finding in product.findings if pipeline.forbids([finding]))
-            first = against[0]
+            first = next(finding for finding in product.findings if pipeline.forbids([finding]))
             said = f"{first.location}: {first.code}: {first.message}"
-            return Gated(path, why, ExitCode.REFUSED, said, findings=against)
+            # Those, too, that foretold what then failed: they know the line of it.
+            errors = tuple(finding for finding in product.findings if finding.severity is Severity.ERROR)
+            return Gated(path, why, ExitCode.REFUSED, said, findings=errors)
         reason = product.report.first_reason() or headline(product.report)
         verdict = product.report.verdict.word
         return Gated(path, why, exit_code(product.report), reason, product.report, verdict)

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,7 @@ _PLACE = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?::(?P<column>\d+))?")
 def place(text: str) -> Location | None:
     """`net.py:6` or `net.py:6:20`, if there is such a file; None for anything else."""
     found = _PLACE.fullmatch(text)
-    try:
-        if found is None or not Path(found["path"]).is_file():
-            return None
-    except OSError:  # a text too long for a path
+    if found is None or not _is_file(found["path"]):
         return None
     return Location(found["path"], int(found["line"]), int(found["column"] or 0))
 
@@ -38,8 +36,10 @@ def faults(one: Gated) -> tuple[Diagnostic, ...]:
     """Why a spec did not pass, each with a place: what forbade it, the lines that were blamed, or the spec itself."""
     if one.passed or one.unreleased:
         return ()
-    if one.findings:
-        return one.findings
+    if one.findings:  # one on the export as a whole is in no file
+        known = [_is_file(each.location.path) for each in one.findings]
+        at_spec = [replace(each, location=Location(one.spec)) for each in one.findings]
+        return tuple(each if at else spec for each, at, spec in zip(one.findings, known, at_spec, strict=True))
     blames = one.report.blames if one.report is not None else ()
     blamed = [(at, str(blame)) for blame in blames if (at := place(blame.line)) is not None]
     blamed = blamed or [(Location(one.spec), one.said)]
@@ -71,6 +71,13 @@ def repository(folder: Path) -> Path:
     """The folder of the repository that `folder` lies in; itself if that is none."""
     inside = folder.resolve()
     return next((each for each in (inside, *inside.parents) if (each / ".git").exists()), inside)
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except OSError:  # too long for a path
+        return False
 
 
 def _command(one: Gated, fault: Diagnostic, root: Path) -> str:

@@ -132,6 +132,7 @@ def test_a_release_with_another_budget_alone_runs_no_child_and_gives_the_bytes_o
 
 def test_where_nothing_changed_nothing_heavy_is_imported(place: Place) -> None:
     command = [sys.executable, "-X", "importtime", "-m", "exporter", "gate", "--cache", place.known.store.folder]
+    command += ["--annotations", "github", "--code-quality", "quality.json"]
     done = subprocess.run(command, cwd=place.work, env=environment(), capture_output=True, text=True, check=True)
     assert "has not changed since it was released" in done.stderr and "passed" in done.stdout
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines() if "|" in line}

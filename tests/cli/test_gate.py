@@ -74,12 +74,11 @@ def test_what_a_change_touches_is_released_and_the_worst_code_is_the_gates(repos
     source = (repository / "models/unsound.py").read_text().splitlines()
     at = next(number for number, text in enumerate(source, 1) if text == "class PassThrough(Mlp):") + 2
     assert commands[0].startswith(f"::error file=models/unsound.py,line={at},") and "specs/bad.yaml" in commands[0]
-    assert commands[1].startswith("::error file=specs/other.yaml,line=10,col=1,") and "'precision'" in commands[1]
+    assert commands[-1].startswith("::error file=specs/other.yaml,line=10,col=1,") and "'precision'" in commands[-1]
     quality = json.loads((repository / "ci/gate.json").read_text())
-    assert [one["location"] for one in quality] == [
-        {"path": "models/unsound.py", "lines": {"begin": at}},
-        {"path": "specs/other.yaml", "lines": {"begin": 10}},
-    ]
+    assert quality[0]["location"] == {"path": "models/unsound.py", "lines": {"begin": at}}
+    assert quality[-1]["location"] == {"path": "specs/other.yaml", "lines": {"begin": 10}}
+    assert len(quality) == len(commands)
 
 
 def test_nothing_touched_is_said_plainly_and_is_no_failure(repository: Path) -> None:

@@ -86,6 +86,7 @@ def test_a_finding_is_told_at_its_line_and_anything_else_at_the_spec(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").touch()
     refused = Gated("specs/a.yaml", "x", ExitCode.REFUSED, "net.py:6:20: EX101", findings=(FINDING,))
     assert as_github(refused, tmp_path) == (
         "::error file=net.py,line=6,col=20,title=EX101%3A specs/a.yaml refused::drawn once. use paddle\n"
@@ -94,6 +95,8 @@ def test_a_finding_is_told_at_its_line_and_anything_else_at_the_spec(
     assert as_github(failed, tmp_path) == (
         "::error file=specs/b%2Cc.yaml,title=specs/b%2Cc.yaml failed::pir: 100%25 gone\n"
     )
+    whole = replace(refused, findings=(replace(FINDING, location=Location("the export", 1)),))
+    assert as_github(whole, tmp_path).startswith("::error file=specs/a.yaml,title=EX101%3A ")
     assert as_github(Gated("specs/a.yaml", "x", said="fine", verdict="passed"), tmp_path) == ""
     assert as_github(Gated("specs/a.yaml", "", unreleased="untouched"), tmp_path) == ""
 
@@ -115,12 +118,14 @@ def test_a_failure_that_was_localised_is_told_at_the_line_that_is_to_blame(
 def test_paths_are_those_of_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "models/inner").mkdir(parents=True)
+    (tmp_path / "models/net.py").touch()
     monkeypatch.chdir(tmp_path / "models/inner")
     assert repository(Path.cwd()) == tmp_path
     one = Gated("specs/a.yaml", "x", ExitCode.USAGE, "no")
-    outside = replace(one, findings=(replace(FINDING, location=Location("/elsewhere/net.py", 2)),))
-    found = commands(as_github(one, tmp_path) + as_github(outside, tmp_path))
-    assert [told["file"] for _, told, _ in found] == ["models/inner/specs/a.yaml", "/elsewhere/net.py"]
+    above = replace(one, findings=(replace(FINDING, location=Location("../net.py", 2)),))
+    outside = replace(one, findings=(replace(FINDING, location=Location(__file__, 2)),))
+    found = commands("".join(as_github(gated, tmp_path) for gated in (one, above, outside)))
+    assert [told["file"] for _, told, _ in found] == ["models/inner/specs/a.yaml", "models/net.py", __file__]
 
 
 def test_a_place_is_a_line_of_a_file_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,16 +181,23 @@ def test_code_quality_is_empty_where_all_passed() -> None:
     assert quality(Gated("a", "x", said="fine"), Gated("b", "", unreleased="untouched")) == []
 
 
-def test_code_quality_names_place_and_severity() -> None:
+def test_code_quality_names_place_and_severity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").touch()
     one = Gated("specs/a.yaml", "x", ExitCode.REFUSED, "no", findings=(FINDING,))
-    first, second = quality(one, Gated("specs/b.yaml", "x", ExitCode.MODEL, "pir: crashed"))
+    first, second = quality(one, Gated("specs/b.yaml", "x", ExitCode.MODEL, "pir: crashed"), root=tmp_path)
     assert first["location"] == {"path": "net.py", "lines": {"begin": 6}} and first["check_name"] == "exporter-EX101"
     assert second["location"] == {"path": "specs/b.yaml", "lines": {"begin": 1}}
     assert (first["severity"], second["severity"]) == ("major", "critical")
     assert first["description"] == "specs/a.yaml refused: drawn once. use paddle"
 
 
-def test_a_fingerprint_stays_where_the_fault_moves_and_differs_from_every_other() -> None:
+def test_a_fingerprint_stays_where_the_fault_moves_and_differs_from_every_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.py").touch()
+
     def ratio(value: str, at: int = 6) -> Gated:
         finding = replace(FINDING, message=f"error ratio {value} is over the budget", location=Location("net.py", at))
         return Gated("specs/a.yaml", "x", ExitCode.REFUSED, "", findings=(finding,))
