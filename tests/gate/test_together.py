@@ -52,7 +52,7 @@ def always_dies() -> tuple[str, int]:
     raise AssertionError
 
 
-def fails() -> tuple[str, int]:
+def is_mistaken() -> tuple[str, int]:
     raise UsageError("it fails")
 
 
@@ -82,7 +82,7 @@ def test_what_kills_its_process_each_time_is_lost_alone(tmp_path: Path) -> None:
 
 
 def test_an_error_is_heard_and_ends_the_others(tmp_path: Path) -> None:
-    tasks: list[Callable[[], tuple[str, int]]] = [fails, partial(meets, tmp_path, "a", "never")]
+    tasks: list[Callable[[], tuple[str, int]]] = [is_mistaken, partial(meets, tmp_path, "a", "never")]
     with pytest.raises(UsageError, match="it fails"):
         list(in_processes(tasks, 2))
     assert not psutil.Process().children()
