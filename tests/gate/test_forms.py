@@ -52,6 +52,21 @@ def test_json_tells_times_and_what_was_reused() -> None:
     assert specs[0]["runs"] == {"onnx/onnxruntime": 1.25, "pir/jit_load": 0.5} and specs[2]["runs"] == {}
 
 
+@st.composite
+def gated(draw: st.DrawFn) -> Gated:
+    spec, why, said = draw(TEXTS), draw(TEXTS), draw(TEXTS) * draw(st.sampled_from([1, 1, 1, 400]))
+    kind = draw(st.sampled_from(["untouched", "failed", "refused", "passed", "passed"]))
+    if kind == "untouched":
+        return Gated(spec, "", unreleased=kind)
+    if kind == "failed":
+        return Gated(spec, why, ExitCode.MODEL, said)
+    if kind == "refused":
+        finding = replace(FINDING, message=said, location=Location(spec, 3))
+        return Gated(spec, why, ExitCode.REFUSED, said, findings=(finding,) * draw(st.integers(1, 5)))
+    report = replace(REPORTS[draw(st.sampled_from(["passed", "waived"]))](), notes=(said,))
+    return Gated(spec, why, said=said, report=report, verdict="passed", seconds=1.0)
+
+
 # --------------------------------------------------------------------------------------------------------------- JUnit
 
 
@@ -135,6 +150,15 @@ def test_junit_skips_only_what_is_waived_as_a_whole() -> None:
     assert cases(suites([whole])["specs/a.yaml"])["onnx/onnxruntime"].find("skipped") is not None
 
 
+@given(st.lists(gated(), max_size=3))
+def test_junit_is_xml_whatever_the_texts_hold(found: list[Gated]) -> None:
+    root = fromstring(as_junit(found))
+    assert [test.find("failure") is not None or test.find("error") is not None for test in root[0]] == [
+        not one.passed and not one.unreleased for one in found
+    ]
+    assert len(root) == 1 + sum(one.report is not None for one in found)
+
+
 # ------------------------------------------------------------------------------------------------------------ Markdown
 
 
@@ -168,21 +192,6 @@ def test_markdown_leaves_out_passed_details_before_others_and_says_so() -> None:
     cut = as_markdown(found, 3000)
     assert details(cut) == ["specs/b.yaml"] and cut.count("</details>") == 1
     assert "so that the details of 3 specs that did not pass are not whole. Left out: the details of 2 specs" in cut
-
-
-@st.composite
-def gated(draw: st.DrawFn) -> Gated:
-    spec, why, said = draw(TEXTS), draw(TEXTS), draw(TEXTS) * draw(st.sampled_from([1, 1, 1, 400]))
-    kind = draw(st.sampled_from(["untouched", "failed", "refused", "passed", "passed"]))
-    if kind == "untouched":
-        return Gated(spec, "", unreleased=kind)
-    if kind == "failed":
-        return Gated(spec, why, ExitCode.MODEL, said)
-    if kind == "refused":
-        finding = replace(FINDING, message=said, location=Location(spec, 3))
-        return Gated(spec, why, ExitCode.REFUSED, said, findings=(finding,) * draw(st.integers(1, 5)))
-    report = replace(REPORTS[draw(st.sampled_from(["passed", "waived"]))](), notes=(said,))
-    return Gated(spec, why, said=said, report=report, verdict="passed", seconds=1.0)
 
 
 @given(st.lists(gated(), max_size=6), st.integers(1, 12), st.sampled_from([1000, 3000, 10_000, LIMIT]))
