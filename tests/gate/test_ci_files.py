@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import stat
 import subprocess
 import sys
@@ -168,7 +167,8 @@ class Project:
     commands: Path
 
     def run(self, shell: list[str], text: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        path = f"{self.commands}{os.pathsep}{os.environ['PATH']}"
+        others = [one for one in os.environ["PATH"].split(os.pathsep) if not (Path(one) / "exporter").exists()]
+        path = os.pathsep.join([str(self.commands), *others])
         (self.home / "script").write_text(text)
         return subprocess.run(
             [*shell, str(self.home / "script")],
@@ -316,8 +316,6 @@ def test_the_template_of_gitlab_gates_all_outside_of_a_merge_request(project: Pr
 def test_where_there_is_nothing_to_install_from_it_says_so(project: Project, text: str) -> None:
     (project.home / "empty").mkdir(exist_ok=True)
     bare = Project(project.work, project.home, project.home / "empty")
-    if shutil.which("exporter"):
-        pytest.skip("there is an exporter on the PATH")
     if text == "gitlab":
         done = as_gitlab(bare)
     else:
