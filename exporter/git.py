@@ -48,7 +48,7 @@ class Base:
         except UsageError as error:
             if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
                 what = f"this clone is shallow, and what it has of the history does not reach back to '{self.commit}'"
-                hint = "git fetch --unshallow; of GitHub's actions/checkout ask for fetch-depth: 0"
+                hint = "git fetch --unshallow; for GitHub's actions/checkout fetch-depth: 0, for GitLab GIT_DEPTH: 0"
                 raise UsageError(what, where=self.flag, hint=hint) from error
             raise
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -119,8 +120,12 @@ _Answer: TypeAlias = tuple[Path, EngineAnswer, Evidence | None]
 
 
 def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer:
-    """Run one child: the folder of its outputs, its answer, and what stands for results that did not come."""
+    """Run one child: the folder of its outputs, its answer, and what stands for results that did not come.
+
+    Whoever follows the events hears at its end how many seconds of the clock it took.
+    """
     setting.say(f"verifying {run.variant} by {run.engine}")
+    began = time.monotonic()
     into.mkdir()
     seen = {"stage": "load"}
 
@@ -138,6 +143,9 @@ def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer
         fate = Evidence(Outcome.TIMED_OUT, f"{error.what} {error.where}", stage=seen["stage"])
     except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
         fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
+    if setting.on_event:
+        took = {"ran": f"{run.variant}/{run.engine}", "seconds": time.monotonic() - began}
+        setting.on_event({"doing": f"verified {run.variant} by {run.engine}", **took})
     if answer.load:
         fate = Evidence(Outcome.CRASHED, f"does not load: {answer.load}", stage="load")
     return into, answer, fate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -272,12 +273,16 @@ def real(tmp_path: Path) -> Bench:
 
 def test_an_engine_s_run_is_judged_whole(real: Bench) -> None:
     heard: list[dict[str, Any]] = []
+    began = time.monotonic()
     found = run_engine(real, RUN, Setting(on_event=heard.append))
+    took = time.monotonic() - began
     assert {str(name): evidence.outcome for name, evidence in found.items()} == dict.fromkeys(
         map(str, (claim("batch=4"), claim("batch=5"), claim("batch=4:threads=2"), POOLED, PROCESS)), Outcome.MATCH
     )
     assert found[PROCESS].elements == 2 and found[PROCESS].device == "cpu" and found[PROCESS].provider
-    assert heard, "who asked hears of the progress"
+    assert {event.get("stage") for event in heard} >= {"load", "run"}, "who asked hears of the progress"
+    assert [event["ran"] for event in heard if "ran" in event] == ["onnx/onnxruntime"]
+    assert heard[-1]["doing"] == "verified onnx by onnxruntime" and 0 < heard[-1]["seconds"] <= took
 
 
 def test_a_file_that_does_not_load_crashes_every_claim(real: Bench) -> None:

@@ -292,10 +292,17 @@ def test_wheel_holds_the_whole_package_and_nothing_else(checkout: Path, tmp_path
 
 
 def test_sdist_holds_all_that_a_wheel_needs_and_the_checkout_around_it(checkout: Path) -> None:
-    for name in ("docs", "recipes", "specs", "tests"):
+    for name in ("ci", "docs", "recipes", "specs", "tests"):
         (checkout / name).mkdir()
         (checkout / name / "one.md").write_text("here")
-    for name in ("MANIFEST.in", "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile"):
+    for name in (
+        "MANIFEST.in",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "Dockerfile",
+        "action.yml",
+        ".pre-commit-hooks.yaml",
+    ):
         shutil.copy(ROOT / name, checkout / name)
     code = "import setuptools.build_meta as backend; backend.build_sdist('dist')"
     built = run(sys.executable, "-W", "ignore", "-c", code, cwd=checkout)
@@ -306,7 +313,7 @@ def test_sdist_holds_all_that_a_wheel_needs_and_the_checkout_around_it(checkout:
     package = [path for path in (ROOT / "exporter").rglob("*") if path.suffix in (".py", ".json", ".txt", ".typed")]
     assert {path.relative_to(ROOT).as_posix() for path in package} <= packed
     assert {"docs/one.md", "recipes/one.md", "specs/one.md", "tests/one.md", "scripts/install", "Dockerfile"} <= packed
-    assert "requirements/cpu.lock" in packed
+    assert {"requirements/cpu.lock", "ci/one.md", "action.yml", ".pre-commit-hooks.yaml"} <= packed
 
 
 def test_version_is_the_same_everywhere() -> None:

@@ -1,23 +1,20 @@
-"""What became of several specs at once: as lines, JUnit XML, Markdown, JSON. An untouched spec is shown, too."""
+"""What became of several specs at once, as lines and as JSON. An untouched spec is shown, too.
+
+JUnit XML, Markdown and annotations have modules of their own, which are imported only where they are asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from xml.etree.ElementTree import Element, SubElement, fromstring, indent, tostring
 
 from exporter.errors import ExitCode
 from exporter.report._words import plain
 
 if TYPE_CHECKING:
+    from exporter.diagnostics import Diagnostic
     from exporter.judge.report import Report
-
-_SKIPPED = {
-    "untouched": "the change does not touch it",
-    "touched": "only what is touched was asked for",
-    "deleted": "the change deletes it",
-}
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,10 @@ class Gated:
     """One spec: why it was touched (empty: it was not), its release's exit code, what was said of it, its report.
 
     `verdict` is the report's word, where there is one. `unreleased` is the word for what was not released: `touched`,
-    where that was all that was asked; `untouched`; or `deleted`.
+    where that was all that was asked; `untouched`; or `deleted`. `findings` are what forbade the release, each with
+    its place in the code. `seconds` is what the release took by the clock, None where there was none or nobody knows;
+    0 where an earlier one was `reused`. `runs` has the seconds of each engine, as `onnx/onnxruntime`; several may have
+    run at once.
     """
 
     spec: str
@@ -35,6 +35,15 @@ class Gated:
     report: Report | None = None
     verdict: str = ""
     unreleased: str = ""
+    findings: tuple[Diagnostic, ...] = ()
+    seconds: float | None = None
+    reused: bool = False
+    runs: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it was released, or an earlier release holds still, and nothing speaks against it."""
+        return not self.unreleased and self.exit is ExitCode.PASSED
 
     @property
     def word(self) -> str:
@@ -79,47 +88,14 @@ def line(one: Gated) -> str:
 
 def as_json(results: Sequence[Gated]) -> dict[str, Any]:
     """The object that `gate --json` prints."""
-    specs = [
-        {"spec": one.spec, "word": one.word, "why": one.why, "exit": one.exit, "said": one.said} for one in results
-    ]
-    return {"exit": worst(results), "touched": sum(bool(one.why) for one in results), "specs": specs}
-
-
-def as_junit(results: Sequence[Gated]) -> str:
-    """A suite with a test a spec, failed unless it passed and skipped where it was not touched; then all runs."""
-    from exporter.report import junit
-
-    root = Element("testsuites", name="exporter gate")
-    gate = SubElement(root, "testsuite", name="gate")
-    for one in results:
-        test = SubElement(gate, "testcase", classname="gate", name=plain(one.spec))
-        if one.unreleased:
-            SubElement(test, "skipped", message=_SKIPPED[one.unreleased])
-        elif one.exit is not ExitCode.PASSED:
-            tag = "failure" if one.exit is ExitCode.REFUSED else "error"
-            SubElement(test, tag, type=f"exit {int(one.exit)}", message=plain(one.said))
-    for one in results:
-        if one.report is not None:
-            for suite in fromstring(junit.render(one.report)):  # noqa: S314 - our own text
-                suite.set("name", plain(f"{one.spec}: {suite.get('name')}"))
-                root.append(suite)
-    counted = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-    for element in (gate, root):
-        for key, tag in counted.items():
-            element.set(key, str(len(list(element.iter(tag)))))
-    indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
-
-
-def as_markdown(results: Sequence[Gated]) -> str:
-    """A table of the specs, then the report of each."""
-    from exporter.report import markdown
-
-    escape = markdown._text
-    rows = [
-        f"| {escape(one.spec)} | {one.word} | {int(one.exit)} | {escape(one.why)} | {escape(one.said)} |"
-        for one in results
-    ]
-    table = "\n".join(["| spec | result | exit | touched by | |", "|:--|:--|--:|:--|:--|", *rows])
-    reports = [markdown.render(one.report) for one in results if one.report is not None]
-    return "\n".join([f"# Gate: {escape(headline(results))}\n", table + "\n", *reports])
+    return {
+        "exit": worst(results),
+        "touched": sum(bool(one.why) for one in results),
+        "specs": [
+            {
+                **{"spec": one.spec, "word": one.word, "why": one.why, "exit": one.exit, "said": one.said},
+                **{"seconds": one.seconds, "reused": one.reused, "runs": dict(one.runs)},
+            }
+            for one in results
+        ],
+    }

@@ -30,11 +30,11 @@ _MARKUP = re.compile(r"[\\`*_{}\[\]<>|~$&]")
 def render(report: Report) -> str:
     """The verdict, the runs, what is no match and why, waivers and notes."""
     parts = [
-        f"## {title(report)}: {_text(report.name)} {_text(report.version)}",
-        f"{_text(headline(report))}.",
+        f"## {title(report)}: {escaped(report.name)} {escaped(report.version)}",
+        f"{escaped(headline(report))}.",
     ]
     if reason := report.first_reason():
-        parts.append(f"First reason: {_text(reason)}.")
+        parts.append(f"First reason: {escaped(reason)}.")
     parts.append(f"Planned: {extent(report)}; an error ratio of {report.budget:g} is allowed.")
     parts.append(_table(runs(report)))
     if found := groups(report):
@@ -47,7 +47,7 @@ def render(report: Report) -> str:
     )
     for heading, lines in said:
         if lines:
-            parts.append(f"### {heading}\n\n" + "\n".join(f"- {_text(line)}" for line in lines))
+            parts.append(f"### {heading}\n\n" + "\n".join(f"- {escaped(line)}" for line in lines))
     if report.digest:
         parts.append(f"Digest: `{report.digest}`")
     return "\n\n".join(parts) + "\n"
@@ -61,19 +61,19 @@ def _table(found: list[Run]) -> str:
             claim, evidence = run.worst
             ratio, place = number(error_ratio(evidence)), f"{claim.case} {claim.output}"
         counts = f"{run.matches}/{len(run.rows)} | {run.bits}"
-        where = f"{_text(place)} | {_text(run.place)}"
-        lines.append(f"| {_text(run.variant)} | {_text(run.by)} | {counts} | {_text(ratio)} | {where} |")
+        where = f"{escaped(place)} | {escaped(run.place)}"
+        lines.append(f"| {escaped(run.variant)} | {escaped(run.by)} | {counts} | {escaped(ratio)} | {where} |")
     return "\n".join(lines)
 
 
 def _group(group: Group) -> str:
     name = group.outcome.value.replace("_", " ")
-    lines = [f"- **{name}**, {count(len(group.claims), 'claim')}: {_text(group.reason)}"]
-    lines += [f"  - {_text(run)}: {_text(some(places, 8))}" for run, places in group.by_run().items()]
+    lines = [f"- **{name}**, {count(len(group.claims), 'claim')}: {escaped(group.reason)}"]
+    lines += [f"  - {escaped(run)}: {escaped(some(places, 8))}" for run, places in group.by_run().items()]
     return "\n".join(lines)
 
 
-def _text(text: str) -> str:
+def escaped(text: str) -> str:
     """As plain text, whatever it holds."""
     return _MARKUP.sub(r"\\\g<0>", plain(text))
 

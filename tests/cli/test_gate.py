@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from xml.etree.ElementTree import parse
@@ -50,8 +51,9 @@ def test_what_a_change_touches_is_released_and_the_worst_code_is_the_gates(repos
             stream.write("\n# a change\n")
     with (repository / "specs/other.yaml").open("a") as stream:
         stream.write("precision: fp32\n")  # no such key: a mistake in one spec keeps no other from its turn
-    done = exporter("gate", "--base", "main", "--junit", "ci/gate.xml", "--markdown", "ci/gate.md", cwd=repository)
-    lines = done.out.splitlines()
+    files = ("--junit", "ci/gate.xml", "--markdown", "ci/gate.md", "--code-quality", "ci/gate.json")
+    done = exporter("gate", "--base", "main", *files, "--annotations", "github", cwd=repository)
+    lines = [line for line in done.out.splitlines() if not line.startswith("::")]
     assert [one.split()[:2] for one in lines[:3]] == [
         ["refused", "specs/bad.yaml:"],
         ["passed", "specs/good.yaml:"],
@@ -62,9 +64,21 @@ def test_what_a_change_touches_is_released_and_the_worst_code_is_the_gates(repos
     assert (repository / "artifacts/good/1.0.0/manifest.json").is_file()
     assert not (repository / "artifacts/other").exists()
     root = parse(repository / "ci/gate.xml").getroot()
-    tests = {test.get("name"): [one.tag for one in test] for test in root[0]}
+    tests = {test.get("name"): [one.tag for one in test if one.tag != "system-out"] for test in root[0]}
     assert tests == {"specs/bad.yaml": ["failure"], "specs/good.yaml": [], "specs/other.yaml": ["error"]}
+    assert all(float(test.get("time", "-1")) >= 0 for test in root[0])
+    engine = next(test for test in root[1] if test.get("name") == "pir/jit_load")
+    assert root[1].get("name") == "specs/good.yaml" and 0 < float(engine.get("time", "0")) < float(root[0].get("time"))
     assert (repository / "ci/gate.md").read_text().startswith("# Gate: 2 of 3 touched specs did not pass")
+    commands = [line for line in done.out.splitlines() if line.startswith("::")]
+    source = (repository / "models/unsound.py").read_text().splitlines()
+    at = next(number for number, text in enumerate(source, 1) if text == "class PassThrough(Mlp):") + 2
+    assert commands[0].startswith(f"::error file=models/unsound.py,line={at},") and "specs/bad.yaml" in commands[0]
+    assert commands[-1].startswith("::error file=specs/other.yaml,line=10,col=1,") and "'precision'" in commands[-1]
+    quality = json.loads((repository / "ci/gate.json").read_text())
+    assert quality[0]["location"] == {"path": "models/unsound.py", "lines": {"begin": at}}
+    assert quality[-1]["location"] == {"path": "specs/other.yaml", "lines": {"begin": 10}}
+    assert len(quality) == len(commands)
 
 
 def test_nothing_touched_is_said_plainly_and_is_no_failure(repository: Path) -> None:
@@ -86,6 +100,10 @@ def test_mistakes_are_found_before_any_work(repository: Path) -> None:
     refused(exporter("gate", "--base", "nowhere", cwd=repository), 2, "git cannot tell what changed")
     refused(exporter("gate", "specs/nix.yaml", cwd=repository), 2, "specs/nix.yaml", "no such spec")
     refused(exporter("gate", "--all", "--junit", "specs", cwd=repository), 2, "specs")
+    refused(exporter("gate", "--all", "--code-quality", "specs", cwd=repository), 2, "specs")
+    refused(exporter("gate", "--annotations", "gitlab", cwd=repository), 2, "'gitlab'", "--code-quality FILE")
+    done = exporter("gate", "--annotations", "github", "--json", cwd=repository)
+    assert done.code == 2 and "leave out --json" in done.json()["error"]["hint"]
     assert contents(repository) == before
 
 
@@ -106,7 +124,7 @@ def test_what_is_touched_can_be_listed_from_anywhere_and_deleted_specs_are_named
         "1 of 2 specs are touched; nothing was released; deleted: specs/other.yaml",
     ]
     root = parse(repository / "g.xml").getroot()
-    assert [[element.tag for element in test] for test in root[0]] == [["skipped"]] * 3
+    assert [test[0].tag for test in root[0]] == ["skipped"] * 3
     (repository / "g.xml").unlink()
     assert contents(repository) == before
 

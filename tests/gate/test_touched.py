@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import ExitCode, UsageError
+from exporter.errors import UsageError
 from exporter.gate.touched import Touched, find_specs, touched
 from exporter.git import Base
-from exporter.report._gate import Gated, as_junit, as_markdown, headline, worst
 from exporter.workers import Setting
-from tests.report.stored_reports import REPORTS
 
 SPEC = "name: {0}\nmodel: nets.{0}:build\nrecipe: ways.{0}:recipe\ninputs: {{x: {{dtype: float32, shape: [1, 4]}}}}\n"
 WAY = """from exporter.recipe.base import Recipe, Samples
@@ -248,52 +246,3 @@ def test_no_repository_and_no_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "specs/x.yaml").write_text("")
     with pytest.raises(UsageError, match="git cannot tell"):
         list(touched(find_specs(()), Base("main", "--base"), (), Setting()))
-
-
-# ---------------------------------------------------------------------------------------------- what is said of it all
-
-
-def results() -> list[Gated]:
-    passed, failed = REPORTS["passed"](), REPORTS["failed"]()
-    return [
-        Gated("specs/a.yaml", "a.py changed", said="94 of 94 claims hold", report=passed, verdict="passed"),
-        Gated("specs/b.yaml", "b.py changed", ExitCode.REFUSED, failed.first_reason(), failed),
-        Gated("specs/c|d.yaml", "c.py changed", ExitCode.MODEL, "pir: a <crash>"),
-        Gated("specs/e.yaml", "", unreleased="untouched"),
-    ]
-
-
-def test_the_worst_code_wins_and_untouched_specs_are_no_passes() -> None:
-    found = results()
-    assert worst(found) is ExitCode.MODEL
-    assert headline(found) == "2 of 3 touched specs did not pass: specs/b.yaml, specs/c|d.yaml"
-    assert (worst(found[3:]), headline(found[3:])) == (0, "nothing to gate: the change touches none of 1 specs")
-    assert headline([found[0], found[3]]) == "all 1 touched specs passed, 1 are untouched"
-
-
-def test_junit_is_green_only_where_all_that_was_touched_passed() -> None:
-    from xml.etree.ElementTree import fromstring
-
-    found = results()
-    root = fromstring(as_junit(found))
-    gate = root[0]
-    assert [(test.get("name"), [one.tag for one in test]) for test in gate] == [
-        ("specs/a.yaml", []),
-        ("specs/b.yaml", ["failure"]),
-        ("specs/c|d.yaml", ["error"]),
-        ("specs/e.yaml", ["skipped"]),
-    ]
-    assert (gate.get("tests"), gate.get("failures"), gate.get("errors"), gate.get("skipped")) == ("4", "1", "1", "1")
-    assert int(root.get("tests", "0")) == len(list(root.iter("testcase"))) > 80
-    assert any(suite.get("name") == "specs/b.yaml: pdmodel/paddle_inference" for suite in root)
-    good = fromstring(as_junit([found[0], found[3]]))
-    assert (good.get("failures"), good.get("errors")) == ("0", "0")
-
-
-def test_markdown_has_a_row_for_each_spec() -> None:
-    text = as_markdown(results())
-    assert text.startswith("# Gate: 2 of 3 touched specs did not pass")
-    rows = [one for one in text.splitlines() if one.startswith("| specs/")]
-    assert [one.split(" | ")[1] for one in rows[:2]] == ["passed", "refused"]
-    assert r"specs/c\|d.yaml" in rows[2] and rows[3].startswith("| specs/e.yaml | untouched | 0 |")
-    assert "## FAILED: digits 1.0.0" in text and "## PASSED: digits 1.0.0" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exporter.check.run import Examination
 from exporter.diagnostics import Diagnostic, Severity
+from exporter.report._commands import command
 from exporter.report.findings.base import Form
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -17,19 +18,10 @@ def render(examination: Examination, color: bool = False) -> str:
 
 def _command(finding: Diagnostic) -> str:
     where = finding.location
-    places = [f"file={_property(where.path)}"]
+    places: dict[str, str | int] = {"file": where.path}
     if where.line:
-        places += [f"line={where.line}", f"col={max(where.column, 1)}"]
-    text = _message(f"{finding.message}. {finding.cure}")
-    return f"::{_LEVELS[finding.severity]} {','.join(places)},title={finding.code}::{text}"
-
-
-def _message(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _message(text).replace(":", "%3A").replace(",", "%2C")
+        places |= {"line": where.line, "col": max(where.column, 1)}
+    return command(_LEVELS[finding.severity], {**places, "title": finding.code}, f"{finding.message}. {finding.cure}")
 
 
 plugin: Form = render
