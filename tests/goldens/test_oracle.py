@@ -358,14 +358,15 @@ def test_what_is_lifted_may_be_lifted_again() -> None:
 class Brink(paddle.nn.Layer):
     """What lies on a threshold is kept where the weight is moved up, and left out where it is moved down."""
 
-    def __init__(self, *kept: str) -> None:
+    def __init__(self, *kept: str, level: float = 1.0) -> None:
         super().__init__()
-        self.kept = kept
+        self.kept, self.level = kept, level
         self.gain = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
 
     def forward(self, x: Any) -> Any:
         y = x * self.gain
-        outputs = {"sum": y.sum(), "over": paddle.masked_select(y, y >= 1.0), "where": paddle.nonzero(y >= 1.0)}
+        over = y >= self.level
+        outputs = {"sum": y.sum(), "over": paddle.masked_select(y, over), "where": paddle.nonzero(over)}
         return [outputs[name] for name in self.kept]
 
     def asked(self, seed: int) -> tuple[dict[str, Truth], str]:
@@ -390,6 +391,11 @@ def test_a_shape_that_moved_weights_alone_change_has_no_truth() -> None:
         truths, gate = Brink("sum", "over", "where").asked(seed_with(*sides))
         assert gate == "rounding alone changes the shape of over, where"
         assert truths["over"].method == UNTOLD and truths["sum"].method.startswith(SPREAD)
+    above = 1 + 2.0**-23.5  # weights go up to 1 + 2^-23, and no step of the proof as far
+    for sides in ((False, True), (True, False)):
+        truths, gate = Brink("sum", "over", level=above).asked(seed_with(*sides))
+        assert gate == "rounding alone changes the shape of over"
+        assert truths["over"].method == UNTOLD and truths["sum"].method == "float64"
 
 
 def test_a_further_run_counts_where_floats_keep_their_shape() -> None:
