@@ -64,6 +64,10 @@ def distance(scores, label):
     return float(np.abs(scores.max(1) - label).mean())
 
 
+def mistakes(scores, label):
+    return float((scores.argmax(1) != label).mean())
+
+
 def all_right(scores, label):
     return float((scores.argmax(1) == label).all())
 
@@ -77,6 +81,7 @@ def recipe(metric, goal):
 
 accurate = recipe(accuracy, "max")
 near = recipe(distance, "min")
+faulty = recipe(mistakes, "min")
 strict = recipe(all_right, "max")
 """
 NUMBER = itertools.count()
@@ -105,6 +110,7 @@ class TestThePlan:
         assert self.planned(task()) == {claim("metric")}
         assert self.planned(task(), SOURCE, PLAIN) == set()
         assert self.planned(spec()) == set(), "without a recipe nobody rates"
+        assert plugin.promise
 
     def test_a_bound_that_the_spec_gives_is_planned_whatever_feeds_the_inputs(self) -> None:
         assert self.planned(spec(precisions=budget(max_metric_loss=0.1))) == {claim("metric")}
@@ -125,9 +131,6 @@ class TestThePlan:
         monkeypatch.setattr(type(PRECISIONS["int8"]), "budget", Budget(min_snr_db=25.0))
         assert self.planned(task()) == set()
         assert self.planned(task(precisions=budget(max_metric_loss=0.1))) == {claim("metric")}
-
-    def test_it_is_a_promise(self) -> None:
-        assert (plugin.kind, plugin.promise) == ("metric", True)
 
     def test_where_it_cannot_be_rated_it_is_missing(self) -> None:
         asked = spec(precisions=budget(max_metric_loss=0.1))
@@ -237,6 +240,23 @@ def test_where_less_is_better_more_is_a_loss_and_rows_are_drawn_anew(rated: Rate
     assert found["impostors"]["the answers shuffled"] == pytest.approx(lost)
 
 
+def test_of_mistakes_those_are_lost_that_the_engine_alone_makes(rated: Rated) -> None:
+    rated.eager[0] = -rated.eager[0]
+    engine = rated.eager.copy()
+    engine[4] = -engine[4]
+    found = rated.by("faulty", engine)
+    assert found["loss"] == pytest.approx(1 / 6)
+    assert (found["low"], found["high"]) == paired(np.arange(6) == 4, np.zeros(6, bool))
+
+
+def test_where_the_rows_of_one_side_alone_are_right_or_wrong_it_is_no_share(rated: Rated) -> None:
+    engine = np.zeros_like(rated.eager)
+    engine[:, 0] = rated.labels + (np.arange(6) == 2)
+    found = rated.by("near", engine)
+    expected = bootstrapped(rated.module.distance, -1.0, (rated.eager, engine), rated.labels)
+    assert found["value"] == pytest.approx(1 / 6) and (found["low"], found["high"]) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("wrong", ["engine", "eager"])
 def test_a_metric_that_is_no_mean_of_its_rows_is_no_share(rated: Rated, wrong: str) -> None:
     """Each row alone is right or wrong, and yet the whole is not their mean."""
@@ -249,9 +269,9 @@ def test_a_metric_that_is_no_mean_of_its_rows_is_no_share(rated: Rated, wrong: s
 
 
 def test_impostors_give_rows_in_the_place_of_others() -> None:
-    column = np.array([[2.0], [1.0], [2.0], [3.0]])
+    column = np.array([[1.0], [2.0], [3.0], [2.0]])
     found = _impostors([column, np.zeros((4, 9))], 4)
-    assert found["the commonest answer for every row"].tolist() == [0] * 4
+    assert found["the commonest answer for every row"].tolist() == [1] * 4
     assert sorted(found["the answers shuffled"].tolist()) == [0, 1, 2, 3]
     assert found["the answers shuffled"].tolist() == np.random.default_rng(0).permutation(4).tolist()
     assert list(_impostors([np.zeros((1, 3))], 1)) == ["the answers shuffled"], "one row has no other"
