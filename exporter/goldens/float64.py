@@ -58,8 +58,9 @@ def second_difference(run: Callable[[TensorMap], TensorMap], inputs: TensorMap) 
 
     The largest ratio of |y(x+h) + y(x−h) − 2y(x)| to half of |y(x+h) − y(x−h)| over the float outputs, at the first
     step that moves the output far above float64's own rounding (a network with random weights may hardly answer to its
-    inputs); infinite where a large step moves an output and no small one does; 0 where there is no float input to
-    move. Each element of h has a sign of its own, since many layers do not see a change of scale.
+    inputs); infinite where a large step moves an output and no small one does, or a step changes its shape; 0 where
+    there is no float input to move. Each element of h has a sign of its own, since many layers do not see a change of
+    scale.
     """
     floats = [name for name, value in inputs.items() if value.dtype.kind == "f"]
     if not floats:
@@ -78,16 +79,17 @@ def second_difference(run: Callable[[TensorMap], TensorMap], inputs: TensorMap) 
     for step in STEPS:
         up, down = (at(step), at(-step)) if left else ({}, {})
         for name in sorted(left):
+            if not up[name].shape == down[name].shape == middle[name].shape:
+                return float("inf")
             first = _rms(up[name] - down[name]) / 2
             if first > 8 * noise[name]:
                 ratios[name] = _rms(up[name] + down[name] - 2 * middle[name]) / first
                 still.discard(name)
             if first > _CLEAR * noise[name]:
                 left.discard(name)
-    if still:
-        far = at(STEPS[0] * 2**20)
-        if any(_rms(far[name] - middle[name]) > _CLEAR * noise[name] for name in still):
-            return float("inf")
+    far = at(STEPS[0] * 2**20) if still else {}
+    if any(_distance(far[name], middle[name]) > _CLEAR * noise[name] for name in still):
+        return float("inf")
     return max(ratios.values(), default=0.0)
 
 
@@ -171,8 +173,13 @@ def _dtype(value: Any) -> str:
     return str(value).rpartition(".")[2]
 
 
+def _distance(one: Array, other: Array) -> float:
+    """The root mean square of what differs; infinite where the shapes do."""
+    return _rms(one - other) if one.shape == other.shape else float("inf")
+
+
 def _rms(value: Array) -> float:
-    largest = float(np.abs(value).max(initial=0.0))
+    largest = float(np.abs(value).max())
     if largest == 0.0 or not np.isfinite(largest):
         return largest
     return largest * float(np.sqrt(np.mean(np.square(value / largest))))

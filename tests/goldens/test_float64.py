@@ -44,7 +44,10 @@ def test_float64_is_called_true_and_float32_inside_is_seen(depth: int, answer: f
 
 
 def test_integers_and_constants_prove_nothing() -> None:
-    assert second_difference(lambda inputs: {"y": inputs["x"] * 2}, {"x": np.arange(4)}) == 0.0
+    def never(_: TensorMap) -> TensorMap:
+        raise AssertionError("there is nothing to move")
+
+    assert second_difference(never, {"x": np.arange(4)}) == 0.0
     assert second_difference(lambda _: {"y": np.ones(4)}, {"x": np.ones(4)}) == 0.0
 
 
@@ -58,6 +61,58 @@ def test_the_second_difference_is_that_of_the_outputs_over_the_first() -> None:
     bent = second(lambda value: np.where(value > 1, 1 + 3 * (value - 1), value))
     assert bent == pytest.approx(1.0, rel=1e-3), "slopes of 1 and 3: (3 - 1) over (3 + 1) / 2"
     assert second(lambda value: np.abs(value - 1)) == float("inf"), "no small step moves it, and a large one does"
+
+
+def test_what_counts_as_float32_inside_and_as_an_answer_is_just_so_much() -> None:
+    def kink(ratio: float) -> float:
+        return second(lambda value: np.where(value > 1, 1 + (1 + ratio) * (value - 1), value))
+
+    assert kink(0.0198) < FAKE < kink(0.0206), "of a ratio of 0.02"
+
+
+@pytest.mark.parametrize(
+    ("roundings", "found", "runs"),
+    [(15, 0.0, 8), (17, 2.0, 7), (2**14 / 1.05, 2.0, 7), (2**14, 2.0, 7), (2**14 * 1.05, 2.0, 3)],
+)
+def test_what_is_no_more_than_some_roundings_tells_little(roundings: float, found: float, runs: int) -> None:
+    """Half of the jump has to be more than 8 of them to count, and more than 2^13 to decide at its step."""
+    seen: list[Array] = []
+
+    def run(value: Array) -> Array:
+        seen.append(value)
+        return np.where(value > 1, 1 + round(roundings) * np.finfo("float64").eps, 1.0)
+
+    assert second(run) == pytest.approx(found, rel=0.1) and len(seen) == runs
+
+
+@pytest.mark.parametrize(("roundings", "found"), [(2**13, 0.0), (2**13 * 1.05, float("inf"))])
+def test_what_a_large_step_alone_moves_counts_from_so_many_roundings_on(roundings: float, found: float) -> None:
+    jump = round(roundings) * np.finfo("float64").eps
+    assert second(lambda value: np.where(np.abs(value - 1) > 2.0**-14, 1 + jump, 1.0)) == found
+
+
+def test_the_size_of_a_difference_is_that_of_all_elements() -> None:
+    """One of 64 has a kink, of slopes 1 and 3: 2 / 8 over the root of (63 + 4) / 64."""
+    first = np.arange(64) == 0
+    bent = second(lambda value: np.where(first & (value > 1), 1 + 3 * (value - 1), value))
+    assert bent == pytest.approx(0.25 / np.sqrt(67 / 64), rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_an_output_that_a_step_makes_infinite_is_not_called_smooth() -> None:
+    assert not second(lambda value: np.where(value > 1, np.inf, 1.0)) <= FAKE
+
+
+def test_whole_numbers_are_not_judged_and_empty_outputs_ask_for_no_further_step() -> None:
+    seen: list[TensorMap] = []
+
+    def run(inputs: TensorMap) -> TensorMap:
+        seen.append(inputs)
+        x = inputs["x"]
+        return {"y": x, "none": x[:0], "ids": np.rint(x * 2**16).astype("int64"), "flags": x > 1}
+
+    assert second_difference(run, {"x": np.ones(64)}) < FAKE and len(seen) == 3
+    assert second_difference(lambda inputs: {"ids": run(inputs)["ids"]}, {"x": np.ones(64)}) == 0.0
 
 
 def test_the_first_step_that_moves_an_output_far_above_rounding_decides() -> None:
@@ -93,6 +148,19 @@ def test_each_output_is_judged_by_itself_and_the_worst_counts() -> None:
     assert second_difference(run, inputs) > FAKE
     sound = {name: run for name in ("good", "ids", "none", "still")}
     assert second_difference(lambda given: {name: run(given)[name] for name in sound}, inputs) < FAKE
+
+
+@pytest.mark.parametrize("power", [-33, -28, -24, -13])
+@pytest.mark.parametrize("side", [1, -1])
+def test_an_output_whose_shape_a_step_changes_is_not_smooth(power: int, side: int) -> None:
+    """Such as what a threshold lets through; `power` is that of the first step that goes beyond it."""
+
+    def run(inputs: TensorMap) -> TensorMap:
+        beyond = side * (inputs["x"] - 1) > 2.0**power * 0.99
+        return {"over": np.ones(int((~beyond).sum()))}
+
+    assert second_difference(run, {"x": np.ones(64)}) == float("inf")
+    assert second_difference(lambda given: {**run(given), "over": np.ones(64)}, {"x": np.ones(64)}) == 0.0
 
 
 def test_integers_are_not_moved() -> None:

@@ -308,6 +308,15 @@ def test_the_moved_copy_has_each_weight_one_ulp_off_to_either_side_and_evaluates
     assert not np.array_equal(_moved(layer, 8).body.weight.numpy(), after)
 
 
+def test_weights_of_whole_numbers_stay_when_the_others_are_moved() -> None:
+    layer = paddle.nn.Linear(3, 2)
+    codes = np.array([-128, 0, 7], "int8")
+    layer.codes = layer.create_parameter([3], dtype="int8", default_initializer=paddle.nn.initializer.Assign(codes))
+    moved = _moved(layer, 0)
+    assert moved.codes.numpy().dtype == "int8" and np.array_equal(moved.codes.numpy(), codes)
+    assert (moved.weight.numpy() != layer.weight.numpy()).all()
+
+
 def test_inputs_go_to_either_side_as_often() -> None:
     value = np.random.default_rng(0).standard_normal(2000).astype("float32")
     after = _moved_inputs({"x": value}, 3)["x"]
@@ -317,7 +326,7 @@ def test_inputs_go_to_either_side_as_often() -> None:
 
 @pytest.mark.parametrize(
     ("affordable", "further", "kept"),
-    [(64_000_000, 14, True), (640, 9, True), (130, 2, True), (129, 2, False), (1, 2, False)],
+    [(64_000_000, 14, True), (640, 9, True), (130, 2, True), (129, 2, False), (5, 2, False), (1, 2, False)],
 )
 def test_of_a_large_layer_there_are_two_more_copies_made_for_each_case(
     monkeypatch: pytest.MonkeyPatch, affordable: int, further: int, kept: bool
@@ -344,3 +353,110 @@ def test_what_is_lifted_may_be_lifted_again() -> None:
         with lifting:
             assert value.astype("float32").dtype == paddle.float64
         assert value.astype("float32").dtype == paddle.float32
+
+
+class Brink(paddle.nn.Layer):
+    """What lies on a threshold is kept where the weight is moved up, and left out where it is moved down."""
+
+    def __init__(self, *kept: str, level: float = 1.0) -> None:
+        super().__init__()
+        self.kept, self.level = kept, level
+        self.gain = self.create_parameter([1], default_initializer=paddle.nn.initializer.Constant(1.0))
+
+    def forward(self, x: Any) -> Any:
+        y = x * self.gain
+        over = y >= self.level
+        outputs = {"sum": y.sum(), "over": paddle.masked_select(y, over), "where": paddle.nonzero(over)}
+        return [outputs[name] for name in self.kept]
+
+    def asked(self, seed: int) -> tuple[dict[str, Truth], str]:
+        """What the oracle says of these outputs."""
+        _, truths, gate = make_oracle(self, ("x",), self.kept, seed).ask({"x": np.array([1.0, 3.7], "float32")})
+        return truths, gate
+
+
+def seed_with(*sides: bool) -> int:
+    """A seed by which the weight of `Brink` goes up (True) or down in the first copies."""
+    layer = Brink()
+    made = (seed for seed in range(99) if all(_up(layer, seed + step) is up for step, up in enumerate(sides, start=1)))
+    return next(made)
+
+
+def _up(layer: Brink, seed: int) -> bool:
+    return bool(_moved(layer, seed).gain.item() > 1)
+
+
+def test_a_shape_that_moved_weights_alone_change_has_no_truth() -> None:
+    for sides in ((False, True), (True, False)):
+        truths, gate = Brink("sum", "over", "where").asked(seed_with(*sides))
+        assert gate == "rounding alone changes the shape of over, where"
+        assert truths["over"].method == UNTOLD and truths["sum"].method.startswith(SPREAD)
+    above = 1 + 2.0**-23.5  # weights go up to 1 + 2^-23, and no step of the proof as far
+    for sides in ((False, True), (True, False)):
+        truths, gate = Brink("sum", "over", level=above).asked(seed_with(*sides))
+        assert gate == "rounding alone changes the shape of over"
+        assert truths["over"].method == UNTOLD and truths["sum"].method == "float64"
+
+
+def test_a_further_run_counts_where_floats_keep_their_shape() -> None:
+    """Whole numbers are compared as they are: that rounding changes how many there are costs the floats no run."""
+    seed = seed_with(True, True, False)
+    up = sum(_up(Brink(), seed + step) for step in range(3, MOST_RUNS))
+    assert 0 < up < MOST_RUNS - 3
+    truths, gate = Brink("sum", "over").asked(seed)
+    assert not gate and {run.shape for run in truths["over"].runs} == {(2,)}
+    assert len(truths["sum"].runs) == len(truths["over"].runs) == 2 + up, "a run is left out as a whole"
+    truths, gate = Brink("sum", "where").asked(seed)
+    assert not gate and len(truths["sum"].runs) == MOST_RUNS - 1
+
+
+class Watched(Counted):
+    """It keeps what it was given in float32."""
+
+    given: list[Any] = []  # noqa: RUF012 - a record of the test
+
+    def forward(self, x: Any) -> Any:
+        if x.dtype == paddle.float32:
+            Watched.given.append(x.numpy())
+        return super().forward(x)
+
+
+def test_where_weights_move_the_output_the_inputs_stay() -> None:
+    Watched.given.clear()
+    asked(Watched(1), normal(1, 64))
+    assert len(Watched.given) == MOST_RUNS + 1
+    assert all(np.array_equal(given, normal(1, 64)["x"]) for given in Watched.given)
+
+
+class Narrow(Counted):
+    """It takes float32 only."""
+
+    def forward(self, x: Any) -> Any:
+        if x.dtype != paddle.float32:
+            raise ValueError("float32 alone")
+        return super().forward(x)
+
+
+def test_a_layer_that_refuses_float64_is_measured_by_the_spread_and_says_why() -> None:
+    truth = asked(Narrow(200), normal(4, 64))
+    assert truth.method == (
+        f"{SPREAD} (float64: ValueError: float32 alone; float64 with casts lifted: ValueError: float32 alone)"
+    )
+
+
+@pytest.mark.parametrize(("slope", "proven"), [(1.0198, True), (1.0206, False)])
+def test_a_second_difference_up_to_the_limit_is_smooth(slope: float, proven: bool) -> None:
+    """A kink of this slope, where the inputs stand, has a ratio of nearly `slope - 1`; the limit is 0.02."""
+
+    class Kink(paddle.nn.Layer):
+        def forward(self, x: Any) -> Any:
+            return paddle.where(x > 1, 1 + slope * (x - 1), x)
+
+    truth = asked(Kink(), {"x": np.ones((4, 50), "float32")})
+    assert (truth.method == "float64") == proven and truth.method.startswith("float64" if proven else SPREAD)
+
+
+def test_the_truth_is_what_float64_gives() -> None:
+    layer, inputs = Counted(200), normal(4, 64)
+    weight, bias = (value.numpy().astype("float64") for value in (layer.body.weight, layer.body.bias))
+    assert np.allclose(asked(layer, inputs).value, inputs["x"].astype("float64") @ weight + bias, rtol=0, atol=1e-13)

@@ -12,13 +12,18 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter.errors import UsageError
+from exporter.errors import ModelError, UsageError
+from exporter.lower._convert import PRECISIONS
+from exporter.memo import Question, remembering
 from exporter.numbers.intervals import bootstrap, paired
 from exporter.proofs.base import Narrowing
 from exporter.proofs.metric import Task, _cuts, _impostors, plugin, prepare, rate
+from exporter.spec.model import Budget
 from exporter.tensors import Array, load, save
 from exporter.verdict.claim import Evidence, Outcome
 from exporter.verdict.plan import Run
+from exporter.watch import Seen
+from exporter.workers import SINGLE_THREAD
 from tests.proofs.subjects import PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
 
 RECIPE = """
@@ -59,6 +64,10 @@ def distance(scores, label):
     return float(np.abs(scores.max(1) - label).mean())
 
 
+def mistakes(scores, label):
+    return float((scores.argmax(1) != label).mean())
+
+
 def all_right(scores, label):
     return float((scores.argmax(1) == label).all())
 
@@ -72,6 +81,7 @@ def recipe(metric, goal):
 
 accurate = recipe(accuracy, "max")
 near = recipe(distance, "min")
+faulty = recipe(mistakes, "min")
 strict = recipe(all_right, "max")
 """
 NUMBER = itertools.count()
@@ -100,6 +110,7 @@ class TestThePlan:
         assert self.planned(task()) == {claim("metric")}
         assert self.planned(task(), SOURCE, PLAIN) == set()
         assert self.planned(spec()) == set(), "without a recipe nobody rates"
+        assert plugin.promise
 
     def test_a_bound_that_the_spec_gives_is_planned_whatever_feeds_the_inputs(self) -> None:
         assert self.planned(spec(precisions=budget(max_metric_loss=0.1))) == {claim("metric")}
@@ -112,6 +123,14 @@ class TestThePlan:
         half = task(inputs=inputs)
         assert self.planned(half) == set() and not Task(half, None).ratable
         assert Task(task(), None).ratable and not Task(spec(), None).ratable
+
+    def test_a_precision_that_says_nothing_of_the_metric_promises_nothing(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As one of another package may."""
+        monkeypatch.setattr(type(PRECISIONS["int8"]), "budget", Budget(min_snr_db=25.0))
+        assert self.planned(task()) == set()
+        assert self.planned(task(precisions=budget(max_metric_loss=0.1))) == {claim("metric")}
 
     def test_where_it_cannot_be_rated_it_is_missing(self) -> None:
         asked = spec(precisions=budget(max_metric_loss=0.1))
@@ -221,6 +240,23 @@ def test_where_less_is_better_more_is_a_loss_and_rows_are_drawn_anew(rated: Rate
     assert found["impostors"]["the answers shuffled"] == pytest.approx(lost)
 
 
+def test_of_mistakes_those_are_lost_that_the_engine_alone_makes(rated: Rated) -> None:
+    rated.eager[0] = -rated.eager[0]
+    engine = rated.eager.copy()
+    engine[4] = -engine[4]
+    found = rated.by("faulty", engine)
+    assert found["loss"] == pytest.approx(1 / 6)
+    assert (found["low"], found["high"]) == paired(np.arange(6) == 4, np.zeros(6, bool))
+
+
+def test_where_the_rows_of_one_side_alone_are_right_or_wrong_it_is_no_share(rated: Rated) -> None:
+    engine = np.zeros_like(rated.eager)
+    engine[:, 0] = rated.labels + (np.arange(6) == 2)
+    found = rated.by("near", engine)
+    expected = bootstrapped(rated.module.distance, -1.0, (rated.eager, engine), rated.labels)
+    assert found["value"] == pytest.approx(1 / 6) and (found["low"], found["high"]) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("wrong", ["engine", "eager"])
 def test_a_metric_that_is_no_mean_of_its_rows_is_no_share(rated: Rated, wrong: str) -> None:
     """Each row alone is right or wrong, and yet the whole is not their mean."""
@@ -233,9 +269,9 @@ def test_a_metric_that_is_no_mean_of_its_rows_is_no_share(rated: Rated, wrong: s
 
 
 def test_impostors_give_rows_in_the_place_of_others() -> None:
-    column = np.array([[2.0], [1.0], [2.0], [3.0]])
+    column = np.array([[1.0], [2.0], [3.0], [2.0]])
     found = _impostors([column, np.zeros((4, 9))], 4)
-    assert found["the commonest answer for every row"].tolist() == [0] * 4
+    assert found["the commonest answer for every row"].tolist() == [1] * 4
     assert sorted(found["the answers shuffled"].tolist()) == [0, 1, 2, 3]
     assert found["the answers shuffled"].tolist() == np.random.default_rng(0).permutation(4).tolist()
     assert list(_impostors([np.zeros((1, 3))], 1)) == ["the answers shuffled"], "one row has no other"
@@ -267,6 +303,29 @@ def test_a_recipe_that_feeds_another_input_is_refused(tmp_path: Path, recipes: s
     assert caught.value.where == f"{recipes}:accurate"
 
 
+class Asking:
+    """It hears what children would be asked, and lets none run."""
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+
+    def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
+        self.questions.append(question)
+        raise ModelError("heard")
+
+
+@pytest.mark.parametrize("checkpoint", [Path("w.safetensors"), None])
+def test_eager_runs_with_the_checkpoint_of_the_bundle_and_only_for_promises(checkpoint: Path | None) -> None:
+    asked = harness(subject(artifact("int8"), of=task(precisions=budget(max_metric_loss=0.1)), checkpoint=checkpoint))
+    with remembering(memo := Asking()):
+        assert plugin.prove([], asked) == {} and not memo.questions
+        (found,) = plugin.prove([claim("metric")], asked).values()
+    assert (found.outcome, found.reason) == (Outcome.MISSING, "no samples: heard")
+    (question,) = memo.questions
+    assert question.request["checkpoint"] == (str(checkpoint) if checkpoint else None)
+    assert question.environment == SINGLE_THREAD and question.request["outputs"] == ["y", "label"]
+
+
 class TestInChildren:
     """All of it: eager, a real engine on a real file, and the recipe's metric."""
 
@@ -283,7 +342,7 @@ class TestInChildren:
         (folder / "onnx-int8").mkdir(exist_ok=True)
         (folder / "onnx-int8/model.onnx").write_bytes(model.SerializeToString())
 
-    def proved(self, folder: Path, module: str, before: str = "", **more: Any) -> Evidence:
+    def proved(self, folder: Path, module: str, before: str = "", *, trained: bool = True, **more: Any) -> Evidence:
         own: Array = sys.modules.get(module, __import__(module)).WEIGHT
         save(folder / "w.safetensors", {"body.weight": own}, {"before": before} if before else None)
         low = artifact("int8", **more)
@@ -292,7 +351,7 @@ class TestInChildren:
         of = task(
             f"{module}:accurate", model=f"{module}:build", precisions=budget(max_metric_loss=0.1), waivers=[waiver]
         )
-        made = subject(low, of=of, folder=folder, checkpoint=folder / "w.safetensors")
+        made = subject(low, of=of, folder=folder, checkpoint=folder / "w.safetensors" if trained else None)
         made = type(made)(**{**vars(made), "outputs": made.outputs[:1]})
         (found,) = plugin.prove([claim("metric")], harness(made)).values()
         return found
@@ -303,6 +362,13 @@ class TestInChildren:
         assert (found.outcome, found.elements) == (Outcome.MATCH, 7), found
         assert (found.metrics["loss"], found.metrics["before"]) == (0.0, 1.0)
         assert found.reason.startswith("accuracy 1.0000, eager's is 1.0000, on 7 held-out samples")
+
+    def test_without_a_checkpoint_eager_has_the_weights_that_it_was_built_with(
+        self, tmp_path: Path, recipes: str
+    ) -> None:
+        self.written(tmp_path, recipes)
+        found = self.proved(tmp_path, recipes, before="1.0", trained=False)
+        assert (found.outcome, found.metrics["eager"]) == (Outcome.MATCH, 1.0) and "before" not in found.metrics
 
     def test_another_file_loses_what_it_loses(self, tmp_path: Path, recipes: str) -> None:
         self.written(tmp_path, recipes, -sys.modules.get(recipes, __import__(recipes)).WEIGHT)

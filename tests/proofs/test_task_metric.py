@@ -50,7 +50,9 @@ def test_where_less_is_better_more_is_a_loss() -> None:
 def test_a_loss_as_large_as_promised_is_kept_and_counts_wherever_it_is_measured(lost: float, kept: bool) -> None:
     outcome = Outcome.MATCH if kept else Outcome.MISMATCH
     beside = _judge(0.25, rated(0.5, 0.5 + lost), None)
-    assert beside.outcome is _judge(0.25, rated(0.5, 0.5), 0.5 + lost).outcome is outcome
+    since = _judge(0.25, rated(0.5, 0.5), 0.5 + lost)
+    assert beside.outcome is since.outcome is _judge(0.25, rated(0.5, 0.5 + lost), 0.5).outcome is outcome
+    assert since.metrics["before"] == 0.5 + lost and since.metrics["loss_in_all"] == pytest.approx(lost)
     assert beside.elements == 360 and beside.metrics == {
         **{"loss": pytest.approx(lost), "low": pytest.approx(lost - 0.01), "high": pytest.approx(lost + 0.01)},
         **{"value": 0.5, "eager": 0.5 + lost},
