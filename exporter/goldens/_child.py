@@ -42,7 +42,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    spec = Spec.model_validate({**request["spec"], **request["beside"]})
+    spec = Spec.model_validate({**request["spec"], **request.get("beside", {})})
     doing("building the layer")
     layer = load_layer(spec.model, request["checkpoint"], spec.seed)
     order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
