@@ -249,32 +249,24 @@ def _release(
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         content = contents(spec, conversion, draft, checkpoint, trained)
-        passed = _place(root / spec.name, content, draft, taken)
         content = with_record(content, record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting))
         proven = Proven.of(draft)
         subject = subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint)
         harness = harness_of(subject, runs, setting)
         report = judge(harness, about(content, device.notes, device=device.name))
-        place = passed if report.verdict.passed else root / spec.name / FAILED
+        own = root / spec.name / content.version
+        what = "" if taken is Taken.REPLACE else unlike_the_release(own, content, draft)
+        place = own.with_name((CANDIDATE if what else own.name) if report.verdict.passed else FAILED)
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
         content = with_costs(content.model_copy(update={"verdict": report.verdict.word}), report.verdict)
         content = with_documents(content, draft, conversion.modules)
         bundle = seal(draft, place, content, proven, runnable=True)
+    if what and report.verdict.passed and taken is Taken.REFUSE:
+        said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
+        raise UsageError(said, where=str(own), hint="give it another version, or replace the release with --force")
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
-
-
-def _place(folder: Path, content: Content, draft: Path, taken: Taken) -> Path:
-    """Where a release goes that passes."""
-    place = folder / content.version
-    what = "" if taken is Taken.REPLACE else unlike_the_release(place, content, draft)
-    if not what:
-        return place
-    if taken is Taken.BESIDE:
-        return folder / CANDIDATE
-    hint = "give it another version, or replace the release with --force"
-    raise UsageError(f"this version was released before, and its {what} differ", where=str(place), hint=hint)
 
 
 def _plan(spec: Spec, setting: Setting) -> tuple[Device, tuple[Run, ...]]:

@@ -6,6 +6,7 @@ not locked is nobody's, in whatever container or by whatever process number its 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -23,6 +24,8 @@ from exporter.watch import unseen
 #: How the names of these folders begin.
 PREFIX = "exporter-run-"
 _LOCK = ".lock"
+#: So often a folder is made anew that another process took for one that is left, between its making and its lock.
+_TRIES = 20
 _OURS = re.compile(rf"{PREFIX}[a-z0-9_]+")
 
 
@@ -33,24 +36,42 @@ def scratch() -> Iterator[Path]:
     Raises:
         EnvironmentLacks: there is no room, or no such place.
     """
-    where = tempfile.gettempdir()
-    _sweep(where)
-    try:
-        folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise no_room(error) from error
-    with folder as name:
+    _sweep(tempfile.gettempdir())
+    for _ in range(_TRIES):
         try:
-            lock = os.open(Path(name, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
         except OSError as error:
             raise no_room(error) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            place = Path(name, "files")  # without the lock: a bundle may be laid there, which holds nothing else
-            place.mkdir()
-            yield place
-        finally:
-            os.close(lock)
+        with folder as name:
+            lock = _locked(name)
+            if lock is None:
+                continue
+            try:
+                yield Path(name, "files")  # without the lock: a bundle may be laid there, which holds nothing else
+            finally:
+                os.close(lock)
+            return
+    raise no_room(OSError(errno.EAGAIN, "another process removes them"))
+
+
+def _locked(folder: str) -> int | None:
+    """Lock a new folder and make what is used of it; None where another process that sweeps was faster."""
+    try:
+        lock = os.open(Path(folder, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise no_room(error) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        Path(folder, "files").mkdir()
+    except (BlockingIOError, FileNotFoundError):
+        os.close(lock)
+        return None
+    except OSError as error:
+        os.close(lock)
+        raise no_room(error) from error
+    return lock
 
 
 def no_room(error: OSError) -> EnvironmentLacks:

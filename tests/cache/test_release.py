@@ -316,7 +316,7 @@ def key_of(place: Place) -> str:
 def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
     """Nobody knows whether the old or the new content was read."""
     known = Releases(Store(place.work.parent / "other"))
-    product = {"bundle": str(place.bundle), "version": "1", "digest": "d", "word": "passed", "said": "PASSED"}
+    product = {"bundle": str(place.bundle), "folder": "1", "digest": "d", "word": "passed", "said": "PASSED"}
     product |= {"report": None, "findings": [], "trained": None}  # type: ignore[dict-item]
 
     def release(change: bool) -> None:
@@ -341,7 +341,7 @@ def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyP
     with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
         keeper.product = {
             "bundle": str(place.bundle),
-            "version": "1",
+            "folder": "1",
             "digest": "d",
             "word": "passed_with_waivers",
             "said": "PASSED",
