@@ -255,7 +255,8 @@ def _release(
         harness = harness_of(subject, runs, setting)
         report = judge(harness, about(content, device.notes, device=device.name))
         own = root / spec.name / content.version
-        what = "" if taken is Taken.REPLACE else unlike_the_release(own, content, draft)
+        compared = report.verdict.passed and taken is not Taken.REPLACE
+        what = unlike_the_release(own, content, draft) if compared else ""
         place = own.with_name((CANDIDATE if what else own.name) if report.verdict.passed else FAILED)
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         for name, form in ((REPORT, "json"), (PAGE, "html")):
@@ -263,7 +264,7 @@ def _release(
         content = with_costs(content.model_copy(update={"verdict": report.verdict.word}), report.verdict)
         content = with_documents(content, draft, conversion.modules)
         bundle = seal(draft, place, content, proven, runnable=True)
-    if what and report.verdict.passed and taken is Taken.REFUSE:
+    if what and taken is Taken.REFUSE:
         said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
         raise UsageError(said, where=str(own), hint="give it another version, or replace the release with --force")
     return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
