@@ -16,7 +16,7 @@ from exporter.workers import Beyond, Limits, Setting, call
 from tests.command import ROOT
 
 CHILD = "tests.children:loads_what_a_stranger_wrote"
-TINY = {"seconds": 1.0, "megabytes": 128}
+TINY = {"seconds": 0.5, "megabytes": 128}
 
 
 @pytest.fixture(autouse=True)
@@ -32,9 +32,10 @@ def test_no_run_is_allowed_less_than_some_times_what_it_took(seconds: float, meg
 
 
 def test_what_is_recorded_is_coarse_so_that_a_second_release_records_the_same() -> None:
-    assert Cost(0.2, 40).coarse() == Cost(0.95, 110).coarse() == TINY
+    assert Cost(0.2, 40).coarse() == Cost(0.5, 110).coarse() == TINY
+    assert Cost(0.51, 40).coarse() == Cost(0.95, 110).coarse() == {"seconds": 1.0, "megabytes": 128}
     assert Cost(1.9, 300).coarse() == {"seconds": 4.0, "megabytes": 512}
-    assert beyond(TINY) == Beyond(4.0, 384) and beyond(Cost(1.9, 300).coarse()) == Beyond(120.0, 1536)
+    assert beyond(TINY) == Beyond(2.0, 384) and beyond(Cost(1.9, 300).coarse()) == Beyond(120.0, 1536)
 
 
 def test_a_record_of_nothing_is_the_smallest_step() -> None:
