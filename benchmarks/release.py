@@ -43,7 +43,7 @@ def _folder(place: Path, checkout: Path) -> Command:
         shutil.copytree(checkout / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
     compileall.compile_dir(checkout / "exporter", quiet=1)  # as scripts/install does
     start = (sys.executable, "-c", "from exporter.cli import main; main()")
-    return Command(start, place, {"PYTHONPATH": str(checkout)})
+    return Command(start, place, {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(place / "cache")})
 
 
 def _measure(step: str, new: Command, old: Command, rounds: int) -> bool:
@@ -63,6 +63,7 @@ def _step(step: str, side: Command) -> Run:
     near = ("--source", ".") if (Path(side.environment["PYTHONPATH"]) == ROOT) else ()  # the old one asks nobody
     words = ("verify", BUNDLE, *near) if step == "verify" else ("release", SPEC)
     if step != "verify":
+        shutil.rmtree(side.folder / "cache", ignore_errors=True)  # a release that is repeated would not be made
         shutil.rmtree(side.folder / "artifacts", ignore_errors=True)
     if step == "train":
         shutil.rmtree(side.folder / "runs", ignore_errors=True)

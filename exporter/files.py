@@ -166,6 +166,20 @@ def total_size(paths: Iterable[Path]) -> int:
     return sum(path.stat().st_size for path in paths if path.is_file())
 
 
+def user_cache(name: str) -> Path:
+    """A folder of ours in the user's cache, as the system wants it: `~/.cache/exporter/NAME`, or `XDG_CACHE_HOME`.
+
+    Raises:
+        EnvironmentLacks: the user has no home.
+    """
+    import platformdirs
+
+    path = platformdirs.user_cache_path("exporter", appauthor=False) / name
+    if not path.is_absolute():
+        raise EnvironmentLacks("this user has no folder for caches", where=name, hint="set XDG_CACHE_HOME to a folder")
+    return path
+
+
 def write_json(path: Path, value: Any) -> None:
     """Replace `path` by the readable JSON of `value`: keys sorted, two spaces, one newline at the end."""
     write_bytes(path, readable_json(value))

@@ -38,7 +38,7 @@ from exporter.check.targets import of_spec
 from exporter.diagnostics import Diagnostic
 from exporter.engines._device import Device, choose_device
 from exporter.errors import EnvironmentLacks, ModelError, UsageError
-from exporter.files import write_draft
+from exporter.files import user_cache, write_draft
 from exporter.goldens.calibrate import calibration, refuse_noise
 from exporter.goldens.record import record
 from exporter.judge.judge import blame, harness_of, judge
@@ -54,7 +54,7 @@ from exporter.registry import Registry
 from exporter.report._summary import headline
 from exporter.report.base import Renderer
 from exporter.root_cause.repro import REPRO, Keep
-from exporter.runtimes.environment import default_cache, read_runtimes
+from exporter.runtimes.environment import read_runtimes
 from exporter.runtimes.matrix import Matrix, try_runtimes
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
@@ -350,4 +350,4 @@ def in_runtimes(folder: Path, runtimes: str, setting: Setting) -> Matrix:
     """
     wanted = read_runtimes(runtimes)
     setting.say("opening the bundle")
-    return try_runtimes(open_bundle(folder), wanted, default_cache(), setting)
+    return try_runtimes(open_bundle(folder), wanted, user_cache("runtimes"), setting)

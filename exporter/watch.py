@@ -2,7 +2,9 @@
 
 Told by Python's audit events (`open`, `os.listdir`, `os.scandir`, `ctypes.dlopen`) and by `os.stat` and its like, in
 the main process and in its children; in these also by the modules that are loaded in the end, and by look-ups in
-`os.environ`. What compiled code or another program opens by itself is not seen, but for safetensors'.
+`os.environ`. What compiled code or another process opens by itself is not seen, but for safetensors' and Paddle's
+(:mod:`exporter.paddle.reads`). So a child also names the packages with compiled code that it has imported, and each
+process that it has started: nobody knows what these have read.
 """
 
 from __future__ import annotations
@@ -20,18 +22,27 @@ from typing import Any
 
 #: What a child is told by its environment: that it is to leave this file in the folder of its request.
 WATCHED, SEEN = "EXPORTER_WATCHED", "seen.json"
-_PATHS = ("read", "listed", "met", "missed")
+_PATHS = ("read", "listed", "met", "missed", "hidden")
 #: The code that lists each folder of `sys.path`: the import system, and the look-up of installed packages.
 _IMPORTING = ("<frozen importlib", str(Path(importlib.__file__).parent))
 #: Variables that differ from run to run and are no business of what runs.
 _PASSING = frozenset(("TMPDIR", "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "EXPORTER_EVENTS_FD"))
+#: Packages with compiled code that opens a file only through Python, or only one that its caller has opened or asked
+#: about before; the engines among them run what a request names. By what their modules are called.
+_OPEN_THROUGH_PYTHON = frozenset(
+    "PIL contourpy fontTools google kiwisolver matplotlib ml_dtypes numpy onnx onnxruntime openvino paddle paddle2onnx "
+    "pandas psutil pydantic_core regex rpds safetensors scipy sklearn yaml".split()
+)
+#: What starts a process, whose events nobody hears.
+_STARTS = frozenset(("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"))
 
 
 @dataclass
 class Seen:
     """Absolute paths that were read before they were written, listed, met or missed; variables, None for unset.
 
-    Whoever asks whether something is there has met it or missed it.
+    Whoever asks whether something is there has met it or missed it. `hidden` names what may have read files that nobody
+    saw: packages with compiled code, and processes that were started.
 
     `blind`: a child has not told what it saw, so that all of this is too little.
     """
@@ -40,6 +51,7 @@ class Seen:
     listed: set[str] = field(default_factory=set)
     met: set[str] = field(default_factory=set)
     missed: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
     variables: dict[str, str | None] = field(default_factory=dict)
     blind: bool = False
     written: set[str] = field(default_factory=set)
@@ -129,7 +141,9 @@ def saw(other: Seen) -> None:
 def watch() -> Callable[[], Seen]:
     """In a child: watch from now on; the function that is returned tells what was seen so far."""
     seen = Seen()
+    ours = _compiled()  # what the server of children has imported, before anybody's code
     sys.addaudithook(seen.hear)
+    sys.addaudithook(functools.partial(_hear_starts, seen))
     _hear_safetensors()
     _hear_questions(seen)
     environ: Any = type(os.environ)
@@ -141,9 +155,27 @@ def watch() -> Callable[[], Seen]:
         here = Path.cwd()  # a file that is laid there later would be imported in the place of an installed module
         tops = {name.partition(".")[0] for name in sys.modules}
         seen.missed |= {str(path) for top in tops for path in (here / f"{top}.py", here / top / "__init__.py")}
+        seen.hidden |= _compiled() - ours
         return seen
 
     return tell
+
+
+def _compiled() -> set[str]:
+    """The packages whose compiled modules are loaded and may open files by themselves."""
+    found = set()
+    for name, module in list(sys.modules.items()):
+        file = _file_of(module)
+        if isinstance(file, str) and file.endswith((".so", ".pyd")):
+            found.add(name.partition(".")[0])
+    return found - sys.stdlib_module_names - _OPEN_THROUGH_PYTHON
+
+
+def _hear_starts(seen: Seen, event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit event that starts a process."""
+    if event in _STARTS and not getattr(_OWN, "unseen", False):
+        program = os.fsdecode(arguments[0]).split()[:1] if arguments else []
+        seen.hidden.add(f"the process {Path(program[0]).name}" if program else "a process of its own")
 
 
 def _file_of(module: object) -> object:
@@ -175,8 +207,8 @@ def _noted(function: Callable[..., Any], seen: Seen) -> Callable[..., Any]:
             if plain:
                 seen.missed.add(_absolute(path))
             raise
-        if plain:
-            (seen.missed if answer is False else seen.met).add(_absolute(path))
+        if plain and (found := _absolute(path)) not in seen.written:
+            (seen.missed if answer is False else seen.met).add(found)
         return answer
 
     return asked
@@ -234,5 +266,5 @@ def read_seen(content: object) -> Seen:
         raise ValueError("not what a child saw")
     if not all(isinstance(name, str) and isinstance(value, str | None) for name, value in variables.items()):
         raise ValueError("not what a child saw")
-    read, listed, met, missed = (set(found or ()) for found in paths.values())
-    return Seen(read, listed, met, missed, variables)
+    read, listed, met, missed, hidden = (set(found or ()) for found in paths.values())
+    return Seen(read, listed, met, missed, hidden, variables)

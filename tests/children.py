@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import resource
 import signal
@@ -270,6 +271,14 @@ def transforms(request: dict[str, Any]) -> dict[str, Any]:
     (into / "deep/out.txt").write_text(said)
     if "removes" in request:
         Path(request["removes"]).unlink()
+    if "asks" in request:
+        said += "there" if Path(request["asks"]).is_file() else "not there"
+    if "imports" in request:
+        importlib.import_module(request["imports"])
+    if "starts" in request:
+        subprocess.run(request["starts"], check=True)
+    if "forks" in request and os.fork() == 0:
+        os._exit(0)
     if "fails" in request:
         raise UsageError("it fails")
     answer: dict[str, Any] = {"wrote": f"{into}/deep/out.txt", "by": {str(into): os.getpid()}}

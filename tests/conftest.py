@@ -21,6 +21,8 @@ settings.register_profile("search", deadline=None, max_examples=2000, print_blob
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 # A shell starts what runs in the background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# What one test has released, another shall release again; the tests of the cache name one of their own.
+os.environ["EXPORTER_NO_CACHE"] = "1"
 
 
 @pytest.fixture

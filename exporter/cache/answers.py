@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.cache.depends import Depends, changed_since, depends, read_depends
+from exporter.cache.depends import Depends, changed_since, depends, read_depends, too_little_seen
 from exporter.cache.identity import difference, identity
 from exporter.cache.places import Contents, Places
 from exporter.cache.store import Store
@@ -54,7 +54,8 @@ class Answers:
     """The answers in a store, for one command; `made` are the folders of what the command makes.
 
     Each depends on the files of the patterns `named` as well, whoever read them.
-    `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not.
+    `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not. `tell_unkept`
+    hears why an answer cannot be kept.
     """
 
     store: Store
@@ -62,6 +63,7 @@ class Answers:
     made: tuple[Path, ...] = ()
     named: tuple[str, ...] = ()
     tell: Callable[[str, str], None] = lambda _what, _why: None
+    tell_unkept: Callable[[str, str], None] = lambda _what, _why: None
 
     def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
         """As :class:`exporter.memo.Memo` says."""
@@ -70,12 +72,15 @@ class Answers:
         with unseen():
             asked = _Asked.of(question, identity(self.device))
             answer, why = self._recalled(asked)
-        self.tell(FUNCTIONS[question.function].format_map(question.request), why)
+        what = FUNCTIONS[question.function].format_map(question.request)
+        self.tell(what, why)
         if answer is not None:
             return answer
         began = time.time_ns()
         answer, seen = run()
-        if not seen.blind and answer.get("whole", True):
+        if why := too_little_seen(seen, self.named):
+            self.tell_unkept(what, why)
+        elif answer.get("whole", True):
             with unseen():
                 self._keep(asked, answer, depends(seen, self.made, self.named), began)
         return answer
@@ -149,4 +154,4 @@ def _seen(found: Depends) -> Seen:
     read, listed, met, missed = (
         {str(here / name) for name in names} for names in (found.files, found.folders, found.present, found.missing)
     )
-    return Seen(read, listed, met, missed, dict(found.variables))
+    return Seen(read, listed, met, missed, variables=dict(found.variables))

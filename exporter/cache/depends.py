@@ -6,7 +6,7 @@ import glob
 import os
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -59,7 +59,8 @@ class Depends:
 def depends(seen: Seen, made: Iterable[Path], named: Iterable[str] = ()) -> Depends:
     """What was seen but for what lies below `made`, belongs to the installation, or was there for a while only.
 
-    Files that the patterns `named` name count in any case.
+    A file of the project that was asked about counts as read: compiled code opens what Python has looked for. Files of
+    the patterns `named` count in any case.
     """
     patterns = {pattern: _named(pattern) for pattern in named}
     results = tuple(sorted({str(path.absolute()) for path in made}))
@@ -73,7 +74,7 @@ def depends(seen: Seen, made: Iterable[Path], named: Iterable[str] = ()) -> Depe
     )
     own = tuple(map(_short, results))
     return Depends(
-        {_short(path): digest for path in read if (digest := _digest(Path(path)))},
+        {_short(path): digest for path in (*read, *met) if (digest := _digest(Path(path)))},
         {_short(path): digest for path in folders if (digest := _listing(Path(path), own))},
         tuple(_short(path) for path in met if os.path.lexists(path)),
         tuple(_short(path) for path in missed if not os.path.lexists(path)),
@@ -81,6 +82,17 @@ def depends(seen: Seen, made: Iterable[Path], named: Iterable[str] = ()) -> Depe
         own,
         {pattern: _digest_of_names(paths) for pattern, paths in patterns.items()},
     )
+
+
+def too_little_seen(seen: Seen, named: Sequence[str]) -> str:
+    """Why nobody knows what was read, in words; empty where it is known, or the spec's patterns name it."""
+    if seen.blind:
+        return "a child did not tell what it read"
+    if not seen.hidden or named:
+        return ""
+    *others, last = sorted(seen.hidden)
+    who = f"{', '.join(others)} and {last}" if others else last
+    return f"nobody sees which files {who} may have read: name them in the spec's `depends`"
 
 
 def read_depends(content: Any) -> Depends:

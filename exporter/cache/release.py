@@ -15,11 +15,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.cache.depends import changed_since, depends, read_depends
+from exporter.cache.depends import changed_since, depends, read_depends, too_little_seen
 from exporter.cache.identity import code_digest, difference, identity
 from exporter.cache.store import Store
-from exporter.errors import ExporterError
-from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling
+from exporter.errors import EnvironmentLacks, ExporterError
+from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling, user_cache
 from exporter.watch import watching
 
 if TYPE_CHECKING:
@@ -63,14 +63,19 @@ class Kept:
 
 @dataclass(frozen=True)
 class Step:
-    """What of a spec's release was asked for, and why it was made; empty where it was not, since it holds still."""
+    """What of a spec's release was asked for, and why it was made; empty where it was not, since it holds still.
+
+    One that is not kept says why not.
+    """
 
     spec: str
     what: str
     why: str
+    kept: bool = True
 
     def __str__(self) -> str:
-        return f"{self.spec}: {self.what}: {f'made, since {self.why}' if self.why else 'reused'}"
+        made = "made" if self.kept else "not kept"
+        return f"{self.spec}: {self.what}: {f'{made}, since {self.why}' if self.why else 'reused'}"
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,11 @@ class Releases:
         def tell(what: str, why: str) -> None:
             self.tell(Step(spec.name, what, why))
 
-        return Answers(self.store, spec.device, (root / spec.name, self.store.folder, *made), spec.depends, tell)
+        def tell_unkept(what: str, why: str) -> None:
+            self.tell(Step(spec.name, what, why, kept=False))
+
+        made = (root / spec.name, self.store.folder, *made)
+        return Answers(self.store, spec.device, made, spec.depends, tell, tell_unkept)
 
     @contextmanager
     def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
@@ -172,7 +181,10 @@ class Releases:
             keeper = _Keeper()
             yield keeper
         product = keeper.product
-        if product is None or seen.blind:
+        if product is None:
+            return
+        if why := too_little_seen(seen, spec.depends):
+            self.tell(Step(spec.name, "the release", why, kept=False))
             return
         found = depends(seen, [root / spec.name, self.store.folder, *made], spec.depends)
         if changed_since(began, found) or difference(facts, identity(spec.device)):
@@ -190,11 +202,21 @@ class Releases:
             **{name: product[name] for name in ("folder", "digest", "word", "said", "report", "findings", "trained")},
         }
         self.store.put(asked.key, record, files)
+        self.store.shrink()
 
 
-def releases(folder: Path | None, tell: Callable[[Step], None] = lambda _step: None) -> Releases | None:
-    """Those that are kept in a folder; None without one."""
-    return None if folder is None else Releases(Store(folder.absolute()), tell)
+def releases(
+    folder: Path | None, tell: Callable[[Step], None] = lambda _step: None, *, none: bool = False
+) -> Releases | None:
+    """Those that are kept in a folder, else in the user's cache; None where no folder is named and `none` shall be."""
+    if folder is not None:
+        return Releases(Store(folder.absolute()), tell)
+    if none:
+        return None
+    try:
+        return Releases(Store(user_cache("releases"), demanded=False), tell)
+    except EnvironmentLacks:  # a user without a home has not asked for a cache
+        return None
 
 
 @dataclass

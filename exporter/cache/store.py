@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.bounded_json import parse_json
-from exporter.errors import UsageError
+from exporter.errors import EnvironmentLacks, UsageError
 from exporter.files import canonical_json, read_regular, sha256_bytes, sha256_file, translated, write_bytes
 
 #: Bytes of a record: of a report with a hundred thousand claims.
@@ -31,10 +31,14 @@ _LEFT = 3600.0
 
 @dataclass(frozen=True)
 class Store:
-    """A cache in `folder`, which is made where it is not there, of at most so many bytes."""
+    """A cache in `folder`, which is made where it is not there, of at most so many bytes.
+
+    One that nobody has asked for (`demanded`) keeps nothing where it cannot be written.
+    """
 
     folder: Path
     most: int = 4 << 30
+    demanded: bool = True
 
     def records(self, key: str) -> Iterator[Any]:
         """The records of a key, the one that was used last first."""
@@ -57,6 +61,13 @@ class Store:
             UsageError: the folder cannot be written to.
             EnvironmentLacks: the disk is full.
         """
+        try:
+            self._put(key, record, files)
+        except (UsageError, EnvironmentLacks):
+            if self.demanded:
+                raise
+
+    def _put(self, key: str, record: Any, files: Iterator[Path] | list[Path]) -> None:
         with translated(self.folder):
             for path in files:
                 self._copied(path)
@@ -65,7 +76,6 @@ class Store:
             write_bytes(place / f"{sha256_bytes(content)}.json", content)
             for path in sorted(place.glob("*.json"), key=_used)[:-_MOST_OF_A_KEY]:
                 path.unlink(missing_ok=True)
-        self._shrink()
 
     def fetch(self, digest: str, into: Path) -> bool:
         """Copy a file to its place; False where it is not here, or is damaged."""
@@ -78,6 +88,22 @@ class Store:
             return True
         source.unlink(missing_ok=True)
         return False
+
+    def shrink(self) -> None:
+        """Remove what was not used for longest until the rest fits."""
+        found = []
+        for path in self.folder.rglob("*"):
+            with contextlib.suppress(OSError):
+                fact = path.lstat()
+                if path.is_file():
+                    found.append((fact.st_mtime, fact.st_size, path))
+        newest = max((used for used, _, _ in found), default=0.0)
+        total = sum(size for _, size, _ in found)
+        for used, size, path in sorted(found, key=lambda one: one[:2]):
+            if total > self.most or (path.name.startswith(".") and used < newest - _LEFT):
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                    total -= size
 
     def object(self, digest: str) -> Path:
         """Where the file of this digest lies."""
@@ -103,22 +129,6 @@ class Store:
         place = self.object(digest)
         if not place.is_file() or sha256_file(place) != digest:
             write_bytes(place, path.read_bytes())
-
-    def _shrink(self) -> None:
-        """Remove what was not used for longest until the rest fits."""
-        found = []
-        for path in self.folder.rglob("*"):
-            with contextlib.suppress(OSError):
-                fact = path.lstat()
-                if path.is_file():
-                    found.append((fact.st_mtime, fact.st_size, path))
-        newest = max((used for used, _, _ in found), default=0.0)
-        total = sum(size for _, size, _ in found)
-        for used, size, path in sorted(found, key=lambda one: one[:2]):
-            if total > self.most or (path.name.startswith(".") and used < newest - _LEFT):
-                with contextlib.suppress(OSError):
-                    path.unlink()
-                    total -= size
 
 
 def _name(record: Any) -> str:

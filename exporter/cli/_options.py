@@ -37,7 +37,14 @@ PlainHttp = Annotated[bool, typer.Option("--plain-http", help="The registry spea
 Settings = Annotated[list[str] | None, typer.Option("--set", help="Override a key of the spec.", metavar="KEY=VALUE")]
 Cache = Annotated[
     Path | None,
-    typer.Option("--cache", help="Keep releases there, and repeat none that nothing has changed for.", metavar="DIR"),
+    typer.Option(
+        "--cache",
+        help="Where releases and steps are kept, that none is repeated unchanged; by default the user's cache.",
+        metavar="DIR",
+    ),
+]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Make every step anew, and keep none.", envvar="EXPORTER_NO_CACHE")
 ]
 Why = Annotated[bool, typer.Option("--why", help="Say on stderr what was reused and what was made, and why.")]
 Device = Annotated[

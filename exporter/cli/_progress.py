@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from exporter.errors import UsageError
 from exporter.workers import Json, Limits, Setting
@@ -41,14 +40,14 @@ def setting(*, quiet: bool, timeout: float | None, jobs: int = 0, live: bool = T
             yield Setting(limits, follow, say, jobs, follows)
 
 
-def telling(*, why: bool, cache: Path | None) -> Callable[[object], None]:
+def telling(*, why: bool, none: bool) -> Callable[[object], None]:
     """Who hears of each step what was reused or made: stderr, where `why` asks for it.
 
     Raises:
-        UsageError: there is no cache to tell of.
+        UsageError: no cache is to be used (`none`).
     """
-    if why and cache is None:
-        raise UsageError("there is no cache to tell of", where="--why", hint="give --cache DIR")
+    if why and none:
+        raise UsageError("there is no cache to tell of", where="--why", hint="leave --no-cache out, or name a --cache")
     return (lambda step: _line(str(step))) if why else (lambda _step: None)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exporter.cli._options import Cache, Debug, Device, Folder, Json, Out, Quiet, Settings, Timeout, Why
+from exporter.cli._options import Cache, Debug, Device, Folder, Json, NoCache, Out, Quiet, Settings, Timeout, Why
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode, ExporterError, UsageError
 from exporter.pool import MOST
@@ -63,6 +63,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     annotations: _Annotations = None,
     out: Out = None,
     cache: Cache = None,
+    no_cache: NoCache = False,
     why: Why = False,
     device: Device = None,
     timeout: Timeout = None,
@@ -83,7 +84,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     since = Base(base, "--base") if base is not None and not every else None
     shown = _Shown(as_json, annotations, junit, markdown, quality)
     shown.check()
-    known = releases(cache, telling(why=why, cache=cache))
+    known = releases(cache, telling(why=why, none=no_cache and cache is None), none=no_cache)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs, live=False) as how:
         task = _Task(overrides, out or Path("artifacts"), not no_train, how, known, bool(junit or markdown))
         chosen = list(touched(find_specs(specs or ()), since, overrides, how))

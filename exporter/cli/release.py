@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli._options import Cache, Debug, Device, Jobs, Json, Out, Quiet, Settings, Timeout, Why
+from exporter.cli._options import Cache, Debug, Device, Jobs, Json, NoCache, Out, Quiet, Settings, Timeout, Why
 from exporter.cli._run import Verb
 from exporter.errors import ExitCode
 
@@ -28,6 +28,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     jobs: Jobs = 0,
     force: _Force = False,
     cache: Cache = None,
+    no_cache: NoCache = False,
     why: Why = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -43,7 +44,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
 
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     wanted = read_spec(spec, overrides)
-    known = releases(cache, telling(why=why, cache=cache))
+    known = releases(cache, telling(why=why, none=no_cache and cache is None), none=no_cache)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         root = out or Path("artifacts")
         found = known.find(Asked.of(wanted), root, how.say) if known else None

@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from exporter.errors import EnvironmentLacks
+from exporter.files import user_cache
 from exporter.handoff._evidence import require_fp32
 from exporter.handoff._replay import judged, ran, replay_files
 from exporter.handoff.base import Chosen, Proof, Target
-from exporter.runtimes.environment import Runtime, default_cache, ensure
+from exporter.runtimes.environment import Runtime, ensure
 from exporter.scratch import scratch
 from exporter.workers import Limits
 
@@ -77,7 +78,7 @@ what the bundle recorded. For other places than arm and x86, run the optimizer o
 def _python() -> Path:
     """The Python of Paddle Lite's environment; raises EnvironmentLacks where none can be built."""
     try:
-        return ensure(_Lite("paddlelite", _VERSION), default_cache(), lambda said: None)
+        return ensure(_Lite("paddlelite", _VERSION), user_cache("runtimes"), lambda said: None)
     except EnvironmentLacks as error:
         hint = "put a python3.7 on the PATH: paddlelite 2.12 has no wheel for a newer one"
         raise EnvironmentLacks(error.what, where="paddle_lite", hint=hint) from error

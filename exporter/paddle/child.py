@@ -11,10 +11,11 @@ from types import ModuleType
 
 from exporter.paddle.crashes import hand_back
 from exporter.paddle.device import start_on_cpu
+from exporter.paddle.reads import tell_of_reads
 
 
 def prepare_paddle() -> None:
-    """End at crashes, and compute on the CPU: now if Paddle is imported, else at its import."""
+    """End at crashes, compute on the CPU, tell of files: now if Paddle is imported, else at its import."""
     if "paddle" in sys.modules:
         _prepare(sys.modules["paddle"])
     else:
@@ -24,6 +25,7 @@ def prepare_paddle() -> None:
 def _prepare(paddle: ModuleType) -> None:
     hand_back(paddle)
     start_on_cpu(paddle)
+    tell_of_reads(paddle)
 
 
 class _OnImport(MetaPathFinder):

@@ -8,7 +8,6 @@ for the same one at once and none sees half of it.
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import subprocess
 import sys
@@ -98,12 +97,6 @@ def read_runtimes(text: str) -> tuple[Runtime, ...]:
     if not found:
         raise UsageError("names no runtime", where=where, hint="as in paddle==2.6.2,3.1.1,onnxruntime==1.20.1")
     return tuple(found)
-
-
-def default_cache() -> Path:
-    """Where environments are kept: below the user's cache folder (`XDG_CACHE_HOME`, else `~/.cache`)."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "exporter" / "runtimes"
 
 
 def ensure(runtime: Runtime, cache: Path, say: Callable[[str], None]) -> Path:

@@ -164,6 +164,35 @@ def test_a_named_pattern_counts_whoever_reads_it(project: Project) -> None:
     assert not project.reuses() and project.why == "'data/**/*.jpg' names other files"
 
 
+@pytest.mark.parametrize(
+    ("more", "who"),
+    [
+        ({"imports": "_cffi_backend"}, "_cffi_backend"),
+        ({"starts": ["/bin/sh", "-c", "true"]}, "the process sh"),
+        ({"forks": True}, "a process of its own"),
+    ],
+)
+def test_what_may_have_read_unseen_is_not_kept_unless_the_spec_names_it(
+    project: Project, more: dict[str, Any], who: str
+) -> None:
+    unkept: list[str] = []
+    project.answers.tell_unkept = lambda _what, why: unkept.append(why)
+    for _ in range(2):
+        assert not project.reuses(**more)
+    assert len(unkept) == 2 and f"files {who} may have read" in unkept[0] and "`depends`" in unkept[0]
+    project.answers.named = ("besides.txt",)
+    assert not project.reuses(**more) and project.reuses(**more)
+
+
+def test_a_file_that_is_asked_about_counts_as_one_that_is_read(project: Project) -> None:
+    """Paddle's C++ opens files that Python has only looked for."""
+    (project.place / "weights.bin").write_text("1")
+    project.ask(asks="weights.bin")
+    assert project.reuses(asks="weights.bin")
+    (project.place / "weights.bin").write_text("2")
+    assert not project.reuses(asks="weights.bin")
+
+
 def test_what_is_not_known_to_depend_on_its_request_alone_always_runs(project: Project) -> None:
     with remembering(project.answers):
         for _ in range(2):

@@ -27,6 +27,7 @@ from exporter.tensors import save
 from tests.command import contents, environment, exporter, refused
 from tests.described import small
 
+CACHE = "exporter/releases"
 #: A layer that depends on more than its file: a helper, files, a folder, what is not there, a variable.
 MODEL = """
 import json, os
@@ -79,12 +80,12 @@ def write_spec(place: Path, **keys: Any) -> None:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds `work`, in which the spec was released twice, and `cache`, which it is kept in."""
+    """A folder that holds `work`, in which the spec was released twice, and the cache that it is kept in: the user's."""
     place = tmp_path_factory.mktemp("kept")
     work = project(place / "work")
-    first = exporter("gate", "--cache", place / "cache", cwd=work)
+    first = exporter("gate", cwd=work, env=environment(XDG_CACHE_HOME=str(place), EXPORTER_NO_CACHE=""))
     assert first.code == 0 and "it was not released before" in first.err and "verifying pir by jit_load" in first.err
-    again = exporter("gate", "--cache", place / "cache", "--junit", "junit.xml", cwd=work)
+    again = exporter("gate", "--cache", place / CACHE, "--junit", "junit.xml", cwd=work)
     assert again.code == 0 and "net has not changed since it was released" in again.err
     assert "verifying" not in again.err and again.out == first.out
     junit = (work / "junit.xml").read_text()
@@ -115,7 +116,7 @@ class Place:
 def place(released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     shutil.copytree(released, tmp_path, dirs_exist_ok=True, symlinks=True)
     monkeypatch.chdir(tmp_path / "work")
-    known = releases(tmp_path / "cache")
+    known = releases(tmp_path / CACHE)
     assert known is not None
     yield Place(tmp_path / "work", known)
 
@@ -178,7 +179,7 @@ def test_another_content_under_a_released_version_is_refused_and_a_gate_lays_it_
 
 
 def test_why_needs_a_cache_to_tell_of(place: Place) -> None:
-    refused(exporter("release", "specs/net.yaml", "--why", cwd=place.work), 2, "--why", "give --cache DIR")
+    refused(exporter("release", "specs/net.yaml", "--why", "--no-cache", cwd=place.work), 2, "--why", "--no-cache")
 
 
 def test_where_nothing_changed_it_is_found_from_another_checkout_too(place: Place) -> None:

@@ -82,11 +82,23 @@ def test_a_damaged_file_is_mended_by_the_next_that_is_put(tmp_path: Path) -> Non
     assert store.fetch(sha256_bytes(b"content"), tmp_path / "a")
 
 
+def test_one_that_nobody_asked_for_keeps_nothing_where_it_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    files = laid(tmp_path / "work", a=b"1")
+    with pytest.raises(UsageError):
+        Store(tmp_path / "file").put("key", record(a=b"1"), files)
+    unasked = Store(tmp_path / "file", demanded=False)
+    unasked.put("key", record(a=b"1"), files)
+    unasked.shrink()
+    assert not list(unasked.records("key"))
+
+
 def test_what_was_not_used_for_longest_goes_where_it_grows_too_large(tmp_path: Path) -> None:
     store = Store(tmp_path / "cache", most=3000)
     for number in range(5):
         content = bytes([number]) * 1000
         store.put(str(number), record(a=content), laid(tmp_path / "work", a=content))
+        store.shrink()
         for path in (tmp_path / "cache").rglob("*"):
             if path.is_file() and path.stat().st_mtime > 1000:
                 os.utime(path, (number, number))

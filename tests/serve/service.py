@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from exporter.runtimes.environment import default_cache
+from exporter.files import user_cache
 from tests.serve.client import get
 
 #: How a folder of each target is started, in an environment with its requirements.
@@ -32,7 +32,7 @@ def environment(requirements: Path) -> Path:
     """The folder with the programs of an environment that holds these packages; built once, by pip."""
     text = requirements.read_bytes()
     version = f"py{sys.version_info.major}.{sys.version_info.minor}"
-    home = default_cache().with_name("servers") / f"{hashlib.sha256(text).hexdigest()[:16]}-{version}"
+    home = user_cache("servers") / f"{hashlib.sha256(text).hexdigest()[:16]}-{version}"
     if not (home / "ready").is_file():
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
         command = [str(home / "bin/python"), "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
