@@ -80,7 +80,7 @@ def write_spec(place: Path, **keys: Any) -> None:
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds `work`, in which the spec was released twice, and the cache that it is kept in: the user's."""
+    """A folder that holds `work`, in which the spec was released twice, and the cache, the user's own."""
     place = tmp_path_factory.mktemp("kept")
     work = project(place / "work")
     first = exporter("gate", cwd=work, env=environment(XDG_CACHE_HOME=str(place), EXPORTER_NO_CACHE=""))
