@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.warm import Warm
 
 ROOT = Path(__file__).parents[1]
 #: The console script's own two lines, so that the tests need no installed script; its folder, where Python puts the
@@ -36,24 +41,61 @@ def environment(**more: str) -> dict[str, str]:
     """Ours, with nothing that colours or wraps the output; what is put on PYTHONPATH stands before what is there."""
     if "PYTHONPATH" in more and "PYTHONPATH" in os.environ:
         more["PYTHONPATH"] = os.pathsep.join((more["PYTHONPATH"], os.environ["PYTHONPATH"]))
-    return {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", **more}
+    ours = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return {**ours, "COLUMNS": "200", "NO_COLOR": "1", **more}
 
 
-def exporter(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, **options: Any) -> Done:
-    """Run `exporter …`; whatever happens, no traceback may reach the user and no file may be left half written."""
-    done = subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        cwd=cwd,
-        env=env or environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        **options,
-    )
-    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+# What one test has released, another shall release again; the tests of the cache name one of their own.
+os.environ["EXPORTER_NO_CACHE"] = "1"
+_WARM = environment()
+
+
+def exporter(
+    *arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, alone: bool = False, **options: Any
+) -> Done:
+    """Run `exporter …`; whatever happens, no traceback may reach the user and no file may be left half written.
+
+    In a fork of a process that has imported it (:mod:`tests.warm`); in a new process if `alone`, or with variables or
+    options of its own.
+    """
+    done = None if alone or env or options else _in_a_fork(list(map(str, arguments)), cwd)
+    if done is None:
+        ran = subprocess.run(
+            [*COMMAND, *map(str, arguments)],
+            cwd=cwd,
+            env=env or environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            **options,
+        )
+        done = Done(ran.returncode, ran.stdout, ran.stderr)
+    assert "Traceback" not in done.err + done.out, done.err
     assert not leftovers(cwd), "something half written was left"
-    return Done(done.returncode, done.stdout, done.stderr)
+    return done
+
+
+def _in_a_fork(arguments: list[str], cwd: Path) -> Done | None:
+    """None where another command runs there just now, or a test has changed this process's variables."""
+    if environment() != _WARM:
+        return None
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = _warm().run(arguments, cwd, out, err, PATIENCE)
+        if code is None:
+            return None
+        said = []
+        for stream in (out, err):
+            stream.seek(0)
+            said.append(stream.read().decode())
+        return Done(code, *said)
+
+
+@functools.cache
+def _warm() -> Warm:
+    warm = Warm(_WARM)
+    atexit.register(warm.close)
+    return warm
 
 
 def refused(done: Done, code: int, *said: str) -> None:

@@ -21,8 +21,26 @@ settings.register_profile("search", deadline=None, max_examples=2000, print_blob
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "suite"))
 # A shell starts what runs in the background with SIGINT ignored, and children inherit that: Ctrl-C could not be tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# What one test has released, another shall release again; the tests of the cache name one of their own.
-os.environ["EXPORTER_NO_CACHE"] = "1"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup() -> None:
+    """Before each fixture: see :func:`_one_environment`."""
+    _one_environment()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call() -> None:
+    """Before each test: see :func:`_one_environment`."""
+    _one_environment()
+
+
+def _one_environment() -> None:
+    """Let all tests have the same variables: children that have the same are forked from one server.
+
+    pytest tells children the name of the test that runs: each test would have servers of its own, which import Paddle.
+    """
+    os.environ["PYTEST_CURRENT_TEST"] = "one of them"
 
 
 @pytest.fixture
@@ -71,7 +89,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / "release.json").exists():
             shutil.rmtree(place, ignore_errors=True)
-            done = exporter("release", "specs/digits.yaml", "--json", cwd=working_folder(place))
+            done = exporter("release", "specs/digits.yaml", "--json", cwd=working_folder(place), alone=True)
             assert done.code == 0, done.out + done.err
             (place / "release.json").write_text(json.dumps(done.json()))
     return place
