@@ -76,7 +76,7 @@ class Warm:
         self._process.wait(60)
 
 
-class _Alive:
+class Alive:
     """A server that is another process's child: it can neither be polled nor waited for here, and stays."""
 
     def poll(self) -> None:
@@ -117,7 +117,7 @@ def serve(number: int) -> None:
 def _become(job: dict[str, list[str]], out: int, err: int, asks: socket.socket) -> None:
     """In the fork: be a process that is about to run the command line."""
     for server in forks._servers.values():
-        server.process = _Alive()  # type: ignore[assignment]
+        server.process = Alive()  # type: ignore[assignment]
     forks._start = partial(_ask, asks, forks._start)
     os.chdir(str(job["cwd"]))
     for descriptor, number in ((out, 1), (err, 2)):
@@ -145,7 +145,7 @@ def _ask(asks: socket.socket, start: object, variables: Mapping[str, str], impor
         _, descriptors, _, _ = socket.recv_fds(ours, 16, 1)
     if not descriptors:
         return start(variables, imports)  # type: ignore[operator, no-any-return]
-    return forks._Server(_Alive(), socket.socket(fileno=descriptors[0]), ready=True)  # type: ignore[arg-type]
+    return forks._Server(Alive(), socket.socket(fileno=descriptors[0]), ready=True)  # type: ignore[arg-type]
 
 
 def _answer(asks: socket.socket) -> None:

@@ -19,28 +19,15 @@ import psutil
 from exporter import forks
 from exporter.pipeline import verify
 from exporter.workers import Limits, Setting
+from tests.warm import Alive
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
-
-
-class _Alive:
-    """A server that is another process's child: it can neither be polled nor waited for here, and stays."""
-
-    pid = 0
-
-    def poll(self) -> None:
-        return None
-
-    def wait(self, timeout: float | None = None) -> int:
-        return 0
-
-    def kill(self) -> None: ...
 
 
 def _become(job: dict[str, Any]) -> None:
     """In the fork: run the command line as the console script does."""
     for server in forks._servers.values():
-        server.process = _Alive()  # type: ignore[assignment]
+        server.process = Alive()  # type: ignore[assignment]
     os.setsid()
     os.chdir(job["cwd"])
     for name, number in (("out", 1), ("err", 2)):
