@@ -106,9 +106,9 @@ def test_a_translation_links_to_translations(page: Path) -> None:
         )
 
 
-def test_the_three_pages_are_translated() -> None:
+def test_the_pages_that_readers_of_paddle_need_are_translated() -> None:
     names = {page.relative_to(ROOT).as_posix() for page in TRANSLATED}
-    assert names == {"README.zh.md", "docs/parity.zh.md", "docs/spec.zh.md"}
+    assert names == {"README.zh.md", "docs/ci.zh.md", "docs/parity.zh.md", "docs/spec.zh.md"}
 
 
 PAGE = "# A\n\n`x` [b](b.md)\n\n## B\n\n```sh\nls\n```\n\n| a | b |\n| --- | --- |\n| `1` | 2 |\n"
