@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.runtimes.environment import default_cache
+from exporter.files import user_cache
 from tests import faults
 from tests.command import Done, contents, environment, exporter, refused
 from tests.handoff.old_python import old_python
@@ -44,7 +44,7 @@ def test_it_is_optimized_run_and_compared(bundle: Path, tmp_path: Path, variable
 @pytest.mark.slow
 def test_the_device_s_scripts_replay_it(bundle: Path, tmp_path: Path, variables: dict[str, str]) -> None:
     assert hand(bundle, tmp_path, variables).code == 0
-    home = default_cache() / "paddlelite-2.12-py3.7/bin/python"
+    home = user_cache("runtimes") / "paddlelite-2.12-py3.7/bin/python"
     (tmp_path / "outputs").mkdir()
     run = [home, "run.py", "model_x86.nb", tmp_path / "outputs"]
     judge = [sys.executable, "-I", "judge.py", tmp_path / "outputs"]

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import EnvironmentLacks, UsageError
+from exporter.files import user_cache
 from exporter.runtimes import environment
-from exporter.runtimes.environment import Runtime, default_cache, ensure, read_runtimes
+from exporter.runtimes.environment import Runtime, ensure, read_runtimes
 
 
 def test_a_version_alone_is_of_the_package_before_it() -> None:
@@ -57,10 +58,10 @@ def test_an_engine_that_was_built_for_numpy_1_gets_it(runtime: Runtime, wanted: 
 
 def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_cache() == tmp_path / "exporter/runtimes"
+    assert user_cache("runtimes") == tmp_path / "exporter/runtimes"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert default_cache() == Path("/home/somebody/.cache/exporter/runtimes")
+    assert user_cache("runtimes") == Path("/home/somebody/.cache/exporter/runtimes")
 
 
 @pytest.fixture
