@@ -9,7 +9,7 @@ import pytest
 
 from exporter.judge.judge import PROOFS
 from exporter.numbers.golden import to_run
-from exporter.proofs._promises import Promise, over_cases, weighed
+from exporter.proofs._promises import Promise, over_cases, promises, weighed
 from exporter.proofs.base import Narrowing
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
@@ -202,6 +202,14 @@ class TestOverCases:
         broken = Evidence(Outcome.MISMATCH, "NaN", stage="run", elements=20)
         found = self.judged(self.evidence(**{"batch=4": broken}))
         assert (found.outcome, found.stage) == (Outcome.MISMATCH, "compare")
+
+
+def test_a_claim_of_which_nothing_is_wanted_is_no_promise() -> None:
+    """Its evidence would be a comparison with no bound; without any it is MISSING."""
+    size, speed = claim("size"), claim("speed")
+    asked = harness(subject(*BOTH, of=spec(precisions=budget(max_size=0.5))))
+    found = promises([size, speed], asked, lambda of, one: of.max_size if one == size else None)
+    assert found == [Promise(size, 0.5)]
 
 
 def test_a_promise_counts_where_it_is_kept_and_no_impostor_keeps_it() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
+from exporter.engines._job import EngineAnswer, EngineCase, EngineJob
 from exporter.errors import ModelError, UsageError
 from exporter.lower._convert import PRECISIONS
 from exporter.memo import Question, remembering
 from exporter.numbers.intervals import bootstrap, paired
+from exporter.proofs import metric
 from exporter.proofs.base import Narrowing
 from exporter.proofs.metric import Task, _cuts, _impostors, plugin, prepare, rate
 from exporter.spec.model import Budget
@@ -23,8 +27,8 @@ from exporter.tensors import Array, load, save
 from exporter.verdict.claim import Evidence, Outcome
 from exporter.verdict.plan import Run
 from exporter.watch import Seen
-from exporter.workers import SINGLE_THREAD
-from tests.proofs.subjects import PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
+from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting
+from tests.proofs.subjects import LOW, PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
 
 RECIPE = """
 import numpy as np
@@ -324,6 +328,53 @@ def test_eager_runs_with_the_checkpoint_of_the_bundle_and_only_for_promises(chec
     (question,) = memo.questions
     assert question.request["checkpoint"] == (str(checkpoint) if checkpoint else None)
     assert question.environment == SINGLE_THREAD and question.request["outputs"] == ["y", "label"]
+    assert json.loads(json.dumps(question.request)) == question.request, "it is JSON as it stands"
+
+
+REFUSING = Run("onnx", "int8", "openvino")
+
+
+def test_each_engine_runs_on_the_samples_and_what_it_gives_is_rated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The children are not started: what they are asked, and what becomes of their answers."""
+    asked: dict[str, Any] = {}
+    jobs: dict[str, EngineJob] = {}
+    rated = {"metric": "accuracy", "rows": 7, "value": 0.75, "eager": 0.8125, "sign": 1.0, "impostors": {}}
+    rated |= {"loss": 0.0625, "low": 0.0, "high": 0.125}
+
+    def answered(where: str, request: dict[str, Any], *limits: Limits, **how: Any) -> dict[str, Any]:
+        assert where not in asked, "an engine that refuses leaves nothing to rate"
+        asked[where] = (request, limits, how)
+        return {"cases": ["00000000", "00000004"]} if where.endswith(":prepare") else rated
+
+    def ran(job: EngineJob, into: Path, setting: Setting) -> EngineAnswer:
+        assert into.is_dir() and not list(into.iterdir()) and setting is made.setting
+        jobs[str(into)] = job
+        return EngineAnswer(load="no such operator") if job.engine == REFUSING.engine else EngineAnswer()
+
+    monkeypatch.setattr(metric, "call", answered)
+    monkeypatch.setattr(EngineJob, "run", ran)
+    low = replace(artifact("int8"), outputs=("inside.y",), native_outputs=("inside.y",))
+    of = subject(low, of=task(precisions=budget(max_metric_loss=0.1)), folder=tmp_path)
+    made = harness(replace(of, outputs=of.outputs[:1]), REFUSING, LOW)
+    made = replace(made, setting=Setting(Limits(seconds=7), on_event=lambda event: None))
+    proven = plugin.prove([claim("metric", REFUSING), claim("metric")], made)
+    assert proven[claim("metric", REFUSING)] == Evidence(Outcome.CRASHED, "no such operator", stage="run")
+    found = proven[claim("metric")]
+    assert (found.outcome, found.elements, found.metrics["loss"]) == (Outcome.MATCH, 7, 0.0625)
+    assert list(asked) == ["exporter.proofs.metric:prepare", "exporter.proofs.metric:rate"]
+    for _, limits, how in asked.values():
+        assert limits == (made.setting.limits,)
+        assert how == {"environment": SINGLE_THREAD, "imports": PADDLE, "on_event": made.setting.on_event}
+    samples = asked["exporter.proofs.metric:prepare"][0]["into"]
+    (_, into), (_, job) = list(jobs), list(jobs.values())
+    assert asked["exporter.proofs.metric:rate"][0] == {
+        **{"recipe": "a:b", "samples": samples, "cases": ["00000000", "00000004"], "into": into},
+        **{"outputs": ["y"], "names": {"y": "inside.y"}},
+    }
+    assert (job.engine, str(job.golden)) == (LOW.engine, samples)
+    assert job.cases == (EngineCase("00000000", "00000000"), EngineCase("00000004", "00000004"))
 
 
 class TestInChildren:
