@@ -39,15 +39,16 @@ class Plan:
 
     @staticmethod
     def of(rooms: Mapping[str, Room], only: str, sample: int, root: Path = ROOT) -> Plan:
-        """Every mutant of these rooms, or only those of a `file` or `file:line`; every n-th of them."""
+        """Every mutant of these rooms, or only those of a `file`, `file:line` or `file:first-last`; every n-th."""
         of_file = files_of(rooms, root)
-        file, _, line = only.partition(":")
+        file, _, lines = only.partition(":")
+        first, _, last = lines.partition("-")
         planned = [
             mutant
             for path in of_file
             if not file or path.startswith(file)
             for mutant in mutants(path, (root / path).read_text())
-            if not line or mutant.line == int(line)
+            if not lines or int(first) <= mutant.line <= int(last or first)
         ]
         tests = dict.fromkeys(test for room in rooms.values() for test in room.tests if (root / test).exists())
         return Plan(tuple(planned[::sample]), of_file, tuple(of_file), tuple(tests), root)

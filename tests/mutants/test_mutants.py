@@ -148,6 +148,14 @@ def test_the_rooms_have_files_and_tests_and_every_explanation_a_mutant() -> None
         assert plan.mutants and not known.stale({mutant.key for mutant in plan.mutants}, plan.files)
 
 
+@pytest.mark.parametrize(("chosen", "lines"), [("", set(range(1, 400))), (":33", {33}), (":33-36", {33, 36})])
+def test_a_file_a_line_or_some_lines_can_be_chosen(chosen: str, lines: set[int]) -> None:
+    plan = Plan.of(ROOMS, f"exporter/numbers/pooled.py{chosen}", 1)
+    assert {mutant.file for mutant in plan.mutants} == {"exporter/numbers/pooled.py"}
+    found = {mutant.line for mutant in plan.mutants}
+    assert found == lines & found and found >= lines & {33, 36}
+
+
 SOURCE = """def f(a, b):
     'Is 1 < 2?'
     if (

@@ -11,7 +11,7 @@ from exporter.judge.judge import PROOFS
 from exporter.numbers.golden import to_run
 from exporter.proofs._promises import Promise, over_cases, promises, weighed
 from exporter.proofs.base import Narrowing
-from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 from tests.proofs.subjects import (
     LABEL,
@@ -243,6 +243,7 @@ class TestNoiseAndShares:
             "onnx-int8/onnxruntime/top1/y": Outcome.MATCH,
         }
         assert "worst layer" not in found[claim("snr_db", output="y")].reason
+        assert PROOFS["snr_db"].promise and PROOFS["snr_db"].after == (OUTPUTS,), "it weighs what they left"
 
     def test_broken_the_worst_layer_is_named(self) -> None:
         found = self.proved(1.0, {})[claim("snr_db", output="y")]
