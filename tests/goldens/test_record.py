@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from exporter.compare.golden import read_goldens
-from exporter.errors import ChildCrashed, ChildTimedOut, ModelError, UsageError
+from exporter.errors import ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.goldens.explore import RECORDING, TRYING
 from exporter.goldens.finish import finish
@@ -239,17 +239,3 @@ def test_a_model_that_makes_its_child_leave_a_case_out_is_found_out(tmp_path: Pa
     with pytest.raises(ModelError, match="not every planned case was recorded") as caught:
         record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert caught.value.where == str(tmp_path / "g.safetensors")
-
-
-def test_a_process_that_dies_of_a_promised_case_is_not_asked_again(tmp_path: Path) -> None:
-    inputs = {"x": {"dtype": "float32", "shape": ["batch", 4], "values": "uniform(600,900)"}}
-    spec = validate({**SPEC, "model": "models.branching:DiesWhenLarge", "inputs": inputs}, "test")
-    heard: list[dict[str, Any]] = []
-    with pytest.raises(ChildCrashed, match="SIGKILL"):
-        record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60), heard.append))
-    assert len([event for event in heard if event["doing"] == "building the layer"]) == 1
-
-
-def test_a_process_that_ends_before_it_says_anything_is_not_asked_again(tmp_path: Path) -> None:
-    with pytest.raises(ChildTimedOut):
-        record_in_child(validate(SPEC, "test"), None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=0.0)))

@@ -297,6 +297,9 @@ def test_samples_are_stored_in_batches_with_what_eager_makes_of_them(tmp_path: P
     assert set(stored) == {f"{case}/{name}" for case in ("00000000", "00000004") for name in ("input/x", "eager/y")}
     assert np.array_equal(stored["00000004/input/x"], rows[4:7])
     assert np.allclose(stored["00000000/eager/y"], rows[:4] @ weight, atol=1e-6)
+    prepare({**request, "checkpoint": None})
+    built = load(tmp_path / "held_out.safetensors")["00000000/eager/y"]
+    assert np.allclose(built, rows[:4] @ sys.modules[recipes].WEIGHT, atol=1e-6), "the weights that it is built with"
 
 
 def test_a_recipe_that_feeds_another_input_is_refused(tmp_path: Path, recipes: str) -> None:
@@ -363,6 +366,7 @@ def test_each_engine_runs_on_the_samples_and_what_it_gives_is_rated(
     assert proven[claim("metric", REFUSING)] == Evidence(Outcome.CRASHED, "no such operator", stage="run")
     found = proven[claim("metric")]
     assert (found.outcome, found.elements, found.metrics["loss"]) == (Outcome.MATCH, 7, 0.0625)
+    assert "before" not in found.metrics, "without a checkpoint nothing was trained before"
     assert list(asked) == ["exporter.proofs.metric:prepare", "exporter.proofs.metric:rate"]
     for _, limits, how in asked.values():
         assert limits == (made.setting.limits,)
@@ -393,7 +397,7 @@ class TestInChildren:
         (folder / "onnx-int8").mkdir(exist_ok=True)
         (folder / "onnx-int8/model.onnx").write_bytes(model.SerializeToString())
 
-    def proved(self, folder: Path, module: str, before: str = "", *, trained: bool = True, **more: Any) -> Evidence:
+    def proved(self, folder: Path, module: str, before: str = "", **more: Any) -> Evidence:
         own: Array = sys.modules.get(module, __import__(module)).WEIGHT
         save(folder / "w.safetensors", {"body.weight": own}, {"before": before} if before else None)
         low = artifact("int8", **more)
@@ -402,7 +406,7 @@ class TestInChildren:
         of = task(
             f"{module}:accurate", model=f"{module}:build", precisions=budget(max_metric_loss=0.1), waivers=[waiver]
         )
-        made = subject(low, of=of, folder=folder, checkpoint=folder / "w.safetensors" if trained else None)
+        made = subject(low, of=of, folder=folder, checkpoint=folder / "w.safetensors")
         made = type(made)(**{**vars(made), "outputs": made.outputs[:1]})
         (found,) = plugin.prove([claim("metric")], harness(made)).values()
         return found
@@ -413,13 +417,6 @@ class TestInChildren:
         assert (found.outcome, found.elements) == (Outcome.MATCH, 7), found
         assert (found.metrics["loss"], found.metrics["before"]) == (0.0, 1.0)
         assert found.reason.startswith("accuracy 1.0000, eager's is 1.0000, on 7 held-out samples")
-
-    def test_without_a_checkpoint_eager_has_the_weights_that_it_was_built_with(
-        self, tmp_path: Path, recipes: str
-    ) -> None:
-        self.written(tmp_path, recipes)
-        found = self.proved(tmp_path, recipes, before="1.0", trained=False)
-        assert (found.outcome, found.metrics["eager"]) == (Outcome.MATCH, 1.0) and "before" not in found.metrics
 
     def test_another_file_loses_what_it_loses(self, tmp_path: Path, recipes: str) -> None:
         self.written(tmp_path, recipes, -sys.modules.get(recipes, __import__(recipes)).WEIGHT)
