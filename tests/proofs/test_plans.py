@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from exporter.judge.judge import PROOFS
+from exporter.lower._convert import PRECISIONS
 from exporter.numbers.golden import to_run
 from exporter.proofs._promises import Promise, over_cases, promises, weighed
 from exporter.proofs.base import Narrowing
+from exporter.spec.model import Budget
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 from tests.proofs.subjects import (
@@ -249,6 +251,11 @@ class TestNoiseAndShares:
         found = self.proved(1.0, {})[claim("snr_db", output="y")]
         assert found.outcome is Outcome.MISMATCH
         assert found.reason == "20.0 dB, at least 30 promised; the worst layer is fc"
+
+    def test_a_ratio_that_nobody_promised_is_not_said_to_lack_floats(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A precision may come without a default for it."""
+        monkeypatch.setattr(PRECISIONS["int8"], "budget", Budget(max_size=0.5))
+        assert PROOFS["snr_db"].prove([claim("snr_db", output="y")], harness(subject(*BOTH))) == {}
 
     def test_notes_are_of_the_variants_in_low_precision_that_are_there(self) -> None:
         front = {"front": [{"kept": ["fc"], "bytes": 1500, "snr_db": 41.25, "speedup": 1.5}]}
