@@ -239,12 +239,22 @@ def _spread(
                 with lock:
                     results[mutant.id] = result
                     _progress(result, total, total - waiting.qsize(), started)
-                    if record and len(results) % 50 == 0:
-                        write_results(record, list(results.values()))
+                    if len(results) % 50 == 0 or waiting.empty():
+                        refuse_false_kills(tree, result)
+                        if record:
+                            write_results(record, list(results.values()))
 
     with ThreadPoolExecutor(len(trees)) as pool:
         for end in [pool.submit(drain, tree) for tree in trees]:
             end.result()
+
+
+def refuse_false_kills(tree: Tree, result: Result) -> None:
+    """Run the test that killed a mutant without it; where it fails, the machine has changed, and no kill counts."""
+    if result.outcome != "killed" or result.by not in tree.hello["tests"]:
+        return
+    if tree.record([], [result.by])[result.by]["failed"]:
+        raise RuntimeError(f"{result.by} fails without any mutant by now, so that what was killed proves nothing")
 
 
 def _progress(result: Result, total: int, done: int, started: float) -> None:
