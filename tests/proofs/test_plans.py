@@ -43,8 +43,10 @@ class TestTheHarness:
         inputs = {"x": {"dtype": "float32", "shape": ["batch", 3]}, "m": {"dtype": "bool", "shape": ["seq"]}}
         inputs["m"]["values"] = "integers(0,2)"
         of = spec(dims=dims, inputs=inputs, seed=7, budget=3)
-        made = subject(*BOTH, of=of, device="gpu:0", checkpoint=Path("w.safetensors"))
+        costs = {"onnx/onnxruntime": {"seconds": 1.0, "megabytes": 128.0}}
+        made = subject(*BOTH, of=of, device="gpu:0", checkpoint=Path("w.safetensors"), costs=costs)
         bench = made.bench()
+        assert bench.costs == costs and subject().bench().costs == {}
         assert (bench.folder, bench.golden) == (Path("nowhere"), Path("nowhere/golden.safetensors"))
         assert bench.cases == to_run(made.recorded) and bench.controls == ()
         assert list(bench.artifacts) == ["onnx", "onnx-int8"] and (bench.device, bench.budget) == ("gpu:0", 3)
