@@ -12,16 +12,17 @@ import pytest
 from onnx import helper, numpy_helper
 
 from exporter import harness
+from exporter.engines._cost import Cost, beyond
 from exporter.engines._job import EngineAnswer, EngineJob, SessionFacts
 from exporter.engines.base import Settings
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
-from exporter.harness import Bench, _judge_all, _judge_run, _process, run_engine, run_engines
+from exporter.harness import Bench, _judge_all, _judge_run, _loaded, _process, run_engine, run_engines
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase
 from exporter.tensors import Array, save
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
-from exporter.workers import Setting
+from exporter.workers import Limits, Setting
 from tests.compare.goldens import golden
 
 RUN, HALF = Run("onnx", "fp32", "onnxruntime"), Run("onnx", "fp16", "onnxruntime")
@@ -143,6 +144,20 @@ class TestResults:
         found = _judge_all(bench(tmp_path), RUN, tmp_path, ANSWER, FATE)
         assert found[claim("batch=5")].outcome is Outcome.CRASHED
 
+    def test_what_is_far_larger_than_its_case_is_not_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Twenty numbers of eight bytes are due: four times as much, and 64 MiB for what has another shape."""
+        read: list[Path] = []
+        monkeypatch.setattr(harness, "load", lambda path: read.append(path) or {})
+        path = tmp_path / "0.safetensors"
+        assert _loaded(path, case(0)) is None
+        for more, whole in ((0, {}), (1, None)):
+            with path.open("wb") as file:
+                file.truncate((64 << 20) + 4 * 8 * 20 + more)
+            assert _loaded(path, case(0)) == whole
+        assert read == [path]
+
     def test_an_output_too_many_is_not_taken_together(self, tmp_path: Path) -> None:
         more = right()
         more[1]["z"] = more[1]["y"]
@@ -174,6 +189,10 @@ class TestTheProcess:
         assert (found.outcome, found.stage) == (Outcome.MISMATCH, "load")
         assert found.reason == "in 2 threads threads 2 was asked for and 1 is in effect"
 
+    def test_what_it_cost_is_told_in_steps(self, tmp_path: Path) -> None:
+        found = _process(bench(tmp_path), replace(ANSWER, cost=Cost(1.5, 200.0)), None)
+        assert found.metrics == {"cost_seconds": 4.0, "cost_megabytes": 256}
+
     def test_a_child_that_ended_badly_did_not_end_in_order(self, tmp_path: Path) -> None:
         assert _process(bench(tmp_path), ANSWER, FATE) is FATE
 
@@ -193,6 +212,27 @@ class TestWhatAChildIsAsked:
         assert (eager.format, eager.folder, eager.source) == ("source", None, source)
         assert (eager.inputs, eager.outputs) == (("x",), ("y",))
 
+    def test_a_run_may_take_what_the_release_recorded_of_it_and_one_of_which_it_did_not_four_times_the_most(
+        self, tmp_path: Path
+    ) -> None:
+        costs = {
+            "onnx/onnxruntime": {"seconds": 4.0, "megabytes": 128},
+            "onnx/openvino": {"seconds": 1.0, "megabytes": 512},
+        }
+        made, asked = bench(tmp_path, costs=costs), Setting(Limits(seconds=7), jobs=3)
+
+        def limited(most: dict[str, float], times: int) -> Setting:
+            return replace(asked, limits=replace(asked.limits, beyond=beyond(most, times)))
+
+        most = {"seconds": 4.0, "megabytes": 512}
+        assert made.bounded(RUN, asked) == limited(costs["onnx/onnxruntime"], 1)
+        assert made.bounded(RUN, asked, 3) == limited(costs["onnx/onnxruntime"], 3)
+        assert made.bounded(HALF, asked) == limited(most, 4) and made.bounded(HALF, asked, 3) == limited(most, 12)
+        own = replace(asked, follows_costs=False)
+        assert made.bounded(RUN, own) is own, "somebody has set limits"
+        assert replace(made, device="gpu:0").bounded(RUN, asked) is asked, "on a GPU other things count"
+        assert bench(tmp_path).bounded(RUN, asked) is asked, "nothing is recorded"
+
     def test_the_largest_artifact_and_the_goldens_have_a_size(self, tmp_path: Path) -> None:
         made = bench(tmp_path)
         assert made.megabytes() == 0, "what is missing has none"
@@ -209,7 +249,8 @@ class TestWhatAChildIsAsked:
         assert made.megabytes() == 9
         assert replace(made, artifacts={}).megabytes() == 4
         (tmp_path / "golden.safetensors").write_bytes(bytes((4 << 20) - 1))
-        assert replace(made, artifacts={"onnx": replace(large, files=("none",))}).megabytes() == 3
+        for artifacts in ({}, {"onnx": replace(large, files=("none",))}):
+            assert replace(made, artifacts=artifacts).megabytes() == 3
 
     def test_a_file_is_folded_where_its_writer_folds_and_says_so(self, tmp_path: Path) -> None:
         plain = bench(tmp_path).artifacts["onnx"]

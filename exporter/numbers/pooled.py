@@ -165,7 +165,7 @@ def _fresh(outputs: Mapping[str, GoldenOutput], by_row: bool) -> dict[str, Array
         fresh = []
         for row in scaled if by_row and output.index is None else [scaled]:
             alike = (known for known in seen if known.shape == row.shape)
-            fresh.append(not any(np.max(np.abs(row - known), initial=0.0) < 1 for known in alike))
+            fresh.append(not any(np.max(np.abs(row - known)) < 1 for known in alike))
             seen += [row] if fresh[-1] else []
         found[case] = np.array(fresh)
     return found

@@ -132,11 +132,19 @@ class TestWhatARunTookAtTheRelease:
         (made.folder / "onnx/model.onnx").write_bytes(bytes(20 << 20))
         assert made.subject().costs == {f"onnx/{engine}": by_size(20) for engine in engines}
         assert by_size(20)["seconds"] >= 5 > 1 == by_size(0)["seconds"]
+        (made.folder / "onnx/model.onnx").write_bytes(bytes(16 << 20))
+        assert made.subject().costs == {f"onnx/{engine}": by_size(16.01) for engine in engines}
+        assert by_size(16.01) != by_size(16), "the goldens count as well"
 
     def test_what_its_own_source_verifies_first_has_no_such_limit(self, made: Made) -> None:
         made.content["verdict"] = "unverified"
         assert made.subject().costs == {}
         assert made.subject(no_source="it is not here").costs
+
+    def test_what_is_not_sealed_yet_has_no_such_limit(self, made: Made) -> None:
+        places = made.folder, made.subject().golden
+        draft = Content.model_validate({key: value for key, value in made.content.items() if key != "files"})
+        assert subject_in(draft, recorded_spec(made.manifest), places, "cpu", no_source="it is not here").costs == {}
 
 
 class TestWhatIsPlannedAndNotRecorded:
@@ -243,6 +251,13 @@ class TestTheBundlesOwnReport:
         assert self.objected(made, self.report("match", "match")) == ()
         waived = self.report("match", "waived", verdict="passed_with_waivers")
         assert self.objected(made, waived, "passed_with_waivers") == ()
+
+    def test_of_a_report_a_million_values_are_read(self, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Forty thousand claims have as many."""
+        read: list[tuple[Path, int]] = []
+        monkeypatch.setattr("exporter.bundle.subject.read_json", lambda *asked: read.append(asked) or {"checks": []})
+        assert self.objected(made, b"{}")
+        assert read == [(made.folder / REPORT, 1_000_000)]
 
     def test_one_that_nobody_verified_has_none(self, made: Made) -> None:
         assert self.objected(made, b"", "unverified") == ()

@@ -11,7 +11,7 @@ import pytest
 from exporter.compare.golden import input_shapes, one_case, read_goldens
 from exporter.errors import BundleError, UsageError
 from exporter.numbers.norms import FLOOR, FLOOR_64, error, norms
-from exporter.tensors import Array, save
+from exporter.tensors import Array, load, save
 
 TRUTH = np.random.default_rng(0).standard_normal((4, 5))
 FACTS: dict[str, Any] = {"method": "float64", "gate": "", "scores": None, "exact": False, "allowance": 1.0}
@@ -66,6 +66,29 @@ def test_what_is_not_whole_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BundleError, match="the goldens are not whole") as caught:
             read(path)
         assert caught.value.where == str(path)
+
+
+def test_tensors_that_nobody_names_are_read_up_to_a_limit(tmp_path: Path) -> None:
+    """Ten times what the outputs take, and 500: two outputs have 3 tensors each, and their case one more."""
+    path, cases = written(tmp_path, TRUTH.astype("float32"))
+    tensors = load(path)
+    tensors |= {key.replace("/y", "/z"): value for key, value in tensors.items()}
+    cases[0]["outputs"]["z"] = cases[0]["outputs"]["y"]
+    most = 500 + 10 * (3 * 2 + 1)
+    tensors |= {f"more/{number}": np.zeros(0) for number in range(most - len(tensors))}
+    save(path, tensors)
+    assert [list(case.outputs) for case in read_goldens(path, cases)] == [["y", "z"]]
+    save(path, {**tensors, "one/more": np.zeros(0)})
+    with pytest.raises(BundleError, match=f"{most + 1} tensors, far more than the cases have"):
+        read_goldens(path, cases)
+
+
+def test_a_header_that_is_too_long_is_not_parsed(tmp_path: Path) -> None:
+    path, cases = written(tmp_path, TRUTH.astype("float32"))
+    path.write_bytes((1 << 40).to_bytes(8, "little") + path.read_bytes()[8:])
+    for read in (input_shapes, lambda place: read_goldens(place, cases)):
+        with pytest.raises(BundleError, match="its header would have more than"):
+            read(path)
 
 
 def test_a_case_is_found_under_the_names_that_it_is_run_again_by() -> None:

@@ -269,6 +269,18 @@ def test_whole_numbers_and_what_is_no_tensor_stay_what_they_are(wide: Any) -> No
         assert wide.type == kind, "a property of tensors that is called like a cast is none"
 
 
+@paddle.jit.to_static(full_graph=True)
+def traced(x: Any) -> Any:
+    return x * paddle.linspace(0.5, 2, 2)
+
+
+def test_what_a_function_traced_inside_is_made_of_stays_what_it_is() -> None:
+    """Paddle refuses a linspace of float32 from a start in float64, which a value cast up in the program would be."""
+    with lifted():
+        found = traced(paddle.to_tensor([1.0, 3.0], dtype="float64"))
+    assert found.dtype == paddle.float64 and found.numpy().tolist() == [0.5, 6.0]
+
+
 def test_it_is_over_when_something_fails_inside() -> None:
     before = (paddle.to_tensor, paddle._C_ops.cast, paddle._C_ops.full)
     with pytest.raises(KeyError), lifted():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +9,14 @@ import numpy as np
 import pytest
 
 from exporter.compare.golden import read_goldens
-from exporter.errors import ChildCrashed, ChildTimedOut, ModelError, UsageError
+from exporter.errors import ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.goldens.explore import RECORDING, TRYING
 from exporter.goldens.finish import finish
 from exporter.goldens.record import SEARCHING
 from exporter.goldens.record import record as record_in_child
-from exporter.memo import Question, remembering
-from exporter.spec.model import ONLY_VERDICT, Spec
 from exporter.spec.read import validate
 from exporter.tensors import load, save
-from exporter.watch import Seen
 from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 
 SPEC: dict[str, Any] = {
@@ -201,35 +196,6 @@ def test_what_a_release_gets_is_what_the_child_recorded_of_the_checkpoint(tmp_pa
     assert {event["case"] for event in heard if "case" in event} >= set(names[:5]), "who asked hears of each case"
 
 
-class Asking:
-    """It hears what the child would be asked, and lets none run."""
-
-    question: Question
-
-    def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
-        self.question = question
-        raise ModelError("heard")
-
-
-def test_what_only_the_verdict_depends_on_is_asked_beside_the_rest(tmp_path: Path) -> None:
-    """So a release with another waiver, or of another version, finds the goldens that it has."""
-    waiver = {"claim": "*/none", "reason": "a date is no JSON of itself", "until": "2999-01-01"}
-    asked = {}
-    for name, more in {"plain": {}, "other": {"waivers": [waiver], "version": "9.9.9", "budget": 2.0}}.items():
-        memo = Asking()
-        spec = validate({**SPEC, **more}, "test")
-        with remembering(memo), pytest.raises(ModelError, match="heard"):
-            record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
-        asked[name] = json.loads(json.dumps(dict(memo.question.request)))
-        assert memo.question.environment == SINGLE_THREAD
-        beside = asked[name].pop("beside")
-        assert set(beside) == ONLY_VERDICT, "and nothing else, or another spec would get an old answer"
-        assert Spec.model_validate({**asked[name]["spec"], **beside}) == spec
-        asked[name].pop("into")
-    assert asked["plain"] == asked["other"]
-    assert asked["plain"]["checkpoint"] is None and asked["plain"]["outputs"] == ["y"]
-
-
 ONE_THREAD = """
 import os
 
@@ -273,17 +239,3 @@ def test_a_model_that_makes_its_child_leave_a_case_out_is_found_out(tmp_path: Pa
     with pytest.raises(ModelError, match="not every planned case was recorded") as caught:
         record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert caught.value.where == str(tmp_path / "g.safetensors")
-
-
-def test_a_process_that_dies_of_a_promised_case_is_not_asked_again(tmp_path: Path) -> None:
-    inputs = {"x": {"dtype": "float32", "shape": ["batch", 4], "values": "uniform(600,900)"}}
-    spec = validate({**SPEC, "model": "models.branching:DiesWhenLarge", "inputs": inputs}, "test")
-    heard: list[dict[str, Any]] = []
-    with pytest.raises(ChildCrashed, match="SIGKILL"):
-        record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60), heard.append))
-    assert len([event for event in heard if event["doing"] == "building the layer"]) == 1
-
-
-def test_a_process_that_ends_before_it_says_anything_is_not_asked_again(tmp_path: Path) -> None:
-    with pytest.raises(ChildTimedOut):
-        record_in_child(validate(SPEC, "test"), None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=0.0)))

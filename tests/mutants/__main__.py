@@ -2,7 +2,7 @@
 
     python -m tests.mutants                          # all rooms: processor hours
     python -m tests.mutants --rooms verdict,judge    # some
-    python -m tests.mutants --only exporter/numbers/norms.py:40
+    python -m tests.mutants --only exporter/numbers/norms.py:40-62
     python -m tests.mutants --json out.json --resume # go on where a run stopped; what survived runs again
 
 Exit codes: 0 all killed or explained, 1 some survived, 2 wrong arguments.
@@ -25,7 +25,7 @@ def main() -> int:
     """Run, print, and say by the exit code whether all is well."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants")
     parser.add_argument("--rooms", default=",".join(ROOMS), help=f"some of {','.join(ROOMS)}")
-    parser.add_argument("--only", default="", help="FILE or FILE:LINE: only the mutants there")
+    parser.add_argument("--only", default="", help="FILE, FILE:LINE or FILE:FIRST-LAST: only the mutants there")
     parser.add_argument("--json", type=Path, help="write every mutant and what became of it")
     parser.add_argument("--resume", action="store_true", help="believe what --json says of unchanged files")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at once (2)")

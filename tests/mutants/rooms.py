@@ -34,7 +34,7 @@ ROOMS = {
         ),
     ),
     "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),
-    "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_record.py",)),
+    "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_recording.py",)),
     "goldens": Room(
         tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "fresh", "oracle", "truth")),
         tuple(

@@ -39,15 +39,16 @@ class Plan:
 
     @staticmethod
     def of(rooms: Mapping[str, Room], only: str, sample: int, root: Path = ROOT) -> Plan:
-        """Every mutant of these rooms, or only those of a `file` or `file:line`; every n-th of them."""
+        """Every mutant of these rooms, or only those of a `file`, `file:line` or `file:first-last`; every n-th."""
         of_file = files_of(rooms, root)
-        file, _, line = only.partition(":")
+        file, _, lines = only.partition(":")
+        first, _, last = lines.partition("-")
         planned = [
             mutant
             for path in of_file
             if not file or path.startswith(file)
             for mutant in mutants(path, (root / path).read_text())
-            if not line or mutant.line == int(line)
+            if not lines or int(first) <= mutant.line <= int(last or first)
         ]
         tests = dict.fromkeys(test for room in rooms.values() for test in room.tests if (root / test).exists())
         return Plan(tuple(planned[::sample]), of_file, tuple(of_file), tuple(tests), root)
@@ -238,12 +239,22 @@ def _spread(
                 with lock:
                     results[mutant.id] = result
                     _progress(result, total, total - waiting.qsize(), started)
-                    if record and len(results) % 50 == 0:
-                        write_results(record, list(results.values()))
+                    if len(results) % 50 == 0 or waiting.empty():
+                        refuse_false_kills(tree, result)
+                        if record:
+                            write_results(record, list(results.values()))
 
     with ThreadPoolExecutor(len(trees)) as pool:
         for end in [pool.submit(drain, tree) for tree in trees]:
             end.result()
+
+
+def refuse_false_kills(tree: Tree, result: Result) -> None:
+    """Run the test that killed a mutant without it; where it fails, the machine has changed, and no kill counts."""
+    if result.outcome != "killed" or result.by not in tree.hello["tests"]:
+        return
+    if tree.record([], [result.by])[result.by]["failed"]:
+        raise RuntimeError(f"{result.by} fails without any mutant by now, so that what was killed proves nothing")
 
 
 def _progress(result: Result, total: int, done: int, started: float) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
@@ -10,7 +12,7 @@ from tests.mutants.equivalent import Explained, explained
 from tests.mutants.faults import mutants
 from tests.mutants.report import table
 from tests.mutants.rooms import ROOMS, Room
-from tests.mutants.runner import Options, Plan, Result, run
+from tests.mutants.runner import Options, Plan, Result, refuse_false_kills, run
 from tests.mutants.tree import ROOT
 
 SMALL = """
@@ -140,12 +142,38 @@ def test_a_loop_without_end_is_ended_by_its_processor_time(results: dict[str, Re
     assert found.outcome == "timed out" and found.killed and "processor time" in found.by
 
 
+class Changed:
+    """A tree in which this test fails without any mutant."""
+
+    hello: ClassVar = {"tests": ["a", "b"]}
+
+    def record(self, _: list[str], tests: list[str]) -> dict[str, Any]:
+        return {name: {"failed": name == "a"} for name in tests}
+
+
+def test_what_a_test_kills_that_fails_anyway_does_not_count() -> None:
+    """Packages that vanish while it runs would otherwise notice every fault."""
+    killed = Result("m", "k", "room", "killed", "a", 0.1, 0, "0")
+    with pytest.raises(RuntimeError, match="a fails without any mutant by now"):
+        refuse_false_kills(Changed(), killed)  # type: ignore[arg-type]
+    for result in (replace(killed, by="b"), replace(killed, outcome="survived"), replace(killed, by="collection of a")):
+        refuse_false_kills(Changed(), result)  # type: ignore[arg-type]
+
+
 def test_the_rooms_have_files_and_tests_and_every_explanation_a_mutant() -> None:
     known = explained()
     for name, room in ROOMS.items():
         assert all((ROOT / path).exists() for path in (*room.paths, *room.tests)), name
         plan = Plan.of({name: room}, "", 1)
         assert plan.mutants and not known.stale({mutant.key for mutant in plan.mutants}, plan.files)
+
+
+@pytest.mark.parametrize(("chosen", "lines"), [("", set(range(1, 400))), (":33", {33}), (":33-36", {33, 36})])
+def test_a_file_a_line_or_some_lines_can_be_chosen(chosen: str, lines: set[int]) -> None:
+    plan = Plan.of(ROOMS, f"exporter/numbers/pooled.py{chosen}", 1)
+    assert {mutant.file for mutant in plan.mutants} == {"exporter/numbers/pooled.py"}
+    found = {mutant.line for mutant in plan.mutants}
+    assert found == lines & found and found >= lines & {33, 36}
 
 
 SOURCE = """def f(a, b):

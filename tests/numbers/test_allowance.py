@@ -118,6 +118,7 @@ def test_the_cosines_of_the_errors_say_how_many_there_are() -> None:
     expected = 3 / (1 + 2 * (1 / 3) ** 2)
     for runs in (line, line * 1e200, line * 1e-200, line + 1e3, -line):
         assert independent_numbers(values, list(runs)) == pytest.approx(expected)
+    assert independent_numbers(values % 2, list(line)) == 2 < expected, "no more than there are values"
     plane = np.zeros((3, 50))
     plane[:, 3], plane[:, 9] = (2.0, -1.0, -1.0), (0.0, math.sqrt(3), -math.sqrt(3))
     assert independent_numbers(values, list(plane)) == 50, "as unlike as three can be: all values count"

@@ -114,6 +114,8 @@ class TestDraws:
         recorded = apart([[1.0, 2.0]], [[1.0, 2.9]], [[1.0, 3.8], [9.0, 9.0]], scale=(1000.0, 3.0))
         drawn = draws(recorded)["y"]
         assert [fresh.tolist() for fresh in drawn.rows.values()] == [[True], [False], [True, True]]
+        beside = draws(apart([[1.0, 2.0]], [[9.0, 9.0], [1.0, 2.9]], [[1.0, 3.8]], scale=(1000.0, 3.0)))["y"]
+        assert [fresh.tolist() for fresh in beside.rows.values()] == [[True], [True, False], [True]]
 
     def test_without_rows_the_whole_is_one_draw(self) -> None:
         drawn = draws(apart([[1, 2], [1, 2]], [[1, 2], [3, 4]], [[1, 2], [3, 4]]))["y"]
@@ -169,7 +171,9 @@ def test_a_sample_of_another_number_of_rows_is_still_the_whole() -> None:
     recorded = cases(
         output([1.0, 2.0], index=index, shape=(2, 2)), output([2.0, 4.0], index=index, shape=(3, 2), draw="1")
     )
-    assert draws(recorded)["y"].sum("b", np.array([2.0, 4.0 + UNIT])).gain == pytest.approx(4 / 2)
+    drawn = draws(recorded)["y"]
+    assert {case: fresh.tolist() for case, fresh in drawn.rows.items()} == {"a": [True], "b": [True]}
+    assert drawn.sum("b", np.array([2.0, 4.0 + UNIT])).gain == pytest.approx(4 / 2)
 
 
 def test_where_one_case_is_a_sample_the_features_of_the_others_are_not_all() -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from exporter.judge.judge import PROOFS
+from exporter.lower._convert import PRECISIONS
 from exporter.numbers.golden import to_run
-from exporter.proofs._promises import Promise, over_cases, weighed
+from exporter.proofs._promises import Promise, over_cases, promises, weighed
 from exporter.proofs.base import Narrowing
-from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.spec.model import Budget
+from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 from tests.proofs.subjects import (
     LABEL,
@@ -41,8 +43,10 @@ class TestTheHarness:
         inputs = {"x": {"dtype": "float32", "shape": ["batch", 3]}, "m": {"dtype": "bool", "shape": ["seq"]}}
         inputs["m"]["values"] = "integers(0,2)"
         of = spec(dims=dims, inputs=inputs, seed=7, budget=3)
-        made = subject(*BOTH, of=of, device="gpu:0", checkpoint=Path("w.safetensors"))
+        costs = {"onnx/onnxruntime": {"seconds": 1.0, "megabytes": 128.0}}
+        made = subject(*BOTH, of=of, device="gpu:0", checkpoint=Path("w.safetensors"), costs=costs)
         bench = made.bench()
+        assert bench.costs == costs and subject().bench().costs == {}
         assert (bench.folder, bench.golden) == (Path("nowhere"), Path("nowhere/golden.safetensors"))
         assert bench.cases == to_run(made.recorded) and bench.controls == ()
         assert list(bench.artifacts) == ["onnx", "onnx-int8"] and (bench.device, bench.budget) == ("gpu:0", 3)
@@ -204,6 +208,14 @@ class TestOverCases:
         assert (found.outcome, found.stage) == (Outcome.MISMATCH, "compare")
 
 
+def test_a_claim_of_which_nothing_is_wanted_is_no_promise() -> None:
+    """Its evidence would be a comparison with no bound; without any it is MISSING."""
+    size, speed = claim("size"), claim("speed")
+    asked = harness(subject(*BOTH, of=spec(precisions=budget(max_size=0.5))))
+    found = promises([size, speed], asked, lambda of, one: of.max_size if one == size else None)
+    assert found == [Promise(size, 0.5)]
+
+
 def test_a_promise_counts_where_it_is_kept_and_no_impostor_keeps_it() -> None:
     broken = Evidence(Outcome.MISMATCH, "a loss of 0.1", elements=3, metrics={"loss": 0.1})
     assert weighed(False, broken, [("zeros would", True)]) is broken
@@ -235,11 +247,17 @@ class TestNoiseAndShares:
             "onnx-int8/onnxruntime/top1/y": Outcome.MATCH,
         }
         assert "worst layer" not in found[claim("snr_db", output="y")].reason
+        assert PROOFS["snr_db"].promise and PROOFS["snr_db"].after == (OUTPUTS,), "it weighs what they left"
 
     def test_broken_the_worst_layer_is_named(self) -> None:
         found = self.proved(1.0, {})[claim("snr_db", output="y")]
         assert found.outcome is Outcome.MISMATCH
         assert found.reason == "20.0 dB, at least 30 promised; the worst layer is fc"
+
+    def test_a_ratio_that_nobody_promised_is_not_said_to_lack_floats(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A precision may come without a default for it."""
+        monkeypatch.setattr(PRECISIONS["int8"], "budget", Budget(max_size=0.5))
+        assert PROOFS["snr_db"].prove([claim("snr_db", output="y")], harness(subject(*BOTH))) == {}
 
     def test_notes_are_of_the_variants_in_low_precision_that_are_there(self) -> None:
         front = {"front": [{"kept": ["fc"], "bytes": 1500, "snr_db": 41.25, "speedup": 1.5}]}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
+from exporter.engines._job import EngineAnswer, EngineCase, EngineJob
 from exporter.errors import ModelError, UsageError
 from exporter.lower._convert import PRECISIONS
 from exporter.memo import Question, remembering
 from exporter.numbers.intervals import bootstrap, paired
+from exporter.proofs import metric
 from exporter.proofs.base import Narrowing
 from exporter.proofs.metric import Task, _cuts, _impostors, plugin, prepare, rate
 from exporter.spec.model import Budget
@@ -23,8 +27,8 @@ from exporter.tensors import Array, load, save
 from exporter.verdict.claim import Evidence, Outcome
 from exporter.verdict.plan import Run
 from exporter.watch import Seen
-from exporter.workers import SINGLE_THREAD
-from tests.proofs.subjects import PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
+from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting
+from tests.proofs.subjects import LOW, PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
 
 RECIPE = """
 import numpy as np
@@ -293,6 +297,9 @@ def test_samples_are_stored_in_batches_with_what_eager_makes_of_them(tmp_path: P
     assert set(stored) == {f"{case}/{name}" for case in ("00000000", "00000004") for name in ("input/x", "eager/y")}
     assert np.array_equal(stored["00000004/input/x"], rows[4:7])
     assert np.allclose(stored["00000000/eager/y"], rows[:4] @ weight, atol=1e-6)
+    prepare({**request, "checkpoint": None})
+    built = load(tmp_path / "held_out.safetensors")["00000000/eager/y"]
+    assert np.allclose(built, rows[:4] @ sys.modules[recipes].WEIGHT, atol=1e-6), "the weights that it is built with"
 
 
 def test_a_recipe_that_feeds_another_input_is_refused(tmp_path: Path, recipes: str) -> None:
@@ -324,6 +331,54 @@ def test_eager_runs_with_the_checkpoint_of_the_bundle_and_only_for_promises(chec
     (question,) = memo.questions
     assert question.request["checkpoint"] == (str(checkpoint) if checkpoint else None)
     assert question.environment == SINGLE_THREAD and question.request["outputs"] == ["y", "label"]
+    assert json.loads(json.dumps(question.request)) == question.request, "it is JSON as it stands"
+
+
+REFUSING = Run("onnx", "int8", "openvino")
+
+
+def test_each_engine_runs_on_the_samples_and_what_it_gives_is_rated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The children are not started: what they are asked, and what becomes of their answers."""
+    asked: dict[str, Any] = {}
+    jobs: dict[str, EngineJob] = {}
+    rated = {"metric": "accuracy", "rows": 7, "value": 0.75, "eager": 0.8125, "sign": 1.0, "impostors": {}}
+    rated |= {"loss": 0.0625, "low": 0.0, "high": 0.125}
+
+    def answered(where: str, request: dict[str, Any], *limits: Limits, **how: Any) -> dict[str, Any]:
+        assert where not in asked, "an engine that refuses leaves nothing to rate"
+        asked[where] = (request, limits, how)
+        return {"cases": ["00000000", "00000004"]} if where.endswith(":prepare") else rated
+
+    def ran(job: EngineJob, into: Path, setting: Setting) -> EngineAnswer:
+        assert into.is_dir() and not list(into.iterdir()) and setting is made.setting
+        jobs[str(into)] = job
+        return EngineAnswer(load="no such operator") if job.engine == REFUSING.engine else EngineAnswer()
+
+    monkeypatch.setattr(metric, "call", answered)
+    monkeypatch.setattr(EngineJob, "run", ran)
+    low = replace(artifact("int8"), outputs=("inside.y",), native_outputs=("inside.y",))
+    of = subject(low, of=task(precisions=budget(max_metric_loss=0.1)), folder=tmp_path)
+    made = harness(replace(of, outputs=of.outputs[:1]), REFUSING, LOW)
+    made = replace(made, setting=Setting(Limits(seconds=7), on_event=lambda event: None))
+    proven = plugin.prove([claim("metric", REFUSING), claim("metric")], made)
+    assert proven[claim("metric", REFUSING)] == Evidence(Outcome.CRASHED, "no such operator", stage="run")
+    found = proven[claim("metric")]
+    assert (found.outcome, found.elements, found.metrics["loss"]) == (Outcome.MATCH, 7, 0.0625)
+    assert "before" not in found.metrics, "without a checkpoint nothing was trained before"
+    assert list(asked) == ["exporter.proofs.metric:prepare", "exporter.proofs.metric:rate"]
+    for _, limits, how in asked.values():
+        assert limits == (made.setting.limits,)
+        assert how == {"environment": SINGLE_THREAD, "imports": PADDLE, "on_event": made.setting.on_event}
+    samples = asked["exporter.proofs.metric:prepare"][0]["into"]
+    (_, into), (_, job) = list(jobs), list(jobs.values())
+    assert asked["exporter.proofs.metric:rate"][0] == {
+        **{"recipe": "a:b", "samples": samples, "cases": ["00000000", "00000004"], "into": into},
+        **{"outputs": ["y"], "names": {"y": "inside.y"}},
+    }
+    assert (job.engine, str(job.golden)) == (LOW.engine, samples)
+    assert job.cases == (EngineCase("00000000", "00000000"), EngineCase("00000004", "00000004"))
 
 
 class TestInChildren:
@@ -342,7 +397,7 @@ class TestInChildren:
         (folder / "onnx-int8").mkdir(exist_ok=True)
         (folder / "onnx-int8/model.onnx").write_bytes(model.SerializeToString())
 
-    def proved(self, folder: Path, module: str, before: str = "", *, trained: bool = True, **more: Any) -> Evidence:
+    def proved(self, folder: Path, module: str, before: str = "", **more: Any) -> Evidence:
         own: Array = sys.modules.get(module, __import__(module)).WEIGHT
         save(folder / "w.safetensors", {"body.weight": own}, {"before": before} if before else None)
         low = artifact("int8", **more)
@@ -351,7 +406,7 @@ class TestInChildren:
         of = task(
             f"{module}:accurate", model=f"{module}:build", precisions=budget(max_metric_loss=0.1), waivers=[waiver]
         )
-        made = subject(low, of=of, folder=folder, checkpoint=folder / "w.safetensors" if trained else None)
+        made = subject(low, of=of, folder=folder, checkpoint=folder / "w.safetensors")
         made = type(made)(**{**vars(made), "outputs": made.outputs[:1]})
         (found,) = plugin.prove([claim("metric")], harness(made)).values()
         return found
@@ -362,13 +417,6 @@ class TestInChildren:
         assert (found.outcome, found.elements) == (Outcome.MATCH, 7), found
         assert (found.metrics["loss"], found.metrics["before"]) == (0.0, 1.0)
         assert found.reason.startswith("accuracy 1.0000, eager's is 1.0000, on 7 held-out samples")
-
-    def test_without_a_checkpoint_eager_has_the_weights_that_it_was_built_with(
-        self, tmp_path: Path, recipes: str
-    ) -> None:
-        self.written(tmp_path, recipes)
-        found = self.proved(tmp_path, recipes, before="1.0", trained=False)
-        assert (found.outcome, found.metrics["eager"]) == (Outcome.MATCH, 1.0) and "before" not in found.metrics
 
     def test_another_file_loses_what_it_loses(self, tmp_path: Path, recipes: str) -> None:
         self.written(tmp_path, recipes, -sys.modules.get(recipes, __import__(recipes)).WEIGHT)

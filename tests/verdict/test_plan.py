@@ -67,8 +67,9 @@ def test_engines_that_read_no_artifact_prove_nothing_of_the_bundle() -> None:
 
 @pytest.mark.parametrize("engine", ["eager", "static", "onnxruntime"])
 def test_asking_for_what_cannot_run_here_is_refused_and_plans_nothing(engine: str) -> None:
-    with pytest.raises(UsageError, match=f"'{engine}' has nothing to run here"):
+    with pytest.raises(UsageError, match=f"'{engine}' has nothing to run here") as caught:
         plan_some((engine,), ALL[:1], with_source=False)
+    assert ("give --source DIR" in caught.value.hint) == (engine != "onnxruntime"), "it is asked for where it helps"
 
 
 @pytest.mark.parametrize(("engines", "variants"), [((), ALL), ((), []), (USUAL, [])])

@@ -1,0 +1,175 @@
+"""What the child that records is asked, and what becomes of its answer; children that run are in test_record.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ModelError
+from exporter.goldens.cases import plan_cases
+from exporter.goldens.record import SEARCHING, Record, record
+from exporter.memo import Question, remembering
+from exporter.spec.model import ONLY_VERDICT, Spec
+from exporter.spec.read import validate
+from exporter.tensors import load, save
+from exporter.watch import Seen
+from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting
+
+SPEC: dict[str, Any] = {
+    "name": "net",
+    "model": "models.sound:mlp",
+    "weights": "factory",
+    "inputs": {"x": {"dtype": "float32", "shape": ["batch", 4]}},
+    "dims": {"batch": {"min": 1, "typical": 2, "max": 4}},
+}
+PLANNED = [case.name for case in plan_cases(validate(SPEC, "test"))]
+FOUND = "batch=2:search-7"
+WEIGHT = np.random.default_rng(2).standard_normal((4, 3))
+
+
+class Child:
+    """It answers for a linear layer, with what the planned cases and those of a search would leave.
+
+    In the place of an answer to the Nth question may stand what it says that it does, and how it ends then.
+    """
+
+    def __init__(self, *ends: tuple[Sequence[str], Exception], lost: str = "", **told: Any) -> None:
+        self.ends, self.lost, self.told = list(ends), lost, told
+        self.asked: list[dict[str, Any]] = []
+
+    def __call__(self, function: str, request: dict[str, Any], limits: Limits, **how: Any) -> dict[str, Any]:
+        self.asked.append({"function": function, "request": dict(request), "limits": limits, **how})
+        doings, end = self.ends.pop(0) if self.ends else (["running eager"], None)
+        for doing in doings:
+            how["on_event"]({"doing": doing})
+        if end:
+            raise end
+        return self.answer(Path(request["into"]))
+
+    def answer(self, into: Path) -> dict[str, Any]:
+        spec, cases = validate(SPEC, "test"), []
+        dims = {case.name: (dict(case.dims), case.seed) for case in plan_cases(spec)}
+        dims |= {name: ({"batch": 2}, 7) for name in self.told.get("found", ())}
+        for number, (name, (sizes, seed)) in enumerate((at, of) for at, of in dims.items() if at != self.lost):
+            rows = np.random.default_rng([seed, number]).standard_normal((sizes["batch"], 4)).astype("float32")
+            exact = rows.astype("float64") @ WEIGHT
+            tensors = {"input/x": rows, "eager/y": exact.astype("float32"), "truth/y": exact}
+            save(into / f"{number}.safetensors", {f"{name}/{key}": value for key, value in tensors.items()})
+            cases.append({"name": name, "dims": sizes, "seed": seed, "outputs": {"y": {"method": "float64"}}})
+        told = {"unstable": {}, "left_out": {}, "found": [], "whole": True, "notes": ["a note of the child's"]}
+        return {"cases": cases, **told, **self.told}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Record]:
+    """Record what such a child leaves."""
+
+    def of(child: Child, checkpoint: Path | None = None, **setting: Any) -> Record:
+        monkeypatch.setattr("exporter.goldens.record.call", child)
+        made = Setting(Limits(seconds=7), **setting)
+        return record(validate(SPEC, "test"), checkpoint, ["y"], tmp_path / "g.safetensors", made)
+
+    return of
+
+
+Recorder = Callable[..., Record]
+
+
+def test_all_that_was_planned_and_found_is_recorded_or_left_out(recorded: Recorder, tmp_path: Path) -> None:
+    refused = {"batch=2:zeros": "eager refuses it"}
+    child = Child(found=[FOUND], lost="batch=2:zeros", left_out=refused)
+    made = recorded(child, Path("w.safetensors"))
+    assert sorted([*(case["name"] for case in made.cases), *made.left_out]) == sorted([*PLANNED, FOUND])
+    assert made.left_out == refused and FOUND in {case["name"] for case in made.cases}
+    assert made.notes[-1] == "a note of the child's"
+    goldens = load(tmp_path / "g.safetensors")
+    assert np.allclose(goldens["batch=2/eager/y"], goldens["batch=2/input/x"] @ WEIGHT, atol=1e-5)
+    (asked,) = child.asked
+    assert asked.pop("on_event") and asked["request"].pop("spec") and asked["request"].pop("beside")
+    into = Path(asked["request"].pop("into"))
+    assert not into.exists(), "what the child left is gone"
+    assert asked == {
+        **{"function": "exporter.goldens._child:record", "limits": Limits(seconds=7)},
+        "request": {"checkpoint": "w.safetensors", "outputs": ["y"]},
+        **{"environment": SINGLE_THREAD, "imports": PADDLE},
+    }
+
+
+@pytest.mark.parametrize("found", [[], [FOUND]])
+def test_a_case_that_is_neither_recorded_nor_left_out_is_told(
+    recorded: Recorder, tmp_path: Path, found: list[str]
+) -> None:
+    with pytest.raises(ModelError, match="not every planned case was recorded") as caught:
+        recorded(Child(lost=(found or PLANNED)[0], found=found))
+    assert caught.value.where == str(tmp_path / "g.safetensors")
+    assert PLANNED[0] not in {case["name"] for case in recorded(Child(lost=PLANNED[0], whole=False)).cases}
+
+
+def test_who_asked_hears_what_the_child_does(recorded: Recorder) -> None:
+    heard: list[dict[str, Any]] = []
+    recorded(Child(), on_event=heard.append)
+    assert heard == [{"doing": "running eager"}]
+    assert recorded(Child()).cases, "nobody has to"
+
+
+ENDS = [ChildCrashed("it died"), ChildTimedOut("it looped"), ChildOutOfMemory("it grew")]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_child_that_ends_in_its_search_is_followed_by_one_that_does_not_search(
+    recorded: Recorder, end: ChildFailed
+) -> None:
+    heard: list[dict[str, Any]] = []
+    child = Child((["running eager", f"{SEARCHING}: 3"], end))
+    made = recorded(child, on_event=heard.append)
+    first, second = (asked["request"] for asked in child.asked)
+    assert second == {**first, "search": False} and "search" not in first
+    given_up = f"the search for inputs that reach other lines was given up: {end.what}"
+    assert given_up in made.notes and made.notes.index(given_up) == made.notes.index("a note of the child's") - 1
+    assert [event["doing"] for event in heard] == ["running eager", f"{SEARCHING}: 3", "running eager"]
+
+
+@pytest.mark.parametrize("doings", [[], ["running eager"], [f"{SEARCHING}: 3", "measuring"]])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_child_that_ends_elsewhere_is_not_asked_again(
+    recorded: Recorder, end: ChildFailed, doings: list[str]
+) -> None:
+    child = Child((doings, end))
+    with pytest.raises(type(end)) as caught:
+        recorded(child)
+    assert caught.value is end and len(child.asked) == 1
+
+
+class Asking:
+    """It hears what the child would be asked, and lets none run."""
+
+    question: Question
+
+    def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
+        self.question = question
+        raise ModelError("heard")
+
+
+def test_what_only_the_verdict_depends_on_is_asked_beside_the_rest(tmp_path: Path) -> None:
+    """So a release with another waiver, or of another version, finds the goldens that it has."""
+    waiver = {"claim": "*/none", "reason": "a date is no JSON of itself", "until": "2999-01-01"}
+    asked = {}
+    for name, more in {"plain": {}, "other": {"waivers": [waiver], "version": "9.9.9", "budget": 2.0}}.items():
+        memo = Asking()
+        spec = validate({**SPEC, **more}, "test")
+        with remembering(memo), pytest.raises(ModelError, match="heard"):
+            record(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+        asked[name] = dict(memo.question.request)
+        assert json.loads(json.dumps(asked[name])) == asked[name], "it is JSON as it stands"
+        assert memo.question.environment == SINGLE_THREAD
+        beside = asked[name].pop("beside")
+        assert set(beside) == ONLY_VERDICT, "and nothing else, or another spec would get an old answer"
+        assert Spec.model_validate({**asked[name]["spec"], **beside}) == spec
+        asked[name].pop("into")
+    assert asked["plain"] == asked["other"]
+    assert asked["plain"]["checkpoint"] is None and asked["plain"]["outputs"] == ["y"]
