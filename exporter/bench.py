@@ -146,7 +146,7 @@ def _runs(manifest: Manifest, engines: Sequence[str]) -> list[Run]:
         engine, variants = ENGINES[name], manifest.variants.values()
         able = [Run(one.format, one.precision, name) for one in variants if engine.runs(one.format, one.precision)]
         if engines and not able:
-            hint = f"it runs: {', '.join(engine.formats)}"
+            hint = f"name another: it runs {', '.join(engine.formats)}"
             raise UsageError(f"engine '{name}' runs no variant of this bundle", where="--engines", hint=hint)
         found += able
     if not found:
@@ -177,7 +177,11 @@ def _one_round(
         found = timing.cases[case.name]
         wanted = {native: list(case.outputs[name].shape) for native, name in names.items()}
         if found["shapes"] != wanted:  # what computes something else is not slower or faster, but wrong
-            raise ChildFailed(f"its outputs have the shapes {found['shapes']}, not {wanted}", where=f"case {case.name}")
+            raise ChildFailed(
+                f"its outputs have the shapes {found['shapes']}, not {wanted}",
+                where=f"case {case.name}",
+                hint="see exporter verify",
+            )
         tally.times.setdefault(case.name, []).append(found["times"])
     tally.about = {
         "version": timing.version,
