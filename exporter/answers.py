@@ -23,6 +23,8 @@ ANSWER, NO_ROOM_LEFT = "answer.json", "no_room"
 MOST_SAID, MOST_LINE = 2000, 1 << 16
 #: Bytes of an answer, and values in it: the largest are the digests of all tensors, and the layers of a large network.
 MOST_ANSWER, MOST_VALUES = 256 << 20, 3_000_000
+#: What to try where a child's end tells nothing.
+LAST_WORDS = "run it again with --debug, to see what the child said last"
 _ERROR = ("kind", "what", "where", "hint", "details")
 
 T = TypeVar("T")
@@ -60,14 +62,14 @@ def read_answer(path: Path) -> dict[str, Any]:
     try:
         content = parse_json(read_regular(path, MOST_ANSWER), MOST_VALUES, escape=True)
     except (UsageError, ValueError) as error:
-        raise ChildCrashed(f"the child left an answer that cannot be read: {error}") from error
+        raise ChildCrashed(f"the child left an answer that cannot be read: {error}", hint=LAST_WORDS) from error
     kind, value = next(iter(content.items()), ("", None)) if isinstance(content, dict) else ("", None)
     if kind == "interrupted":
         raise KeyboardInterrupt
     if kind == "error" and isinstance(value, dict) and all(isinstance(value.get(key), str) for key in _ERROR):
         raise _revive(value)
     if kind != "result" or not isinstance(value, dict):
-        raise ChildCrashed("the child left an answer that is neither a result nor an error")
+        raise ChildCrashed("the child left an answer that is neither a result nor an error", hint=LAST_WORDS)
     return value
 
 
@@ -90,7 +92,9 @@ def told(kind: type[T], answer: object) -> T:
         return TypeAdapter(kind).validate_python(answer)
     except ValidationError as error:
         place, fault = first_fault(error)
-        raise ChildCrashed(f"the child left an answer that was not asked for: {place}: {fault}") from error
+        raise ChildCrashed(
+            f"the child left an answer that was not asked for: {place}: {fault}", hint=LAST_WORDS
+        ) from error
 
 
 def read_what_was_seen(path: Path) -> Seen:

@@ -65,6 +65,11 @@ class Diagnosis:
         """True where nothing is lacking."""
         return all(one.state is not State.LACKING for one in self.checks)
 
+    @property
+    def cure(self) -> str:
+        """What to do about the first thing that is lacking; empty where nothing is."""
+        return next((check.cure for check in self.checks if check.state is State.LACKING), "")
+
     def to_json(self) -> dict[str, Any]:
         """The object that `doctor --json` prints."""
         return {"ready": self.ready, "checks": [asdict(one) for one in self.checks], "machine": dict(self.machine)}

@@ -11,11 +11,15 @@
     └── BundleError             5       the bundle is damaged, tampered with or not trusted
 
 Everything else that escapes is a bug of ours and exits 70. `KeyboardInterrupt` exits 130.
-The gate's own "no" (exit 1) is a verdict, not an exception.
+The gate's own "no" (exit 1) is a verdict, not an exception: a `Refusal`.
+
+Whatever is no pass ends in `try:` and one command or edit: the `hint` of an error or a refusal, or what `ADVICE` says
+of its exit code.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -34,6 +38,26 @@ class ExitCode(IntEnum):
     BUNDLE = 5
     BUG = 70
     INTERRUPTED = 130
+
+
+#: What to try where nothing closer is known.
+ADVICE = {
+    ExitCode.REFUSED: "exporter verify BUNDLE, which says what does not hold, and where it came in",
+    ExitCode.USAGE: "exporter VERB --help, which lists the arguments and options",
+    ExitCode.ENVIRONMENT: "exporter doctor, which says what this machine lacks, and the cure",
+    ExitCode.MODEL: "the same command with --debug, which shows where it failed",
+    ExitCode.BUNDLE: "exporter release SPEC, which makes the bundle anew; or get a fresh copy of it",
+    ExitCode.BUG: "the same command with --debug, and send us what it prints",
+    ExitCode.INTERRUPTED: "the same command again; what trains goes on with --resume",
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A result that is no pass, told in full already: its exit code, and what to try."""
+
+    exit: ExitCode
+    hint: str = ""
 
 
 class ExporterError(Exception):
@@ -107,9 +131,20 @@ BY_NAME: dict[str, type[ExporterError]] = {
 def printable(text: str) -> str:
     """One line of a terminal: what cannot be printed is escaped, since a name may come from a stranger's file.
 
-    A newline or an escape sequence in the name of a file could else forge a line that says PASSED.
+    A newline or an escape sequence in the name of a file could else forge a line that says PASSED, and a name like
+    `::error::` an annotation.
     """
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return harmless("".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text))
+
+
+def harmless(line: str) -> str:
+    """The line, with a blank where GitHub's runner could take it for a command of a workflow.
+
+    The runner reads every line that a step writes (actions/runner, `src/Runner.Common/ActionCommand.cs`): one that
+    begins with `::`, blanks before it aside, and one that holds `##[name]` anywhere, is a command if it knows the name.
+    """
+    line = line.replace("##[", "## [")
+    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
 
 
 def first_fault(error: ValidationError) -> tuple[str, str]:

@@ -68,7 +68,7 @@ class Registry(Generic[T]):
 
             close = difflib.get_close_matches(name, self.names(), n=1)
             known = ", ".join(self.names())
-            hint = f"did you mean '{close[0]}'? known: {known}" if close else f"known: {known}"
+            hint = f"did you mean '{close[0]}'? One of: {known}" if close else f"one of: {known}"
             raise UsageError(f"unknown {self.noun} '{name}'", hint=hint)
         if isinstance(place, str):
             return cast(T, importlib.import_module(place).plugin)

@@ -181,7 +181,7 @@ def refuse_long_header(path: Path) -> None:
     with contextlib.suppress(OSError), open_regular(path) as (stream, _):
         if int.from_bytes(stream.read(8), "little") > _MOST_HEADER:
             what = f"not a whole safetensors file (its header would have more than {_MOST_HEADER:,} bytes)"
-            hint = "it may be truncated, or a pickle; write it again with safetensors"
+            hint = "write it again with safetensors: it may be truncated, or a pickle"
             raise BundleError(what, where=str(path), hint=hint)
 
 
@@ -239,5 +239,5 @@ def _opened(path: Path) -> Iterator[Any]:
         raise BundleError(
             f"not a whole safetensors file ({error})",
             where=str(path),
-            hint="it may be truncated, or a pickle; write it again with safetensors",
+            hint="write it again with safetensors: it may be truncated, or a pickle",
         ) from error

@@ -27,6 +27,7 @@ from exporter.answers import (
     ANSWER,
     DATA_LIMIT,
     EVENTS,
+    LAST_WORDS,
     MOST_SAID,
     NO_ROOM_LEFT,
     read_answer,
@@ -74,7 +75,6 @@ _LOOK, _LOOKING = 0.2, 0.05
 _SAVING = 30.0
 _TIMES = "many times"
 _TOO_MUCH = "look for what grows without end, or make the dims smaller"
-_LAST_WORDS = "run it again with --debug to see what the child said last"
 
 
 @dataclass(frozen=True)
@@ -349,14 +349,14 @@ def _answer(place: Path, watch: _Watch, status: int, tail: str, limits: Limits) 
         raise no_room(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     path = place / ANSWER
     if status < 0:
-        raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, hint=_LAST_WORDS, details=tail)
+        raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, hint=LAST_WORDS, details=tail)
     if not path.is_file():
         what = f"the child left with code {status} and no answer"
-        raise ChildCrashed(what, where=where, hint=_LAST_WORDS, details=tail)
+        raise ChildCrashed(what, where=where, hint=LAST_WORDS, details=tail)
     try:
         return read_answer(path)
     except ChildFailed as error:
-        error.where, error.hint = error.where or where, error.hint or _LAST_WORDS
+        error.where, error.hint = error.where or where, error.hint or LAST_WORDS
         error.details = error.details or tail
         if error.what.startswith("MemoryError"):  # it was refused memory before anybody saw how much it has
             what = f"the child passed its limit of {limits.bytes() >> 20} MB of memory ({error.what.strip(': ')})"

@@ -103,7 +103,7 @@ def refused(done: Done, code: int, *said: str) -> None:
     assert done.code == code, (done.code, done.out, done.err)
     message = [line for line in done.err.splitlines() if not line.startswith("·")]
     assert message and message[0].startswith("error: "), done.err
-    assert any(line.startswith("  hint: ") for line in message), f"no hint: {done.err}"
+    assert any(line.startswith("  try: ") for line in message), f"nothing to try: {done.err}"
     for text in said:
         assert text in "\n".join(message), f"{text!r} is not said: {done.err}"
     assert done.out == "", "an error is no result"

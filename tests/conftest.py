@@ -80,7 +80,7 @@ def workplace(tmp_path: Path) -> Path:
 def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The working folder in which the digits were trained and released, once for all workers of a run.
 
-    Tests read it and copy from it; none writes into it. What the command printed is in `release.json`.
+    Tests read it and copy from it; none writes into it. What it printed is in `release.json` and `release.err`.
     """
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -91,6 +91,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.rmtree(place, ignore_errors=True)
             done = exporter("release", "specs/digits.yaml", "--json", cwd=working_folder(place), alone=True)
             assert done.code == 0, done.out + done.err
+            (place / "release.err").write_text(done.err)
             (place / "release.json").write_text(json.dumps(done.json()))
     return place
 

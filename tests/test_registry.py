@@ -47,7 +47,7 @@ def test_names_are_known_without_importing_a_plugin(package: Path) -> None:
     assert "costly" in registry.names() and registry["first"] == 1
 
 
-@pytest.mark.parametrize(("wrong", "likely"), [("fisrt", "did you mean 'first'?"), ("zzz", "known: first, second")])
+@pytest.mark.parametrize(("wrong", "likely"), [("fisrt", "did you mean 'first'?"), ("zzz", "one of: first, second")])
 def test_an_unknown_name_is_a_usage_error_with_the_closest(package: Path, wrong: str, likely: str) -> None:
     with pytest.raises(UsageError, match=f"unknown number '{wrong}'") as caught:
         Registry[int](package.name, "number")[wrong]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.bundle import retrained
 from exporter.bundle.compatible import Change, changes
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.open import Bundle, open_bundle
+from exporter.bundle.retrained import Flips
 from exporter.errors import printable
 from exporter.numbers.golden import GoldenOutput
 from exporter.numbers.norms import error, ratio
@@ -50,6 +52,28 @@ class Difference:
     provenance: Mapping[str, list[Any]]
     drift: tuple[Drift, ...] = ()
     notes: tuple[str, ...] = ()
+    answers: tuple[Flips, ...] = ()
+
+    @property
+    def retrained(self) -> bool:
+        """Other values in parameters of the same names: then numbers differ, and how many answers do is what counts."""
+        return bool(self.parameters["changed"]) or _trained(self.old) != _trained(self.new)
+
+    @property
+    def metrics(self) -> dict[str, list[float | None]]:
+        """The metric of the training: [old, new]."""
+        return retrained.metrics(self.old.manifest, self.new.manifest)
+
+    @property
+    def sizes(self) -> dict[str, list[int]]:
+        """The bytes of the variants that are larger or smaller now: [old, new]."""
+        return retrained.sizes(self.old.manifest, self.new.manifest)
+
+    @property
+    def spec(self) -> dict[str, list[Any]]:
+        """The dotted keys of the spec whose value changed: [old, new]."""
+        was, now = (one.manifest.spec for _, one in self._sides())
+        return {key: pair for key, pair in _changed("", was, now) if key != "version"}
 
     @property
     def same(self) -> bool:
@@ -74,6 +98,11 @@ class Difference:
             "parameters": dict(self.parameters),
             "operators": {name: dict(one) for name, one in self.operators.items()},
             "provenance": dict(self.provenance),
+            "retrained": self.retrained,
+            "answers": [{**asdict(one), "share": one.share} for one in self.answers],
+            "metrics": self.metrics,
+            "sizes": self.sizes,
+            "spec": self.spec,
             "drift": [asdict(one) for one in self.drift],
             "notes": list(self.notes),
         }
@@ -91,16 +120,17 @@ def diff(old: Path, new: Path) -> Difference:
     """
     one, other = open_bundle(old), open_bundle(new)
     was, now = one.manifest, other.manifest
-    drift, notes = _drift(one, other)
+    drift, answers, notes = _numbers(one, other)
     return Difference(
         old=one,
         new=other,
         interface=tuple(changes(was, now)),
         parameters=_names(was.parameters, now.parameters),
         operators=_operators(one, other),
-        provenance=dict(_provenance("", was.provenance, now.provenance)),
+        provenance=dict(_changed("", was.provenance, now.provenance)),
         drift=drift,
         notes=notes,
+        answers=answers,
     )
 
 
@@ -128,20 +158,26 @@ def _counts(bundle: Bundle, variant: str) -> Mapping[str, int]:
     return max((one.operators for one in facts), key=len)
 
 
-def _provenance(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+def _trained(bundle: Bundle) -> object:
+    """What the weights are of, by the digest of their file; None where a bundle does not say."""
+    weights = bundle.manifest.provenance.get("weights")
+    return weights.get("sha256") if isinstance(weights, dict) else None
+
+
+def _changed(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     """Dotted keys whose value changed: [old, new], None where there is none."""
     for key in sorted(set(old) | set(new)):
         was, now = old.get(key), new.get(key)
         if isinstance(was, dict) and isinstance(now, dict):
-            yield from _provenance(f"{prefix}{key}.", was, now)
+            yield from _changed(f"{prefix}{key}.", was, now)
         elif was != now:
             yield f"{prefix}{key}", [was, now]
 
 
-def _drift(old: Bundle, new: Bundle) -> tuple[tuple[Drift, ...], tuple[str, ...]]:
+def _numbers(old: Bundle, new: Bundle) -> tuple[tuple[Drift, ...], tuple[Flips, ...], tuple[str, ...]]:
     """Compare the recorded outputs of every case that both record with the very same inputs."""
     if not old.manifest.cases or not new.manifest.cases:
-        return (), ("a bundle records no case, so their numbers were not compared",)
+        return (), (), ("a bundle records no case, so their numbers were not compared",)
     before, after = {case.name: case for case in old.goldens()}, {case.name: case for case in new.goldens()}
     common = [name for name in before if name in after]
     inputs = _golden_inputs(old), _golden_inputs(new)
@@ -152,7 +188,7 @@ def _drift(old: Bundle, new: Bundle) -> tuple[tuple[Drift, ...], tuple[str, ...]
             f"{len(common) - len(alike)} of {len(common)} common cases have other inputs and were not compared"
         )
     if not alike:
-        return (), (*notes, "no case is common to both, so their numbers were not compared")
+        return (), (), (*notes, "no case is common to both, so their numbers were not compared")
     worst: dict[str, Drift] = {}
     for case in alike:
         for name, one in before[case].outputs.items():
@@ -160,7 +196,8 @@ def _drift(old: Bundle, new: Bundle) -> tuple[tuple[Drift, ...], tuple[str, ...]
                 found = _one_drift(case, one, after[case].outputs[name])
                 if name not in worst or _rank(found) > _rank(worst[name]):
                     worst[name] = found
-    return tuple(worst.values()), tuple(notes)
+    outputs = [one.name for one in old.manifest.outputs if one.name in worst]
+    return tuple(worst.values()), retrained.flips(before, after, alike, outputs), tuple(notes)
 
 
 def _one_drift(case: str, old: GoldenOutput, new: GoldenOutput) -> Drift:
@@ -199,8 +236,8 @@ def _of(inputs: TensorMap, case: str) -> dict[str, tuple[str, tuple[int, ...], b
     }
 
 
-def as_text(found: Difference) -> str:
-    """The same for a person. Names come from foreign files, so what cannot be printed is escaped."""
+def as_text(found: Difference, more: Sequence[str] = ()) -> str:
+    """The same for a person, with `more` lines before the answer. Names come from foreign files, and are escaped."""
     lines = []
     for side, one in found._sides():
         about = one.manifest
@@ -211,9 +248,12 @@ def as_text(found: Difference) -> str:
     lines += [f"parameter {_names_text(kind, names)}" for kind, names in found.parameters.items() if names]
     for variant, counts in found.operators.items():
         lines += [f"operator  {variant}: {name} {was} -> {now}" for name, (was, now) in counts.items()]
-    lines += [f"drift     {_drift_text(one)}" for one in found.drift]
-    lines += [f"origin    {key}: {was} -> {now}" for key, (was, now) in found.provenance.items()]
-    lines += [f"note      {note}" for note in found.notes]
+    lines += retrained.as_lines(found.answers, found.metrics, found.sizes)
+    lines += [f"drift     {_drift_text(one, found.retrained)}" for one in found.drift]
+    lines += [f"spec      {key}: {was} -> {now}" for key, (was, now) in found.spec.items()]
+    origin = [(key, pair) for key, pair in found.provenance.items() if not key.startswith("training.metric.")]
+    lines += [f"origin    {key}: {was} -> {now}" for key, (was, now) in origin]
+    lines += [*more, *(f"note      {note}" for note in found.notes)]
     if found.breaks:
         lines.append(
             f"INCOMPATIBLE: {found.breaks[0]}" + (f", and {len(found.breaks) - 1} more" * (len(found.breaks) > 1))
@@ -228,13 +268,14 @@ def _names_text(kind: str, names: list[str]) -> str:
     return f"{len(names)} {kind}: {', '.join(names[:_SHOWN])}{more}"
 
 
-def _drift_text(drift: Drift) -> str:
+def _drift_text(drift: Drift, retrained: bool) -> str:
+    """Of another training every number is another: then it is no error, and has no ratio."""
     where = f"{drift.output}, worst in case {drift.case}:"
     if drift.why:
         return f"{where} not compared: {drift.why}"
     if drift.differing is not None:
         return f"{where} {drift.differing:.2%} of the whole numbers differ"
-    return f"{where} {drift.relative:.3g} of its size, error ratio {drift.ratio:.3g}"
+    return f"{where} {drift.relative:.3g} of its size" + ("" if retrained else f", error ratio {drift.ratio:.3g}")
 
 
 def _escaped(lines: list[str]) -> str:

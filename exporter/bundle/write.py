@@ -130,7 +130,7 @@ def _refuse_changed(proven: Proven, files: Mapping[str, FileFacts], changes: Map
         raise ModelError(
             "is not the file that was verified: it was changed afterwards",
             where=changed[0],
-            hint="something that the model's code has started still runs, or another program writes here",
+            hint="end what still writes here: something that the model's code has started, or another program",
         )
 
 

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from exporter.errors import ExitCode
+from exporter.cli._run import Ending
+from exporter.cli._screen import tell
+from exporter.diagnostics import Diagnostic
+from exporter.errors import ExitCode, Refusal
 from exporter.judge.report import Report
 from exporter.pipeline import RENDERERS, Product, forbids
+from exporter.report._advice import advice
 from exporter.report.console import show
 from exporter.report.json import parity
 from exporter.runtimes.matrix import Matrix
 from exporter.verdict.claim import Outcome
 
 
-def conclude(product: Product, *, as_json: bool) -> ExitCode:
+def conclude(product: Product, *, as_json: bool) -> Ending:
     """Print what `convert` or `release` has made; findings that forbid it, and a verdict that failed, exit 1."""
-    refused = forbids(product.findings)
     if as_json:
         _print_json(_summary(product))
     else:
@@ -27,32 +32,48 @@ def conclude(product: Product, *, as_json: bool) -> ExitCode:
         if product.trained:
             run = product.trained
             epoch = f"epoch {run.epoch} of {run.epochs}"
-            sys.stdout.write(f"{run.recipe}: {run.metric} {run.value:.4f} on the held-out data ({epoch})\n")
+            tell(f"{run.recipe}: {run.metric} {run.value:.4f} on the held-out data ({epoch})\n")
         if product.report:
             _print_report(product.report)
         if product.bundle:
-            sys.stdout.write(f"{product.bundle.folder}\n")
-    if refused:
-        return ExitCode.REFUSED
-    return exit_code(product.report) if product.report else ExitCode.PASSED
+            tell(f"{product.bundle.folder}\n")
+    if refused := [finding for finding in product.findings if forbids([finding])]:
+        return refusal(refused[0])
+    if product.report is None:
+        return ExitCode.PASSED
+    return _ending(product.report, str(product.bundle.folder) if product.bundle else "BUNDLE")
 
 
-def conclude_report(report: Report, *, as_json: bool) -> ExitCode:
-    """Print a verdict; only `passed` exits 0."""
+def refusal(finding: Diagnostic) -> Refusal:
+    """What a finding that forbids an export comes to."""
+    return Refusal(ExitCode.REFUSED, f"exporter explain {finding.code}, which shows what to write instead")
+
+
+def conclude_report(report: Report, bundle: Path, *, as_json: bool) -> Ending:
+    """Print a verdict on a bundle; only `passed` exits 0."""
     if as_json:
         _print_json(parity(report))
     else:
         _print_report(report)
-    return exit_code(report)
+    return _ending(report, str(bundle))
 
 
-def conclude_matrix(matrix: Matrix, *, as_json: bool) -> ExitCode:
+def _ending(report: Report, bundle: str) -> Ending:
+    code = exit_code(report)
+    return Refusal(code, advice(report, bundle)) if code else code
+
+
+def conclude_matrix(matrix: Matrix, bundle: Path, *, as_json: bool) -> Ending:
     """Print what a bundle computes in each runtime."""
     if as_json:
         _print_json(matrix.to_json())
     else:
-        sys.stdout.write(f"{matrix.markdown()}\nverdict: {matrix.word}\n")
-    return matrix.exit
+        tell(f"{matrix.markdown()}\nverdict: {matrix.word}\n")
+    if matrix.exit is ExitCode.PASSED:
+        return matrix.exit
+    here = f"exporter verify {shlex.quote(str(bundle))}, which says what the engines that are here make of it"
+    other = "another version in --runtime, of which there is a wheel for a Python on this machine"
+    return Refusal(matrix.exit, here if matrix.exit is ExitCode.REFUSED else other)
 
 
 def exit_code(report: Report) -> ExitCode:
@@ -76,16 +97,16 @@ def _summary(product: Product) -> dict[str, Any]:
 
 
 def _print_report(report: Report) -> None:
-    """In colour and as wide as the terminal where there is one; else plain."""
+    """In colour and as wide as the terminal where there is one; else plain, and as wide as it is."""
     if sys.stdout.isatty():
         show(report, Console())
     else:
-        sys.stdout.write(RENDERERS["console"](report))
+        tell(RENDERERS["console"](report))
 
 
 def _print_findings(product: Product) -> None:
     for one in product.findings:
-        sys.stdout.write(f"{one.location}: {one.severity.value} {one.code}: {one.message}\n  cure: {one.cure}\n")
+        tell(f"{one.location}: {one.severity.value} {one.code}: {one.message}\n  cure: {one.cure}\n")
 
 
 def _print_json(value: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, printable
+from exporter.train.progress import describe
 from exporter.workers import Json, Limits, Setting
 
 #: Seconds of processor time, or of doing nothing, that one child may take, unless --timeout says otherwise.
@@ -26,16 +27,17 @@ def setting(*, quiet: bool, timeout: float | None, jobs: int = 0, live: bool = T
         yield Setting(limits, say=_line, jobs=jobs, follows_costs=follows)
     else:
         from rich.console import Console
+        from rich.markup import escape
 
         console = Console(stderr=True)
         with console.status("starting") as status:
 
             def say(step: str) -> None:
-                console.print(f"[dim]·[/dim] {step}", highlight=False)
-                status.update(step)
+                console.print(f"[dim]·[/dim] {escape(printable(step))}", highlight=False)
+                status.update(escape(printable(step)))
 
             def follow(event: Json) -> None:
-                status.update(str(event["doing"]))
+                status.update(escape(printable(describe(event) or str(event["doing"]))))
 
             yield Setting(limits, follow, say, jobs, follows)
 
@@ -52,5 +54,5 @@ def telling(*, why: bool, none: bool) -> Callable[[object], None]:
 
 
 def _line(step: str) -> None:
-    sys.stderr.write(f"· {step}\n")
+    sys.stderr.write(f"· {printable(step)}\n")
     sys.stderr.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -12,10 +13,12 @@ from typing import Any, NoReturn, TypeAlias
 
 import typer
 
-from exporter.errors import ExitCode, ExporterError, printable
+from exporter.errors import ADVICE, ExitCode, ExporterError, Refusal, printable
 
-#: A verb takes its options as parameters and returns its exit code.
-Verb: TypeAlias = Callable[..., ExitCode]
+#: That a verb passed, or what it came to instead.
+Ending: TypeAlias = ExitCode | Refusal
+#: A verb takes its options as parameters.
+Verb: TypeAlias = Callable[..., Ending]
 
 #: What typer raises for a wrong command line; it brings its own copy of click in newer versions.
 _COMMAND_LINE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
@@ -28,17 +31,19 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     as_json, debug = "--json" in arguments, "--debug" in arguments
     _make_sure_of_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # `docker stop` and CI: as patient as Ctrl-C
+    hint = ""
     try:
         status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
         if status == ExitCode.INTERRUPTED:
             raise KeyboardInterrupt  # typer swallows it and returns this status (0.15 and later)
-        code = int(status) if isinstance(status, int) else ExitCode.PASSED
+        ended = _ended(status)
+        code, hint = int(ended.exit), "" if as_json or not ended.exit else _advice(ended.hint, ended.exit)
     except _ABORT:
         code = _say({"what": "interrupted", "where": "", "hint": "", "exit": ExitCode.INTERRUPTED}, as_json)
     except _COMMAND_LINE_ERROR as error:
         where = error.ctx.command_path if error.ctx else "exporter"
-        hint = f"see {where} --help"
-        code = _say({"what": error.format_message(), "where": where, "hint": hint, "exit": ExitCode.USAGE}, as_json)
+        told = {"what": error.format_message(), "where": where, "hint": f"{where} --help", "exit": ExitCode.USAGE}
+        code = _say(told, as_json)
     except ExporterError as error:
         if debug:
             _traceback()
@@ -51,7 +56,21 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         if debug:
             _traceback()
         code = _say(_of_the_system(error) or _of_ours(error), as_json)
-    sys.exit(_flush(int(code)))
+    code = _flush(code)  # what to try comes behind all that was told
+    with contextlib.suppress(OSError):
+        sys.stderr.write(hint)
+    sys.exit(code)
+
+
+def _ended(status: object) -> Refusal:
+    """What a verb came to; typer's own end with a number, as `--help` does."""
+    if isinstance(status, Refusal):
+        return status
+    return Refusal(ExitCode(status) if isinstance(status, int) else ExitCode.PASSED)
+
+
+def _advice(hint: str, code: int) -> str:
+    return f"  try: {printable(hint or ADVICE[ExitCode(code)])}\n"
 
 
 def _traceback() -> None:
@@ -70,7 +89,8 @@ def _flush(code: int) -> int:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            sys.stderr.write(f"error: the output could not be written: {error.strerror}\n")
+            what, hint = f"the output could not be written: {error.strerror}", "free space, or write it elsewhere"
+            _say({"what": what, "where": "", "hint": hint, "exit": ExitCode.ENVIRONMENT}, as_json=False)
             return code or ExitCode.ENVIRONMENT
     return code
 
@@ -94,6 +114,7 @@ def _make_sure_of_streams() -> None:
 
 
 def _say(error: dict[str, Any], as_json: bool) -> int:
+    error["hint"] = error["hint"] or ADVICE[ExitCode(error["exit"])]
     if as_json:
         import json
 
@@ -106,8 +127,7 @@ def _say(error: dict[str, Any], as_json: bool) -> int:
         where = f"{printable(error['where'])}: " if error["where"] else ""
         lines = map(printable, error["what"].splitlines() or [""])
         sys.stderr.write(f"error: {where}" + "\n  | ".join(lines) + "\n")
-        if error["hint"]:
-            sys.stderr.write(f"  hint: {printable(error['hint'])}\n")
+        sys.stderr.write(_advice(error["hint"], error["exit"]))
     return int(error["exit"])
 
 
@@ -128,5 +148,4 @@ def _of_ours(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     what = f"a bug of ours: {type(error).__name__}: {error}"
-    hint = "run it again with --debug and send us what it prints"
-    return {"what": what, "where": where, "hint": hint, "exit": ExitCode.BUG}
+    return {"what": what, "where": where, "hint": "", "exit": ExitCode.BUG}

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from exporter.cli import _options
-from exporter.cli._run import Verb
+from exporter.cli._run import Ending, Verb
 from exporter.distribution import how_to_install
-from exporter.errors import EnvironmentLacks, ExitCode
+from exporter.errors import EnvironmentLacks, ExitCode, Refusal
 
 _SECONDS = 60.0  # of each child of a probe
 
@@ -30,7 +30,7 @@ def check(  # noqa: PLR0913 - an option is a parameter
     form: Annotated[str, typer.Option("--format", help="text, json, github, sarif or junit.")] = "text",
     as_json: _options.Json = False,
     debug: _options.Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Find what cannot be exported, or would be exported wrong.
 
     The code is read; and where Paddle is installed and the inputs of a named model are known, the model is probed.
@@ -58,8 +58,9 @@ def check(  # noqa: PLR0913 - an option is a parameter
 
         examination = replace(examination, findings=only_changed(examination.findings, Base(base, "--diff")))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
-    wrong = any(each.severity is Severity.ERROR for each in examination.findings)
-    return ExitCode.REFUSED if wrong else ExitCode.PASSED
+    wrong = [finding.code for finding in examination.findings if finding.severity is Severity.ERROR]
+    hint = f"exporter explain {wrong[0]}, which shows what to write instead" if wrong else ""
+    return Refusal(ExitCode.REFUSED, hint) if wrong else ExitCode.PASSED
 
 
 def _probes(asked: bool | None) -> bool:

@@ -9,8 +9,7 @@ import typer
 
 from exporter.cli import _target
 from exporter.cli._options import Debug, Device, Json, Out, Quiet, Settings, Timeout
-from exporter.cli._run import Verb
-from exporter.errors import ExitCode
+from exporter.cli._run import Ending, Verb
 
 _Formats = Annotated[str | None, typer.Option("--formats", help="Of pir,pdmodel,onnx; all of them by default.")]
 _Opset = Annotated[int | None, typer.Option("--opset", help="The ONNX opset to ask for.")]
@@ -31,7 +30,7 @@ def convert(  # noqa: PLR0913 - an option is a parameter
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Check and trace the model, and write pir, pdmodel and onnx into --out (artifacts/NAME/unverified)."""
     from exporter import pipeline
     from exporter.cli._outcome import conclude

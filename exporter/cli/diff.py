@@ -3,29 +3,82 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from exporter.cli._options import Debug, Json
-from exporter.cli._run import Verb
-from exporter.errors import ExitCode
+from exporter.cli._options import Debug, Json, Quiet, Timeout
+from exporter.cli._run import Ending, Verb
+from exporter.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from exporter.bench.compare import Compared
+    from exporter.bundle.diff import Difference
 
 _Old = Annotated[Path, typer.Argument(help="The folder of the bundle that is in use.", metavar="OLD")]
 _New = Annotated[Path, typer.Argument(help="The folder of the one that shall replace it.", metavar="NEW")]
+_Bench = Annotated[bool, typer.Option("--bench", help="Also run both by turns, and say how their latency differs.")]
 
 
-def diff(old: _Old, new: _New, as_json: Json = False, debug: Debug = False) -> ExitCode:
-    """Compare two bundles; exits 1 where NEW did not pass, or a consumer of OLD could not use it unchanged."""
+def diff(  # noqa: PLR0913 - an option is a parameter
+    old: _Old,
+    new: _New,
+    timed: _Bench = False,
+    timeout: Timeout = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> Ending:
+    """Compare two bundles; exits 1 where NEW did not pass, or a consumer of OLD could not use it unchanged.
+
+    Of another training of one model it says how many answers flip on the same inputs, and what became of the metric, of
+    the sizes and of the spec. Nothing is run for that; --bench times both.
+    """
     del debug  # the funnel looks for it
     from exporter.bundle.diff import as_text
     from exporter.bundle.diff import diff as compare
 
     found = compare(old, new)
-    sys.stdout.write(json.dumps(found.to_json(), allow_nan=False) + "\n" if as_json else as_text(found))
-    return ExitCode.REFUSED if found.breaks else ExitCode.PASSED
+    latency = _timed(old, new, timeout, quiet=quiet) if timed and not found.same else None
+    if as_json:
+        sys.stdout.write(json.dumps({**found.to_json(), **_told(latency)}, allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(as_text(found, _lines(latency)))
+    if found.breaks:
+        return Refusal(ExitCode.REFUSED, _hint(found, new))
+    return Refusal(latency.exit) if latency and latency.exit else ExitCode.PASSED
+
+
+def _timed(old: Path, new: Path, timeout: float | None, *, quiet: bool) -> Compared:
+    from exporter.bench.compare import compare
+    from exporter.bench.run import Wish
+    from exporter.cli._progress import setting
+
+    with setting(quiet=quiet, timeout=timeout) as how:
+        return compare(old, new, Wish(), how)
+
+
+def _told(latency: Compared | None) -> dict[str, Any]:
+    if latency is None:
+        return {}
+    return {"latency": [asdict(one) for one in latency.latencies], "not_timed": list(latency.failed)}
+
+
+def _lines(latency: Compared | None) -> list[str]:
+    if latency is None:
+        return ["latency   not measured: a bundle records none, and --bench times both"]
+    lines = [f"latency   {one}" for one in latency.latencies]
+    return lines + [f"latency   not measured: {why}" for why in latency.failed]
+
+
+def _hint(found: Difference, new: Path) -> str:
+    if not found.new.manifest.released:
+        return f"exporter verify {shlex.quote(str(new))}, which says why it did not pass"
+    return "keep the interface of the model, or release it under another name, beside the old one"
 
 
 plugin: Verb = diff

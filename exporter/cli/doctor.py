@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from exporter.cli._options import Debug, Device, Json, Timeout
-from exporter.cli._run import Verb
-from exporter.errors import ExitCode, UsageError
+from exporter.cli._run import Ending, Verb
+from exporter.errors import ExitCode, Refusal, UsageError
 
 _Bom = Annotated[
     Path | None, typer.Option("--bom", help="Examine the packages of this bundle, or bill of materials, instead.")
@@ -28,7 +28,7 @@ def doctor(
     timeout: Timeout = None,
     as_json: Json = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Examine Python, packages, engines, device, CPU, memory, disk; exits 3 where a plain spec lacks something.
 
     With --bom and --advisories: do any of these advisories apply to what a bundle was made with? Exits 1 if so.
@@ -42,10 +42,10 @@ def doctor(
 
     found = examine(device or "auto", Limits(seconds=timeout or DEFAULT_TIMEOUT))
     sys.stdout.write(json.dumps(found.to_json()) + "\n" if as_json else as_text(found))
-    return ExitCode.PASSED if found.ready else ExitCode.ENVIRONMENT
+    return ExitCode.PASSED if found.ready else Refusal(ExitCode.ENVIRONMENT, found.cure)
 
 
-def _advised(bom: Path | None, advisories: Path | None, as_json: bool) -> ExitCode:
+def _advised(bom: Path | None, advisories: Path | None, as_json: bool) -> Ending:
     from exporter.trust import advisories as known
 
     if bom is None or advisories is None:
@@ -53,7 +53,7 @@ def _advised(bom: Path | None, advisories: Path | None, as_json: bool) -> ExitCo
         raise UsageError("the two go together", where=missing, hint="doctor --bom BUNDLE --advisories FILE")
     compared = known.compare(bom, advisories)
     sys.stdout.write(json.dumps(known.as_json(compared)) + "\n" if as_json else known.as_text(compared))
-    return ExitCode.REFUSED if compared.hits else ExitCode.PASSED
+    return Refusal(ExitCode.REFUSED, compared.cure) if compared.hits else ExitCode.PASSED
 
 
 plugin: Verb = doctor

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exporter.cli._options import Debug, Device, Digest, Json, Quiet, Signature, Source, Timeout, Trust
-from exporter.cli._run import Verb
-from exporter.errors import ExitCode
+from exporter.cli._run import Ending, Verb
+from exporter.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from exporter.mutation.result import Drilled
 
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle.", metavar="BUNDLE")]
 _Faults = Annotated[int, typer.Option("--faults", min=1, help="How many, over all formats.")]
@@ -41,13 +44,14 @@ def drill(  # noqa: PLR0913 - an option is a parameter
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Plant single faults in copies of BUNDLE's artifacts; exits 1 where one survives that does harm.
 
     With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
     """
     from exporter import pipeline
     from exporter.cli._progress import setting
+    from exporter.cli._screen import tell, width
     from exporter.cli._trust import Demands, demanded, refuse_exchanged
     from exporter.mutation import run
     from exporter.proofs.base import Narrowing
@@ -71,8 +75,23 @@ def drill(  # noqa: PLR0913 - an option is a parameter
         expected = demanded(bundle, Demands(tuple(trust or ()), signature, digest), how)
         result = run.drill(bundle, wish, how, verify)
     refuse_exchanged(result.digest, expected, bundle)
-    sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n" if as_json else result.table())
-    return ExitCode.PASSED if result.passed else ExitCode.REFUSED
+    if as_json:
+        sys.stdout.write(json.dumps(result.to_json(), allow_nan=False) + "\n")
+    else:
+        tell(as_text(result, width()))
+    if result.passed:
+        return ExitCode.PASSED
+    hint = "give the spec a smaller `budget` or further `engines`: verify would let through what survived here"
+    return Refusal(ExitCode.REFUSED, hint)
+
+
+def as_text(result: Drilled, room: int | None) -> str:
+    """A table of the kinds of fault by variant, in so many columns, then what needs a word."""
+    from exporter.report._table import Column, table
+
+    headings, *rows = result.rows()
+    columns = [Column(heading, number=False, gives=at > 0) for at, heading in enumerate(headings)]
+    return "\n".join([*table(columns, rows, room), "", *result.words()]) + "\n"
 
 
 plugin: Verb = drill

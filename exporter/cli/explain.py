@@ -40,7 +40,7 @@ def explain(
     if code not in every:
         known = (*OWN_CODES, *every)
         close = difflib.get_close_matches(code, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+        hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}"
         raise UsageError(f"no finding has the code '{code}'", hint=hint)
     found = page(every[code])
     sys.stdout.write(json.dumps(dataclasses.asdict(found)) + "\n" if as_json else found.text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from exporter.cli._options import Cache, Debug, Device, Folder, Json, NoCache, Out, Quiet, Settings, Timeout, Why
-from exporter.cli._run import Verb
-from exporter.errors import ExitCode, ExporterError, UsageError
+from exporter.cli._run import Ending, Verb
+from exporter.errors import ExitCode, ExporterError, Refusal, UsageError, harmless
 from exporter.pool import MOST
 from exporter.spec.reserved import said_of
 
@@ -71,13 +72,12 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Release every spec that a change touches; the worst of their exit codes is its own."""
     from exporter.cache.release import releases
     from exporter.cli._progress import setting, telling
     from exporter.gate.touched import find_specs, touched
     from exporter.git import Base
-    from exporter.report import _gate as forms
 
     results = []
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
@@ -92,7 +92,17 @@ def gate(  # noqa: PLR0913 - an option is a parameter
             results.append(result)
             shown.tell(result)
     shown.conclude(results)
-    return forms.worst(results)
+    return ending(results)
+
+
+def ending(results: Sequence[Gated]) -> Ending:
+    """The worst of the exit codes; and what shows in full why the first spec that has it did not pass."""
+    from exporter.report import _gate as forms
+
+    if not (code := forms.worst(results)):
+        return code
+    spec = next(gated.spec for gated in results if gated.exit is code)
+    return Refusal(code, f"exporter release {shlex.quote(spec)}, which tells in full why it does not pass")
 
 
 @dataclass(frozen=True)
@@ -112,7 +122,7 @@ class _Shown:
             UsageError: a file cannot be written, or there is no such form.
         """
         if self.annotations not in (None, "github"):
-            hint = "known: github; what GitLab shows is written by --code-quality FILE"
+            hint = "github; what GitLab shows is written by --code-quality FILE"
             raise UsageError(f"unknown annotations '{self.annotations}'", where="--annotations", hint=hint)
         if self.annotations and self.as_json:
             hint = "leave out --json, or --annotations"
@@ -123,7 +133,6 @@ class _Shown:
     def tell(self, result: Gated) -> None:
         """Say at once what became of a spec."""
         from exporter.report import _gate as forms
-        from exporter.report._commands import harmless
 
         if self.as_json:
             return
@@ -137,7 +146,6 @@ class _Shown:
     def conclude(self, results: Sequence[Gated]) -> None:
         """Write the files, and say how many passed."""
         from exporter.report import _gate as forms
-        from exporter.report._commands import harmless
 
         for file, text in self._files(results):
             _write(file, text)

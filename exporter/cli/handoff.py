@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from exporter.cli._options import Debug, Digest, Json, Out, Quiet, Signature, Timeout, Trust
-from exporter.cli._run import Verb
+from exporter.cli._run import Ending, Verb
+from exporter.cli._screen import unreleased
 from exporter.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Write BUNDLE for TARGET into --out (artifacts/handoff/NAME-VERSION-TARGET), and say if it was run here.
 
     Nothing is overwritten: a folder that is there may only hold the same bytes. In a repository of models that an
@@ -67,7 +68,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
         about = opened.manifest
         refuse_exchanged(about.digest, expected, bundle)
         if not about.released:
-            return _refuse(str(bundle), about.verdict, as_json)
+            return unreleased(str(bundle), about.verdict, "handed over", as_json=as_json)
         recorded_spec(about)  # what it promises, the waivers among it, is what it says
         # The name is the bundle's word, and must not lead elsewhere.
         leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))
@@ -76,7 +77,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
         if matrix is not None:
             refuse_exchanged(matrix.digest, about.digest, bundle)
         if matrix is not None and matrix.exit is not ExitCode.PASSED:
-            return conclude_matrix(matrix, as_json=as_json)
+            return conclude_matrix(matrix, bundle, as_json=as_json)
         done = hand_over(opened, Wish(to, variant, model_version, matrix), place, how.importing(None))
     return _conclude(done, about.digest, as_json)
 
@@ -91,17 +92,6 @@ def _conclude(done: HandedOver, digest: str, as_json: bool) -> ExitCode:
         there = "" if done.new else "it was there already, with the same content\n"
         sys.stdout.write(f"verified here: {word} ({done.proof.how})\n{there}{done.folder}\n")
     return ExitCode.PASSED
-
-
-def _refuse(bundle: str, verdict: str, as_json: bool) -> ExitCode:
-    """The gate's no: nothing is written."""
-    what, hint = f"its verdict is {verdict}, so it is not handed over", "release it again; exporter verify says why not"
-    error = {"what": what, "where": bundle, "hint": hint, "exit": int(ExitCode.REFUSED)}
-    if as_json:
-        sys.stdout.write(json.dumps({"error": error}) + "\n")
-    else:
-        sys.stderr.write(f"error: {bundle}: {what}\n  hint: {hint}\n")
-    return ExitCode.REFUSED
 
 
 plugin: Verb = handoff

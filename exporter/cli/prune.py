@@ -46,6 +46,7 @@ def prune(  # noqa: PLR0913 - an option is a parameter
     """
     from exporter import pipeline
     from exporter.cli._progress import setting
+    from exporter.cli._screen import tell, width
 
     given = {"checkpoint": str(weights) if weights else None, "device": device}
     asked = {"flops": flops, "importance": importance, "epochs": epochs}
@@ -54,7 +55,10 @@ def prune(  # noqa: PLR0913 - an option is a parameter
     with setting(quiet=quiet, timeout=timeout) as how:
         whole, pruned = pipeline.prune(spec, out, how)
     told = _told(whole, pruned)
-    sys.stdout.write(json.dumps(told) + "\n" if as_json else _as_text(told, pruned.about))
+    if as_json:
+        sys.stdout.write(json.dumps(told) + "\n")
+    else:
+        tell(_as_text(told, pruned.about, width()))
     return ExitCode.PASSED
 
 
@@ -71,12 +75,16 @@ def _told(whole: TrainResult | None, pruned: Pruned) -> dict[str, Any]:
     }
 
 
-def _as_text(told: dict[str, Any], about: dict[str, Any]) -> str:
-    lines = []
+def _as_text(told: dict[str, Any], about: dict[str, Any], room: int | None) -> str:
+    from exporter.report._table import Column, table
+
+    columns = (Column("channels of", number=False), Column("before"), Column("after"), Column("", False, gives=True))
+    rows = []
     for group in about["groups"]:
         more = "" if len(group["makers"]) == 1 else f" and {len(group['makers']) - 1} more"
-        why = f"  {group['refused']}" if "refused" in group else ""
-        lines.append(f"{group['channels']:>6} -> {group['kept']:<6} {group['makers'][0]}{more}{why}")
+        name = f"{group['makers'][0]}{more}"
+        rows.append((name, str(group["channels"]), str(group["kept"]), group.get("refused", "")))
+    lines = [*table(columns, rows, room), ""] if rows else []
     if about["not_understood"]:
         lines.append(f"left whole around operators that are not followed: {', '.join(about['not_understood'])}")
     for name in ("flops", "elements"):

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from exporter.cli._options import Cache, Debug, Device, Jobs, Json, NoCache, Out, Quiet, Settings, Timeout, Why
-from exporter.cli._run import Verb
-from exporter.errors import ExitCode
+from exporter.cli._run import Ending, Verb
 
 _Spec = Annotated[Path, typer.Argument(help="A spec, such as specs/digits.yaml.", metavar="SPEC")]
 
@@ -33,7 +32,7 @@ def release(  # noqa: PLR0913 - an option is a parameter
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Train if needed, check, convert, verify and seal SPEC into artifacts/NAME/VERSION (or below --out)."""
     from exporter import pipeline
     from exporter.cache.release import Asked, Kept, releases

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from exporter.cli._options import Debug, Json
-from exporter.cli._run import Verb
+from exporter.cli._run import Ending, Verb
+from exporter.cli._screen import unreleased
 from exporter.errors import ExitCode, UsageError, printable
 
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle that passed.", metavar="BUNDLE")]
@@ -36,7 +37,7 @@ def sign(  # noqa: PLR0913 - an option is a parameter
     replace: _Replace = False,
     as_json: Json = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Check BUNDLE's files and sign each of them, as OpenSSF Model Signing does, into BUNDLE/model.sig.
 
     `exporter verify BUNDLE --trust KEYS` and the command `model_signing verify` check it. The password of an encrypted
@@ -51,7 +52,7 @@ def sign(  # noqa: PLR0913 - an option is a parameter
         raise UsageError("--chain is above a certificate", where="--chain", hint="give --certificate as well")
     opened = open_bundle(bundle)
     if not opened.manifest.released:
-        return _refuse(str(bundle), opened.manifest.verdict, as_json)
+        return unreleased(str(bundle), opened.manifest.verdict, "signed", as_json=as_json)
     signed = sign_bundle(opened, Signer(key, certificate, tuple(chain or ())), signature, replace=replace)
     if as_json:
         told = {"signature": str(signed.path), "files": signed.files, "signer": signed.signer}
@@ -60,17 +61,6 @@ def sign(  # noqa: PLR0913 - an option is a parameter
         sys.stdout.write(printable(f"{signed.path}: {signed.files} files, signed by {signed.signer}") + "\n")
         sys.stdout.write(f"digest sha256:{opened.manifest.digest}\n")
     return ExitCode.PASSED
-
-
-def _refuse(bundle: str, verdict: str, as_json: bool) -> ExitCode:
-    """The gate's no: nothing is written."""
-    what, hint = f"its verdict is {verdict}, so it is not signed", "release it again; exporter verify says why not"
-    if as_json:
-        error = {"what": what, "where": bundle, "hint": hint, "exit": int(ExitCode.REFUSED)}
-        sys.stdout.write(json.dumps({"error": error}) + "\n")
-    else:
-        sys.stderr.write(printable(f"error: {bundle}: {what}") + f"\n  hint: {hint}\n")
-    return ExitCode.REFUSED
 
 
 plugin: Verb = sign

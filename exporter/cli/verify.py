@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from exporter.cli._options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust
-from exporter.cli._run import Verb
-from exporter.errors import ExitCode, UsageError
+from exporter.cli._run import Ending, Verb
+from exporter.errors import UsageError
 
 _Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle.", metavar="BUNDLE")]
 _Case = Annotated[str | None, typer.Option("--case", help="Only this recorded case.", metavar="NAME")]
@@ -47,7 +47,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Prove BUNDLE again: its integrity, then every output of every case on every engine.
 
     Nothing that BUNDLE names is imported: its goldens stand for the model. With --source the model itself is
@@ -76,14 +76,14 @@ def verify(  # noqa: PLR0913 - an option is a parameter
             expected = demanded(bundle, demands, how)
             matrix = pipeline.in_runtimes(bundle, runtime, how)
         refuse_exchanged(matrix.digest, expected, bundle)
-        return conclude_matrix(matrix, as_json=as_json)
+        return conclude_matrix(matrix, bundle, as_json=as_json)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         expected = demanded(bundle, demands, how)
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
         report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
     refuse_exchanged(report.digest, expected, bundle)
-    return conclude_report(report, as_json=as_json)
+    return conclude_report(report, bundle, as_json=as_json)
 
 
 plugin: Verb = verify

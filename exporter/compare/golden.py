@@ -72,5 +72,5 @@ def one_case(described: list[dict[str, Any]], name: str) -> dict[str, Any]:
     found = [case for case in described if case["name"] == name.removesuffix(AGAIN).partition(IN_THREADS)[0]]
     if not found:
         known = ", ".join(case["name"] for case in described)
-        raise UsageError(f"no case '{name}' was recorded", where="--case", hint=f"the cases are: {known}")
+        raise UsageError(f"no case '{name}' was recorded", where="--case", hint=f"one of: {known}")
     return found[0]

@@ -16,6 +16,8 @@ from exporter.registry import Registry
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
+#: What to try where an engine takes neither the artifact nor its inputs: the gate says how far it came.
+REFUSED = "see exporter verify, which says how far it came"
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -145,7 +147,7 @@ class TimingJob:
         }
         answer = _call("exporter.engines._bench:measure", request, setting, self.artifact.threads)
         if refused := answer.pop("refused", None):
-            raise ChildFailed(f"the engine refused it: {refused}")
+            raise ChildFailed(f"the engine refused it: {refused}", hint=REFUSED)
         return told(Timing, answer)
 
 

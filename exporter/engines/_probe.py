@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from exporter.answers import told
+from exporter.answers import LAST_WORDS, told
 from exporter.engines.base import Availability
 from exporter.errors import ChildCrashed, ExporterError
 from exporter.workers import SINGLE_THREAD, Limits, call
@@ -26,7 +26,7 @@ def availability(names: Sequence[str], device: str, limits: Limits, function: st
         answers = told(dict[str, Availability], call(function, request, limits, environment=SINGLE_THREAD))
         lacking = sorted(set(names) - set(answers))
         if lacking:
-            raise ChildCrashed(f"nothing was said of {lacking[0]}")
+            raise ChildCrashed(f"nothing was said of {lacking[0]}", hint=LAST_WORDS)
     except ExporterError as error:
         if len(names) > 1:
             return {name: availability([name], device, limits, function)[name] for name in names}

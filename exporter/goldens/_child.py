@@ -99,7 +99,7 @@ class _Planned:
                     raise ModelError(
                         f"the eager layer does not run on this case: {refusal}",
                         where=f"case {case.name}",
-                        hint="the dims or values of the spec promise what forward cannot take",
+                        hint="narrow what the dims and values of the spec promise to what forward takes",
                     ) from refusal
                 self.left_out[case.name] = f"eager refuses it: {refusal}"
             if number in (FIRST, promised) and _hopeless(self.recorded, spec):

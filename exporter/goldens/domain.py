@@ -46,7 +46,7 @@ class OutOfRange(EngineRefused):
     def for_user(self, spec: Spec, case: Case) -> UsageError | ModelError:
         """The error of the command line: what to write in place of the values."""
         if not self.names:
-            hint = "forward must keep the places that it computes within the table; or give other values"
+            hint = "keep the places that forward computes within the table, or give other values"
             return ModelError(str(self), where=f"case {case.name}", hint=hint)
         name = self.names[0]
         cure = self._cure(spec.inputs[name].values, case)

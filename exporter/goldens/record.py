@@ -42,7 +42,7 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
     planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
     if answer["whole"] and sorted([*recorded, *left_out]) != sorted(planned):
         raise ModelError(
-            "not every planned case was recorded", where=str(into), hint="this is a bug of ours; report it"
+            "not every planned case was recorded", where=str(into), hint="report it: this is a bug of ours"
         )
     return Record(cases, left_out, (*said, *answer["notes"]))
 

@@ -151,7 +151,7 @@ def _variant(bundle: Bundle, target: str, plugin: Target, wanted: str | None) ->
     variants = bundle.manifest.variants
     if wanted is not None and wanted not in variants:
         known = ", ".join(variants)
-        raise UsageError(f"the bundle has no variant '{wanted}'", where=str(bundle.folder), hint=f"it has: {known}")
+        raise UsageError(f"the bundle has no variant '{wanted}'", where=str(bundle.folder), hint=f"one of: {known}")
     able = [name for name, one in variants.items() if one.format in plugin.formats and wanted in (None, name)]
     if not able:
         had = wanted or ", ".join(variants)

@@ -149,7 +149,7 @@ def _those_of(checkpoint: Path | None, parameters: Mapping[str, str]) -> None:
         raise ModelError(
             f"{len(differ)} of the layer's tensors are not the checkpoint's, as '{differ[0]}'",
             where=str(checkpoint),
-            hint="code of the model changes its weights, or how they are compared, while it is exported",
+            hint="look for code of the model that changes its weights, or how they are compared, while it is exported",
         )
 
 
@@ -161,7 +161,7 @@ def _trained(checkpoint: Path | None, names: Mapping[str, str]) -> dict[str, tup
         raise UsageError(
             f"it holds a trained range for '{lost[0]}', which the model does not have",
             where=str(checkpoint),
-            hint="the checkpoint belongs to another model, or to an older version of its code",
+            hint="train again, or name the checkpoint of this model and of this version of its code",
         )
     return {names[weights[path]]: pair for path, pair in found.items()}
 

@@ -36,5 +36,5 @@ def save(traced: Traced, into: Path, suffix: str) -> None:
         raise ModelError(
             f"Paddle wrote {sorted(found)}, not model{suffix} and model.pdiparams",
             where=into.name,
-            hint="this Paddle is not supported: use 3.0 to 3.3",
+            hint="use Paddle 3.0 to 3.3: this one is not supported",
         )

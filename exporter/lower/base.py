@@ -117,11 +117,11 @@ class Format(ABC):
             raise ModelError(
                 f"the written program puts out {list(found_outputs)}, and {list(outputs)} was traced",
                 where=where,
-                hint="an output was dropped, merged or renamed on the way",
+                hint="give each output of forward a tensor of its own: one was dropped, merged or renamed on the way",
             )
         if foreign and not self.folds:
             raise ModelError(
                 f"{len(foreign)} tensors in the written file are not the layer's",
                 where=where,
-                hint="code of the model changed them while it was exported; if not, report it with the model",
+                hint="look for code of the model that changed them meanwhile, or report it with the model",
             )

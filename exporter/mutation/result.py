@@ -108,8 +108,8 @@ class Drilled:
             "notes": list(self.notes),
         }
 
-    def table(self) -> str:
-        """Lines for a reader: a row for each kind of fault, a column for each variant, then what needs a word."""
+    def rows(self) -> list[list[str]]:
+        """A row for each kind of fault, and one for all; a column for each variant. The first row has their names."""
         variants = sorted({one.fault.variant for one in self.planted})
         kinds = list(dict.fromkeys((one.fault.family, one.fault.kind) for one in self.planted))
         rows = [["fault", *variants]]
@@ -118,11 +118,10 @@ class Drilled:
             cells = [_cell([one for one in alike if one.fault.variant == variant]) for variant in variants]
             rows.append([f"{family}: {kind}", *cells])
         rows.append(["all", *(_cell([one for one in self.planted if one.fault.variant == v]) for v in variants)])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join([*lines, "", *self._words()]) + "\n"
+        return rows
 
-    def _words(self) -> list[str]:
+    def words(self) -> list[str]:
+        """What the rows do not tell: how many were caught, what saw them, and each that survived."""
         by_proof = Counter(proof for one in self.planted for proof in one.proofs)
         proofs = ", ".join(f"{proof} {count}" for proof, count in sorted(by_proof.items())) or "none"
         outside = Counter(one.fate_outside for one in self.planted)

@@ -106,7 +106,7 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
         raise UsageError("the bundle records no case", where=str(bundle.folder), hint="release it first")
     variants = {name: one for name, one in manifest.variants.items() if one.precision == "fp32"}
     if unknown := [one for one in wish.formats if one not in variants]:
-        hint = f"it has: {', '.join(variants)}"
+        hint = f"one of: {', '.join(variants)}"
         raise UsageError(f"the bundle has no format '{unknown[0]}'", where=str(bundle.folder), hint=hint)
     pairs = [(one.format, one.precision) for name, one in variants.items() if name in (wish.formats or variants)]
     named = wish.engines or tuple(manifest.spec["engines"])
@@ -169,23 +169,21 @@ class Room:
         with scratch() as folder:
             place, waiting = folder, list(faults)
             while True:
-                answer, death = self._attempt(function, engine, {one: faults[one] for one in waiting}, place)
-                if answer is not None:
+                answer = self._attempt(function, engine, {one: faults[one] for one in waiting}, place)
+                if not isinstance(answer, ChildFailed):
                     return _read(place), answer
                 waiting = [one for one in waiting if not _file(place, one).is_file()]
                 if not waiting:
-                    raise death
+                    raise answer
                 suspect = waiting.pop(0)
-                answer, death = self._attempt(function, engine, {suspect: faults[suspect]}, place)
-                if answer is None and not _file(place, suspect).is_file():
-                    why = f"{death.what} {death.where}".strip()
+                answer = self._attempt(function, engine, {suspect: faults[suspect]}, place)
+                if isinstance(answer, ChildFailed) and not _file(place, suspect).is_file():
+                    why = f"{answer.what} {answer.where}".strip()
                     found = {"proofs": {"crash": why}, "error_ratio": 0.0, "effect": None, "why_not": why}
                     write_json(_file(place, suspect), found)
 
-    def _attempt(
-        self, function: str, engine: str, faults: Mapping[int, Fault], place: Path
-    ) -> tuple[Json | None, ChildFailed]:
-        """The child's answer; or None and how it died, if that was after the sound artifact had run."""
+    def _attempt(self, function: str, engine: str, faults: Mapping[int, Fault], place: Path) -> Json | ChildFailed:
+        """The child's answer; or how it died, if that was after the sound artifact had run."""
         sound = place / SOUND
         sound.unlink(missing_ok=True)
         more = {
@@ -196,11 +194,11 @@ class Room:
         }
         environment: dict[str, str | None] = {**SINGLE_THREAD, **ENGINES[engine].environment(self._artifact["format"])}
         try:
-            return self._call(function, more, environment), ChildFailed("")
+            return self._call(function, more, environment)
         except ChildFailed as error:
             if not sound.exists():
                 raise
-            return None, error
+            return error
 
     def _call(self, function: str, more: Json, environment: Mapping[str, str | None]) -> Json:
         manifest = self.bundle.manifest

@@ -31,7 +31,7 @@ _MOST_DEPTH = 16
 _ROWS = (list, tuple)  # and no named tuple of ours
 #: Several names may share one array, as tied weights do; the numbers of all names together are at most this many files.
 _MOST_SHARED = 16
-_HINT = "only arrays and plain containers are read from a pickle; write the state dict alone, or as safetensors"
+_HINT = "write the state dict alone, or as safetensors: only arrays and plain containers are read from a pickle"
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,7 @@ def _rows(spec: Spec) -> Rows | None:
             raise UsageError(
                 f"the recipe's held-out data has no array '{name}'",
                 where=f"inputs.{name}.values: dataset",
-                hint=f"it holds: {', '.join(sorted(known))}",
+                hint=f"one of: {', '.join(sorted(known))}",
             )
     return lambda names, count, seed: rows_of(data, "held_out", names, count, seed)
 

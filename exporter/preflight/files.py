@@ -45,7 +45,7 @@ def refuse_waivers(spec: Spec) -> None:
             raise UsageError(
                 f"the waiver '{waiver.claim}' names no claim: there is no variant '{head}'",
                 where="waivers",
-                hint=f"did you mean '{close[0]}'?" if close else f"variants here: {', '.join(known)}",
+                hint=f"did you mean '{close[0]}'?" if close else f"one of: {', '.join(known)}",
             )
 
 
@@ -80,7 +80,9 @@ def _refuse_samples(spec: Spec, precision: str, path: Path) -> None:
     for name in spec.inputs:
         if name not in held:
             raise UsageError(
-                f"it has no rows for '{name}'", where=where, hint=f"it holds: {', '.join(sorted(held)) or 'nothing'}"
+                f"it has no rows for '{name}'",
+                where=where,
+                hint=f"store it there; the file holds: {', '.join(sorted(held)) or 'nothing'}",
             )
         count = held[name][0] if held[name] else 0
         if count < asked:

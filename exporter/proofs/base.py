@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from exporter.harness import Bench, run_engines
 from exporter.lower._convert import effective_budget, fixed_dims
@@ -79,21 +79,24 @@ class Subject:
             artifacts=self.artifacts,
             outputs=tuple(output.name for output in self.outputs),
             inputs=tuple(spec.inputs),
-            source={
-                "model": spec.model,
-                "checkpoint": str(self.checkpoint) if self.checkpoint else None,
-                "seed": spec.seed,
-                "inputs": [
-                    {"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()
-                ],
-                "outputs": [one.name for one in self.outputs],
-                "fixed": fixed_dims(spec),
-            },
+            source=source_of(spec, self.checkpoint, [one.name for one in self.outputs]),
             device=self.device,
             budget=spec.budget,
             controls=to_run(self.recorded) if narrowed else (),
             costs=self.costs,
         )
+
+
+def source_of(spec: Spec, checkpoint: Path | None, outputs: Sequence[str]) -> dict[str, Any]:
+    """What engines are told that run the source itself."""
+    return {
+        "model": spec.model,
+        "checkpoint": str(checkpoint) if checkpoint else None,
+        "seed": spec.seed,
+        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
+        "outputs": list(outputs),
+        "fixed": fixed_dims(spec),
+    }
 
 
 @dataclass(frozen=True)

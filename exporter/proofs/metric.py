@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.engines._job import EngineCase
+from exporter.engines._job import REFUSED, EngineCase
 from exporter.errors import ExporterError, UsageError
 from exporter.goldens.cases import batch_dim
 from exporter.harness import Bench
@@ -95,7 +95,7 @@ def prove_metric(
         try:
             answer = replace(bench.job(run), golden=samples, cases=cases).run(into, setting)
             if answer.refusal:
-                raise UsageError(answer.refusal)
+                raise UsageError(answer.refusal, hint=REFUSED)
             rated = {"recipe": task.spec.recipe, "samples": str(samples), "cases": made["cases"], "into": str(into)}
             rated |= {"outputs": list(bench.outputs), "names": names}
             proven[claim] = _judge(promise.wanted, _in_child("rate", rated, setting), before)

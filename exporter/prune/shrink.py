@@ -22,7 +22,7 @@ _SAID = (
     ("_embedding_dim", "weight", 1),
     ("_num_parameters", "_weight", 0),
 )
-_HINT = "the checkpoint belongs to another model, or to an older version of its code"
+_HINT = "train again, or name the checkpoint of this model and of this version of its code"
 
 
 def shrink(layer: paddle.nn.Layer, plan: Plan, where: str) -> None:

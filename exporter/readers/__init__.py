@@ -29,7 +29,7 @@ def read(path: Path) -> ModelFacts:
         if path.suffix in reader.suffixes:
             return reader.facts(content, str(path))
         known += reader.suffixes
-    raise UsageError("a file of an unknown kind", where=str(path), hint=f"known: {', '.join(known)}, and bundles")
+    raise UsageError("a file of an unknown kind", where=str(path), hint=f"one of: {', '.join(known)}, or a bundle")
 
 
 def read_program(path: Path) -> ModelFacts:

@@ -37,7 +37,7 @@ _NOT_NUMPY = ("bfloat16", "float8")
 MAX_RANK = 32
 #: numpy counts the bytes of an array in an int64 and leaves sizes of 0 out of the product.
 _MOST_BYTES = 1 << 63
-HINT = "it may be truncated, damaged or of another kind: get a fresh copy"
+HINT = "get a fresh copy: it may be truncated, damaged or of another kind"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class Weight:
         bits = BITS.get(self.dtype, 0)
         if self.file or bits < 8 or -1 in self.shape or (self.elements and not self.pieces):
             kept = f"in {self.file}" if self.file else f"as {self.dtype}" if bits < 8 else "elsewhere"
-            raise UsageError(f"tensor {self.name!r} is stored {kept}: its values cannot be read here")
+            what = f"tensor {self.name!r} is stored {kept}: its values cannot be read here"
+            raise UsageError(what, hint="store it in the file itself, in a dtype of 8 bits or more")
         whole = not copy and len(self.pieces) == 1 and not self.varints
         raw: bytes | memoryview = memoryview(content)[slice(*self.pieces[0])] if whole else self._joined(content)
         if self.varints:

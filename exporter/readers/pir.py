@@ -88,7 +88,7 @@ def _parse(content: Content, where: str) -> Any:
     magic = program.get("base_code") if isinstance(program, dict) else None
     if not isinstance(magic, dict) or magic.get("magic") != "pir":
         raise UsageError(
-            "JSON, but not a PIR program", where=where, hint="a program has base_code.magic 'pir'; check the path"
+            "JSON, but not a PIR program", where=where, hint="check the path: a program has base_code.magic 'pir'"
         )
     return program
 

@@ -76,7 +76,7 @@ def _check_part(arrays: Mapping[str, Any], names: Sequence[str], where: str) -> 
     lengths = {}
     for name in names:
         if name not in arrays:
-            raise UsageError(f"no array '{name}'", where=where, hint=f"it holds: {', '.join(sorted(arrays)) or 'none'}")
+            raise UsageError(f"no array '{name}'", where=where, hint=f"one of: {', '.join(sorted(arrays)) or 'none'}")
         array = arrays[name]
         if not isinstance(array, np.ndarray) or array.ndim == 0 or array.dtype.kind not in "fiub":
             kind = f"{array.dtype} array" if isinstance(array, np.ndarray) else type(array).__name__

@@ -36,7 +36,9 @@ def _module_of(path: Path) -> str:
         raise UsageError("the file lies outside the working folder", where=str(path), hint="run from a folder above it")
     parts = full.relative_to(here).with_suffix("").parts
     if full.suffix != ".py" or not all(part.isidentifier() for part in parts):
-        raise UsageError("this path is no module", where=str(path), hint="its names must be words, and end in .py")
+        raise UsageError(
+            "this path is no module", where=str(path), hint="rename it: its names must be words, and end in .py"
+        )
     return ".".join(parts)
 
 
@@ -70,11 +72,8 @@ def sources(reference: str, folder: Path | None = None) -> list[tuple[str, Path]
     start = find_source(module, folder)
     if start is None:
         here = ", ".join(sorted(path.stem for path in Path("recipes").glob("[a-z]*.py")))
-        raise UsageError(
-            f"no module named '{module}'",
-            where=reference,
-            hint=f"recipes here: {here}" if here else "run from the folder that holds it, or correct the name",
-        )
+        hint = f"one of the recipes here: {here}" if here else "run from the folder that holds it, or correct the name"
+        raise UsageError(f"no module named '{module}'", where=reference, hint=hint)
     depth = module.count(".") + (start.name == "__init__.py")
     root = start.resolve().parents[depth]
     found: dict[str, Path] = {}

@@ -1,8 +1,4 @@
-"""Workflow commands of GitHub Actions: how they are written, and how other text is kept from being one.
-
-The runner reads every line that a step writes (actions/runner, `src/Runner.Common/ActionCommand.cs`): one that begins
-with `::`, blanks before it aside, and one that holds `##[name]` anywhere, is a command if it knows the name.
-"""
+"""Workflow commands of GitHub Actions: how they are written; what keeps text from being one is `errors.harmless`."""
 
 from __future__ import annotations
 
@@ -15,14 +11,6 @@ def command(name: str, properties: Mapping[str, str | int], message: str) -> str
     """`::error file=net.py,line=6,title=EX101::message`, on one line, whatever the texts hold."""
     told = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
     return f"::{name} {told}::{_data(message)}"
-
-
-def harmless(line: str) -> str:
-    """The line, with a blank where it could be taken for a command of the older form, `##[error]`.
-
-    One that begins with `::` is left: the caller knows how its lines begin.
-    """
-    return line.replace("##[", "## [")
 
 
 def _data(text: str) -> str:

@@ -55,7 +55,7 @@ def _took(one: Gated) -> str:
 
 def _details(one: Gated, *, opened: bool) -> str:
     """Folded by HTML, of which GitHub and GitLab take this much; Markdown in it needs the empty lines."""
-    said = escape_html(plain(f"{one.word}: {_short(one.spec)}: {_short(one.said)}"))
+    said = markdown.quiet(escape_html(plain(f"{one.word}: {_short(one.spec)}: {_short(one.said)}")))
     start = f"<details{' open' if opened else ''}><summary>{said}</summary>"
     # No line may begin with a text that is not ours: `-` or `#` would be markup there.
     parts = [

@@ -25,6 +25,8 @@ from exporter.report.base import Renderer
 
 #: What could start markup in the midst of a line, or end a table's cell.
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>|~$&]")
+#: What would tell a person or a team that they are spoken of: an @ before a letter or digit, escaped or not.
+_MENTION = re.compile(r"@(?=\\?\w)")
 
 
 def render(report: Report) -> str:
@@ -74,8 +76,13 @@ def _group(group: Group) -> str:
 
 
 def escaped(text: str) -> str:
-    """As plain text, whatever it holds."""
-    return _MARKUP.sub(r"\\\g<0>", plain(text))
+    """As plain text, whatever it holds, which calls nobody by name."""
+    return quiet(_MARKUP.sub(r"\\\g<0>", plain(text)))
+
+
+def quiet(text: str) -> str:
+    """With a character of no width behind each `@`: GitHub and GitLab look for `@name` in what Markdown has become."""
+    return _MENTION.sub("@&#8203;", text)
 
 
 plugin: Renderer = render

@@ -72,7 +72,7 @@ def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call
             raise ModelError(
                 "float64 or a weight moved by one ulp makes forward call other sublayers",
                 where=runs[0][0].kind,
-                hint="a branch hangs on rounding: look at the comparisons in forward",
+                hint="look at the comparisons in forward: a branch hangs on rounding",
             )
     return runs[0], exact, runs
 

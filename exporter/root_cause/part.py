@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.engines._job import EngineCase, EngineJob
+from exporter.engines._job import REFUSED, EngineCase, EngineJob
 from exporter.engines.base import Runnable
 from exporter.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.files import remove, write_json
@@ -78,7 +78,7 @@ def part_ratios(folder: Path, limits: Limits) -> dict[str, float]:
     with scratch() as into:
         answer = job.run(Path(into), Setting(limits))
         if refused := answer.refusal:
-            raise ModelError(refused)
+            raise ModelError(refused, hint=REFUSED)
         got = load(Path(into) / "0.safetensors")
     return {
         name: _off(tensors[f"{_CASE}/truth/{name}"], got.get(name), e_ref) for name, e_ref in about["e_ref"].items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exporter.engines._job import EngineCase
+from exporter.engines._job import REFUSED, EngineCase
 from exporter.errors import ModelError
 from exporter.harness import Bench
 from exporter.registry import Registry
@@ -37,5 +37,5 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
         artifact = replace(job.artifact, folder=tapped, outputs=names)
         answer = replace(job, artifact=artifact, cases=tuple(cases)).run(into, setting)
         if refused := answer.load or answer.refused.get(case, ""):
-            raise ModelError(refused)
+            raise ModelError(refused, hint=REFUSED)
         return load(into / f"{len(cases) - 1}.safetensors")

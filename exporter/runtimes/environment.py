@@ -88,14 +88,16 @@ def read_runtimes(text: str) -> tuple[Runtime, ...]:
         package = name if equal else package
         if package not in PACKAGES:
             what = f"'{name or word}' is no runtime that a bundle can be verified in"
-            raise UsageError(what, where=where, hint=f"there are {known}, as in paddle==2.6.2,3.1.1")
+            raise UsageError(what, where=where, hint=f"one of: {known}, as in paddle==2.6.2,3.1.1")
         try:
             Version(version)
         except InvalidVersion:
-            raise UsageError(f"'{version}' is no version of {package}", where=where, hint="as in 2.6.2") from None
+            raise UsageError(
+                f"'{version}' is no version of {package}", where=where, hint="write it as in 2.6.2"
+            ) from None
         found[Runtime(package, version)] = None
     if not found:
-        raise UsageError("names no runtime", where=where, hint="as in paddle==2.6.2,3.1.1,onnxruntime==1.20.1")
+        raise UsageError("names no runtime", where=where, hint="write it as in paddle==2.6.2,3.1.1,onnxruntime==1.20.1")
     return tuple(found)
 
 

@@ -25,6 +25,8 @@ from exporter.workers import SINGLE_THREAD, Setting
 PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
 #: Seconds of the clock that verify.py may take beyond its own limit for each variant.
 _GRACE = 60.0
+_LONGER = "give more time with --timeout"
+_OTHER = "run the bundle's verify.py there yourself, or name another version"
 
 
 @dataclass(frozen=True)
@@ -140,12 +142,16 @@ def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> Map
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            raise EnvironmentLacks("verify.py did not end within its limits", where=str(runtime)) from None
+            raise EnvironmentLacks(
+                "verify.py did not end within its limits", where=str(runtime), hint=_LONGER
+            ) from None
     try:
         told = json.loads(done.stdout)
     except ValueError:
         said = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise EnvironmentLacks(f"verify.py ended with code {done.returncode}: {said}", where=str(runtime)) from None
+        raise EnvironmentLacks(
+            f"verify.py ended with code {done.returncode}: {said}", where=str(runtime), hint=_OTHER
+        ) from None
     if told["damaged"]:
         raise BundleError(told["damaged"][0], where=str(folder), hint="do not use this bundle; ask for a fresh one")
     if not told["runs"]:

@@ -82,7 +82,7 @@ def _refuse_nan(layer: paddle.nn.Layer, model: str, checkpoint: str | None) -> N
             raise kind(
                 f"the weights hold NaN: {count} of the {value.size} numbers of '{name}'",
                 where=f"{checkpoint or model}: {name}",
-                hint="training has diverged or the file is damaged: export a checkpoint without NaN",
+                hint="export a checkpoint without NaN: training has diverged, or the file is damaged",
             )
 
 
@@ -143,13 +143,13 @@ def _assign(layer: paddle.nn.Layer, tensors: Mapping[str, Array], checkpoint: st
         raise UsageError(
             f"{len(missing)} tensors are missing, the first is '{missing[0]}'",
             where=checkpoint,
-            hint="the checkpoint belongs to another model, or to an older version of its code",
+            hint="train again, or name the checkpoint of this model and of this version of its code",
         )
     if extra := sorted(set(tensors) - set(own)):
         raise UsageError(
             f"{len(extra)} tensors are not in the model, the first is '{extra[0]}'",
             where=checkpoint,
-            hint="the checkpoint belongs to another model, or to an older version of its code",
+            hint="train again, or name the checkpoint of this model and of this version of its code",
         )
     for name, tensor in own.items():
         value, dtype = tensors[name], str(tensor.dtype).removeprefix("paddle.")
@@ -158,6 +158,6 @@ def _assign(layer: paddle.nn.Layer, tensors: Mapping[str, Array], checkpoint: st
             raise UsageError(
                 f"'{name}' is {value.dtype.name}{list(value.shape)}, the model wants {dtype}{list(tensor.shape)}",
                 where=checkpoint,
-                hint="the checkpoint belongs to another model, or to an older version of its code",
+                hint="train again, or name the checkpoint of this model and of this version of its code",
             )
         tensor.set_value(value)

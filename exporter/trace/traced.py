@@ -54,7 +54,7 @@ def bind_inputs(layer: paddle.nn.Layer, inputs: Sequence[TensorSpec]) -> tuple[T
     takes = ", ".join(known) or "nothing"
     for name in given:
         if name not in known:
-            raise UsageError(f"forward does not take an input '{name}'", where=where, hint=f"it takes: {takes}")
+            raise UsageError(f"forward does not take an input '{name}'", where=where, hint=f"one of: {takes}")
     for name, one in known.items():
         if one.default is inspect.Parameter.empty and name not in given:
             raise UsageError(
@@ -66,7 +66,7 @@ def bind_inputs(layer: paddle.nn.Layer, inputs: Sequence[TensorSpec]) -> tuple[T
         raise UsageError(
             f"'{skipped}' is left out before an input that is given",
             where=where,
-            hint="inputs are passed by position: give it too, or wrap the layer",
+            hint="give it too, or wrap the layer: inputs are passed by position",
         )
     return tuple(given[name] for name in ordered)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+from exporter.errors import printable
 from exporter.workers import Json, OnEvent
 
 if TYPE_CHECKING:
@@ -57,26 +58,45 @@ def describe(event: Json) -> str:
     return what if what.startswith(("loading", "drawing")) else ""
 
 
-class Lines:
-    """Write a line for each epoch, and within a long one every half minute."""
+class Epochs:
+    """Say a line for each epoch, and within a long one every half minute; `of` stands before it, where there are more.
 
-    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self.stream = stream
+    Among the steps of a release: who hears of them (`say`) has said already what is trained.
+    """
+
+    def __init__(self, say: Callable[[str], None], of: str = "", clock: Callable[[], float] = time.monotonic) -> None:
+        self.say = say
+        self.of = of
         self.meter = Meter(clock)
         self.said = clock()
 
     def __call__(self, event: Json) -> None:
         """Show one event."""
-        text = describe(event)
-        if event["doing"] in ("training", "finished epoch"):
-            self.meter.update(event)
-            if event["doing"] == "training" and self.meter.clock() - self.said < _LINE_EVERY:
-                return
-            text += f"  {self.meter}"
-        if text:
+        if event["doing"] not in ("training", "finished epoch"):
+            return
+        self.meter.update(event)
+        if event["doing"] == "finished epoch" or self.meter.clock() - self.said >= _LINE_EVERY:
             self.said = self.meter.clock()
-            self.stream.write(text + "\n")
-            self.stream.flush()
+            self.say(f"{self.of}{describe(event)}  {self.meter}")
+
+
+class Lines(Epochs):
+    """The same on a stream, where nobody else says what is being done."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(self._write, clock=clock)
+        self.stream = stream
+
+    def __call__(self, event: Json) -> None:
+        """Show one event."""
+        super().__call__(event)
+        if event["doing"] not in ("training", "finished epoch") and (text := describe(event)):
+            self.said = self.meter.clock()
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        self.stream.write(printable(text) + "\n")
+        self.stream.flush()
 
 
 class Bar:

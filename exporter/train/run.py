@@ -18,6 +18,7 @@ from exporter import workers
 from exporter.errors import UsageError
 from exporter.files import TEMPORARY, remove, replace_folder, sha256_file, translated
 from exporter.recipe.source import source_digest
+from exporter.train.progress import Epochs
 from exporter.workers import Json, Limits, OnEvent, Setting
 
 RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
@@ -80,7 +81,7 @@ def finished(request: TrainRequest) -> TrainResult | None:
 
 
 def ensure(request: TrainRequest, setting: Setting) -> TrainResult:
-    """Return the finished run; or continue the one that was interrupted; or train. It is said which.
+    """Return the finished run; or continue the one that was interrupted; or train. It is said which, and each epoch.
 
     Raises:
         ExporterError, KeyboardInterrupt: as :func:`train`.
@@ -90,8 +91,17 @@ def ensure(request: TrainRequest, setting: Setting) -> TrainResult:
     if found := finished(request):
         setting.say(f"{request.recipe} was {done}{how} before: {found.checkpoint}")
         return found
-    setting.say(f"{'fine-tuning' if request.start else 'training'} {request.recipe}{how}")
-    return train(request, resume=resumable(request), on_event=setting.on_event)
+    resume = resumable(request)
+    further = ", from where it was interrupted" if resume else ""
+    setting.say(f"{'fine-tuning' if request.start else 'training'} {request.recipe}{how}{further}")
+    told = Epochs(setting.say, f"{request.recipe} ")
+
+    def follow(event: Json) -> None:
+        told(event)
+        if setting.on_event:
+            setting.on_event(event)
+
+    return train(request, resume=resume, on_event=follow)
 
 
 def train(

@@ -67,7 +67,9 @@ def _pieces(folder: Path) -> Iterator[bytes]:
         try:
             yield about.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict")
         except ValueError as error:
-            raise BundleError(f"cannot be packed: {error}", where=name, hint="a name is too long, or a file") from error
+            raise BundleError(
+                f"cannot be packed: {error}", where=name, hint="release it with shorter names or smaller files"
+            ) from error
         with path.open("rb") as stream:
             while piece := stream.read(_PIECE):
                 yield piece

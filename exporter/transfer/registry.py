@@ -169,7 +169,7 @@ def _talking(target: str, plain_http: bool) -> Iterator[tuple[Registry, Containe
             f"{error.name} is not installed", where=target, hint=how_to_install("registry")
         ) from None
     if not _PLACE.fullmatch(target):
-        hint = "as in registry.example/team/model:1.0.0, or registry.example/team/model@sha256:… by its digest"
+        hint = "write it as in registry.example/team/model:1.0.0, or registry.example/team/model@sha256:… by its digest"
         raise UsageError("names no place in a registry", where=target, hint=hint)
     container = Container(target)
     client = Registry(hostname=container.registry, insecure=plain_http)

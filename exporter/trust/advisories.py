@@ -44,6 +44,14 @@ class Compared:
     advisories: int
     hits: tuple[Hit, ...]
 
+    @property
+    def cure(self) -> str:
+        """What to do about the first hit; empty where there is none."""
+        for hit in self.hits:
+            wanted = f"{hit.package}=={hit.fixed[0]}" if hit.fixed else f"another version of {hit.package}"
+            return f"install {wanted}, then exporter release SPEC, which records it"
+        return ""
+
 
 def compare(bill: Path, advisories: Path) -> Compared:
     """Hold the bill of a bundle (its folder), or one in a file, against advisories.

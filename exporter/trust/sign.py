@@ -47,7 +47,7 @@ def sign(bundle: Bundle, signer: Signer, into: Path | None = None, *, replace: b
     key = keys.private_key(signer.key)
     chain = keys.certificates([signer.certificate, *signer.chain]) if signer.certificate else ()
     if chain and keys.fingerprint(chain[0].public_key()) != keys.fingerprint(key.public_key()):  # type: ignore[arg-type]
-        hint = "the first certificate is the one that was issued for this key"
+        hint = "name as --certificate the one that was issued for this key"
         raise UsageError(f"is not the certificate of {signer.key}", where=str(signer.certificate), hint=hint)
     files = {name: sha256_file(path) for name, path in files_in(bundle.folder, place).items()}
     inside = place.absolute().parent == bundle.folder.absolute()

@@ -53,9 +53,12 @@ def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     for name in engines:
         able = [Run(*variant, name) for variant in variants if ENGINES[name].runs(*variant)]
         if not able and name not in SOURCE_ENGINES:
-            formats = ", ".join(ENGINES[name].formats)
-            kinds = f"{formats} in {', '.join(ENGINES[name].precisions)}"
-            raise UsageError(f"engine '{name}' runs none of the formats", where="engines", hint=f"it runs: {kinds}")
+            kinds = _kinds(name)
+            raise UsageError(
+                f"engine '{name}' runs none of the formats",
+                where="engines",
+                hint=f"leave it out, or add what it runs: {kinds}",
+            )
         runs.extend(able)
     proven = {(run.format, run.precision) for run in runs}
     for variant in variants:
@@ -70,6 +73,11 @@ def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     return tuple(runs)
 
 
+def _kinds(engine: str) -> str:
+    """`onnx in fp32, int8`."""
+    return f"{', '.join(ENGINES[engine].formats)} in {', '.join(ENGINES[engine].precisions)}"
+
+
 def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_source: bool) -> tuple[Run, ...]:
     """Only what somebody asked for: each of the engines on every variant that it runs, the source among them.
 
@@ -81,8 +89,9 @@ def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
     for name in dict.fromkeys(engines):
         able = [Run(*variant, name) for variant in here if ENGINES[name].runs(*variant)]
         if not able:
-            hint = f"it runs: {', '.join(ENGINES[name].formats)}"
-            hint += "; give --source DIR, the folder of the model's code" if "source" in ENGINES[name].formats else ""
+            formats = ENGINES[name].formats
+            hint = f"leave it out: it runs {', '.join(formats)}"
+            hint = "give --source DIR, the folder of the model's code" if "source" in formats else hint
             raise UsageError(f"engine '{name}' has nothing to run here", where="--engines", hint=hint)
         runs.extend(able)
     if all(run.format == "source" for run in runs):
@@ -119,7 +128,7 @@ def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None
     formats = [format for format, name in spec.variants() if name == precision]
     if wish.engine not in spec.engines:
         close = difflib.get_close_matches(wish.engine, spec.engines)
-        hint = f"did you mean '{close[0]}'?" if close else f"the spec's engines: {', '.join(spec.engines)}"
+        hint = f"did you mean '{close[0]}'?" if close else f"one of: {', '.join(spec.engines)}"
         raise UsageError(
             f"a speed is promised of '{wish.engine}', which is none of the spec's engines",
             where=f"{where}.engine",
@@ -129,7 +138,7 @@ def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None
         raise UsageError(
             f"a speed is promised of '{wish.engine}', which runs no {precision} variant of the spec",
             where=f"{where}.engine",
-            hint=f"it runs: {', '.join(ENGINES[wish.engine].formats)} in {', '.join(ENGINES[wish.engine].precisions)}",
+            hint=f"name another: it runs {_kinds(wish.engine)}",
         )
     if wish.over is not None and not any(ENGINES[wish.over].runs(format, "fp32") for format in spec.formats):
         raise UsageError(f"'{wish.over}' runs no fp32 variant of the spec", where=f"{where}.over", hint="name another")

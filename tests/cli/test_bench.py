@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.bench import percentile
+from exporter.bench.run import Measured, percentile
+from exporter.bench.standing import Standing, standings, told_of_winner
+from exporter.bench.text import answer
+from exporter.bundle.open import open_bundle
 from tests import faults
-from tests.command import contents, exporter, refused
+from tests.command import ROOT, contents, exporter, refused
 
 QUICK = ("--rounds", "2", "--seconds", "0.01", "-q")
 
@@ -48,7 +52,9 @@ def test_as_text(bundle: Path, tmp_path: Path) -> None:
     assert done.code == 0 and lines[0] == "small 1.0.0 (passed) on cpu, 2 threads, 2 rounds of 0.01 s"
     assert [one.split()[0] for one in lines if one.startswith("batch=")] == ["batch=1", "batch=2", "batch=5"]
     assert sum(one.startswith("onnx/onnxruntime ") for one in lines) == 4
-    assert max(map(len, lines[2:])) <= 80
+    assert max(map(len, lines[3:])) <= 80
+    assert "note: eager itself was not timed: --source DIR, the folder of the model's code, times it too" in lines
+    assert "variant/engine    x fastest  load s  peak MB   verdict" in lines
 
 
 def test_what_does_not_load_is_said_and_the_rest_is_measured(bundle: Path, tmp_path: Path) -> None:
@@ -95,12 +101,89 @@ def test_mistakes(bundle: Path, tmp_path: Path) -> None:
     refused(exporter("bench", copy, cwd=tmp_path), 5, "golden.safetensors")
 
 
-def test_a_bundle_without_cases_is_refused(bundle: Path, tmp_path: Path) -> None:
+def test_a_bundle_of_convert_is_timed_on_inputs_drawn_from_its_interface(bundle: Path, tmp_path: Path) -> None:
     copy = faults.copied(bundle, tmp_path / "bundle")
     content = json.loads((copy / "manifest.json").read_bytes())
-    content["cases"] = []
+    content["cases"], content["verdict"] = [], "unverified"
     faults.reseal(copy, content)
-    refused(exporter("bench", copy, cwd=tmp_path), 2, "records no case")
+    done = exporter("bench", copy, *QUICK, "--rounds", "1", "--engines", "onnxruntime", cwd=tmp_path)
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert "note: the bundle records no case: inputs were drawn from its interface (image normal)" in lines
+    sizes = [one.split()[0] for one in lines if one.startswith("batch=")]
+    assert sizes == ["batch=1", "batch=2", "batch=3", "batch=5"]
+    assert lines[-1] == "no winner: none of these runs has a verdict that it passed; see exporter verify"
+
+
+def standing(variant: str, proof: str, slower: float, over_eager: float | None = None, spread: float = 1.0) -> Standing:
+    return Standing(variant, "e", proof, slower, over_eager, load=0.5, peak=3 << 20, spread=spread)
+
+
+SOURCE = standing("source", "the source", 6.0, 1.0)
+ENDINGS = {
+    "eager": (
+        [standing("onnx", "passed", 1.0, 6.0), standing("pir", "passed", 2.0, 3.0), SOURCE],
+        [
+            "fastest of those that passed: onnx/e, 6.00 times as fast as source/eager",
+            "next: pir/e; the first is 2.00 times as fast as pir/e",
+        ],
+    ),
+    "no source": ([standing("onnx", "passed", 1.0)], ["fastest of those that passed: onnx/e"]),
+    "noise": (
+        [standing("onnx", "passed", 1.0), standing("pir", "passed", 1.1, spread=1.2)],
+        [
+            "fastest of those that passed: onnx/e",
+            "next: pir/e; the first is 1.10 times as fast as pir/e, which is less than its rounds differ",
+        ],
+    ),
+    "a faster one failed": (
+        [standing("onnx", "failed", 1.0), standing("pir", "passed", 3.0)],
+        ["fastest of those that passed: pir/e", "faster, and failed: onnx/e"],
+    ),
+    "eager is the fastest": (
+        [replace(SOURCE, slower=1.0), standing("pir", "passed", 2.0, 0.5)],
+        ["fastest of those that passed: pir/e, 0.50 times as fast as source/eager"],
+    ),
+    "none": (
+        [standing("onnx", "unproven", 1.0)],
+        ["no winner: none of these runs has a verdict that it passed; see exporter verify"],
+    ),
+    "nothing": ([], []),
+}
+
+
+@pytest.mark.parametrize("case", ENDINGS)
+def test_the_last_lines_name_the_winner_and_what_it_beats(case: str) -> None:
+    found, said = ENDINGS[case]
+    assert list(answer([one if one.variant != "source" else replace(one, engine="eager") for one in found])) == said
+
+
+def test_a_run_has_passed_where_each_claim_on_it_and_on_its_files_holds(tmp_path: Path) -> None:
+    copy = faults.copied(ROOT / "tests/data/bundles/v4", tmp_path / "bundle")
+    report = json.loads((copy / "parity.json").read_text())
+    for check in report["checks"]:
+        if (check["format"], check["engine"], check["kind"]) == ("pir", "jit_load", "outputs"):
+            check["outcome"] = "mismatch"
+        if (check["format"], check["kind"]) == ("pdmodel", "weights"):
+            check["outcome"] = "missing"
+    (copy / "parity.json").write_text(json.dumps(report))
+    faults.reseal(copy)
+    runs = [("onnx", "onnxruntime"), ("pir", "jit_load"), ("pir", "paddle_inference"), ("pdmodel", "jit_load")]
+    runs += [("onnx", "openvino"), ("source", "eager")]
+    measured = [
+        Measured(variant, engine, size, 3, (place + 1) * factor, 1.0, None, 1.0, 1.1)
+        for place, (variant, engine) in enumerate(runs)
+        for size, factor in (("a", 1.0), ("b", 4.0))
+    ]
+    loads = {f"{variant}/{engine}": {"load": 0.1, "peak": 1} for variant, engine in runs}
+    found = standings(open_bundle(copy), measured, loads)
+    assert [one.name for one in found] == ["/".join(run) for run in runs]
+    assert [one.proof for one in found] == ["passed", "failed", "passed", "failed", "unproven", "the source"]
+    assert [one.slower for one in found] == [pytest.approx(place + 1) for place in range(6)]
+    assert [one.over_eager for one in found] == [pytest.approx(6 / (place + 1)) for place in range(6)]
+    best = told_of_winner(found)
+    assert best is not None and (best["variant"], best["next"]) == ("onnx", "pir/paddle_inference")
+    assert best["over_next"] == pytest.approx(3)
 
 
 @given(st.lists(st.floats(0, 1e3), min_size=1, max_size=60), st.floats(0.01, 1))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from exporter.bench.compare import latencies
 from tests import faults
 from tests.command import exporter, refused
 
@@ -106,6 +108,91 @@ def test_drift_of_the_goldens_is_measured(bundle: Path, tmp_path: Path) -> None:
     assert told["breaks"] == [], "a model that was trained anew computes something else, and may still be used"
     said = exporter("diff", bundle, new, cwd=tmp_path).out
     assert "levels, worst in case batch=1: 50.00% of the whole numbers differ" in said
+
+
+def retrained(bundle: Path, to: Path) -> Path:
+    """Another training: other weights, other answers in 3 of the 10 rows, another metric, a larger file."""
+
+    def change(tensors: dict[str, np.ndarray]) -> None:
+        for case, rows in (("batch=5", [0, 2]), ("batch=1", [0])):
+            scores = tensors[f"{case}/eager/logits"]
+            scores[rows] = -scores[rows]  # no row has its highest score where its lowest is
+        tensors["batch=2/eager/levels"][0, 0] += 1
+
+    copy = regilded(bundle, to, change)
+    (copy / "onnx/model.onnx").write_bytes(
+        (copy / "onnx/model.onnx").read_bytes() + b"\x9a\x06\x03abc"
+    )  # unknown field
+    faults.reseal(copy)
+    content = json.loads((copy / "manifest.json").read_bytes())
+    content["parameters"] = {"head.weight": "1" * 64}
+    content["provenance"] = {"training": {"metric": {"accuracy": 0.975}}, "weights": {"sha256": "b" * 64}}
+    content["spec"]["seed"] = 3
+    faults.reseal(copy, content)
+    return copy
+
+
+def test_of_another_training_it_says_how_many_answers_flip(bundle: Path, tmp_path: Path) -> None:
+    def edit(content: dict[str, Any]) -> None:
+        content["parameters"] = {"head.weight": "0" * 64}
+        content["provenance"] = {"training": {"metric": {"accuracy": 0.9}}, "weights": {"sha256": "a" * 64}}
+
+    old, new = edited(bundle, tmp_path / "old", edit), retrained(bundle, tmp_path / "new")
+    told = exporter("diff", old, new, "--json", cwd=tmp_path).json()
+    assert "error" not in told, told
+    assert told["retrained"] and told["breaks"] == []
+    logits, levels = told["answers"]
+    assert (logits["output"], logits["flipped"], logits["answers"]) == ("logits", 3, 10)
+    assert logits["low"] < logits["share"] == 0.3 < logits["high"]
+    assert (levels["output"], levels["flipped"], levels["answers"]) == ("levels", 1, 100)
+    assert told["metrics"] == {"accuracy": [0.9, 0.975]}
+    assert told["spec"] == {"seed": [None, 3]}
+    was, now = told["sizes"]["onnx"]
+    assert now == was + 6 and list(told["sizes"]) == ["onnx"]
+    done = exporter("diff", old, new, cwd=tmp_path)
+    assert done.code == 0, done.out
+    lines = done.out.splitlines()
+    assert "parameter 1 changed: head.weight" in lines
+    assert any(line.startswith("answers   logits: 3 of 10 flip on the same inputs (30.00%; ") for line in lines)
+    assert "metric    accuracy: 0.9000 -> 0.9750 (+0.0750), on the held-out data of each training" in lines
+    assert "spec      seed: None -> 3" in lines
+    assert "latency   not measured: a bundle records none, and --bench times both" in lines
+    assert not any("error ratio" in line or line.startswith("origin    training.metric") for line in lines)
+
+
+@pytest.mark.slow
+def test_latency_is_compared_where_that_is_asked_for(bundle: Path, tmp_path: Path) -> None:
+    def edit(content: dict[str, Any]) -> None:
+        content["version"] = "1.1.0"
+        content["spec"]["version"] = "1.1.0"
+
+    new = edited(bundle, tmp_path / "new", edit)
+    told = exporter("diff", bundle, new, "--bench", "--json", "-q", cwd=tmp_path).json()
+    runs = {f"{one['variant']}/{one['engine']}" for one in told["latency"]}
+    assert {"onnx/onnxruntime", "pir/paddle_inference"} <= runs and told["not_timed"] == []
+    assert all(0 < one["low"] <= one["times"] <= one["high"] for one in told["latency"])
+
+
+def test_the_latency_of_a_round_is_that_of_all_sizes_and_of_many_their_median() -> None:
+    def round_of(old: tuple[float, float], new: tuple[float, float]) -> tuple[Any, Any]:
+        sizes = ("batch=1", "batch=8")
+        both = [
+            [
+                SimpleNamespace(variant="onnx", engine="e", size=size, median=one)
+                for size, one in zip(sizes, times, strict=True)
+            ]
+            for times in (old, new)
+        ]
+        both[1].append(
+            SimpleNamespace(variant="pir", engine="e", size="batch=1", median=1.0)
+        )  # only the new one has it
+        return tuple(SimpleNamespace(measured=one) for one in both)  # type: ignore[return-value]
+
+    rounds = [round_of((1, 1), (2, 8)), round_of((2, 1), (2, 1)), round_of((1, 1), (2, 2))]
+    (found,) = latencies(rounds)
+    assert (found.variant, found.engine, found.low) == ("onnx", "e", 1.0)
+    assert (found.times, found.high) == (pytest.approx(2), pytest.approx(4))
+    assert str(found) == "onnx/e: x2.00 of the old one's time, in rounds from x1.00 to x4.00; no difference is shown"
 
 
 def test_cases_with_other_inputs_are_not_compared_and_that_is_said(bundle: Path, tmp_path: Path) -> None:

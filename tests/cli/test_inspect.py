@@ -82,7 +82,7 @@ def test_errors_say_what_where_and_what_to_do(
         path.write_bytes(content)
     done = run(path)
     assert (done.returncode, done.stdout) == (code, "")
-    assert words in done.stderr and name in done.stderr and "hint: " in done.stderr
+    assert words in done.stderr and name in done.stderr and "try: " in done.stderr
     assert "Traceback" not in done.stderr
     error = json.loads(run(path, "--json").stdout)["error"]
     assert error["exit"] == code and words in error["what"]

@@ -44,7 +44,7 @@ def test_json_is_one_object_and_quiet_is_quiet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [
-        (["digit"], 2, "recipes.digit:recipe: no module named 'recipes.digit'\n  hint: recipes here: digits"),
+        (["digit"], 2, "recipes.digit:recipe: no module named 'recipes.digit'\n  try: one of the recipes here: digits"),
         (["digits", "--resume", "--out", "{tmp}/none"], 2, "no unfinished run to resume"),
         (["digits", "--epochs", "0"], 2, "--epochs"),
         (["digits", "--qat", "{tmp}/none.safetensors", "--out", "{tmp}/run"], 2, "no such checkpoint"),

@@ -166,7 +166,7 @@ def test_a_forward_that_eats_without_end_is_ended_before_the_machine_is(workplac
 @pytest.mark.parametrize(
     ("given", "code", "say"),
     [
-        ({"input": "y=float32[batch,4]"}, 2, ("forward does not take an input 'y'", "it takes: x")),
+        ({"input": "y=float32[batch,4]"}, 2, ("forward does not take an input 'y'", "one of: x")),
         ({"input": "x=float32[batch,5]"}, 4, ("models/sound.py:", "trace")),
         ({"set": "outputs=[a,b]"}, 2, ("forward returns 1 values, and 2 are named",)),
     ],

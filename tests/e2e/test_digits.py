@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -53,6 +54,31 @@ def test_it_is_trained_well_and_every_check_passed(released: Path, digits: Path)
     sizes = {one["case"].partition(":")[0].partition("#")[0] for one in parity["checks"]}
     assert sizes >= {"batch=1", "batch=8", "batch=64"}
     assert any(int(one.removeprefix("batch=")) % 2 and one != "batch=1" for one in sizes if one.startswith("batch="))
+
+
+def test_the_training_showed_each_of_its_epochs(released: Path) -> None:
+    told = (released / "release.err").read_text().splitlines()
+    begin = told.index("· training recipes.digits:recipe") + 1
+    line = re.compile(
+        r"· recipes.digits:recipe epoch (\d+)/12  loss \d.\d{4}  held out \d.\d{4}  accuracy 0.\d{4}(  best)?  .*"
+    )
+    epochs = [found for one in told[begin:] if (found := line.fullmatch(one))]
+    assert [int(found[1]) for found in epochs] == list(range(1, 13)) and epochs[0][2]
+    assert "\x1b" not in "".join(told)
+
+
+def test_bench_says_how_much_faster_than_eager_the_fastest_is(released: Path, digits: Path) -> None:
+    quick = ("--engines", "onnxruntime", "--rounds", "1", "--seconds", "0.01", "-q")
+    done = exporter("bench", digits, "--source", ".", *quick, "--json", cwd=released)
+    assert done.code == 0, done.err
+    told = done.json()
+    timed = {(one["variant"], one["engine"]): one for one in told["standings"]}
+    assert set(timed) == {("onnx", "onnxruntime"), ("source", "eager")}
+    fastest, eager = timed["onnx", "onnxruntime"], timed["source", "eager"]
+    assert (fastest["proof"], eager["proof"], eager["over_eager"]) == ("passed", "the source", 1.0)
+    assert fastest["over_eager"] == pytest.approx(eager["slower"] / fastest["slower"])
+    best = told["winner"]
+    assert (best["variant"], best["engine"], best["over_eager"]) == ("onnx", "onnxruntime", fastest["over_eager"])
 
 
 def test_paddle_s_own_kernels_are_equal_bit_for_bit(digits: Path) -> None:

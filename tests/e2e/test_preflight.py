@@ -113,7 +113,7 @@ MISTAKES = {
         SPEC,
         [("  image:", "  picture:")],
         2,
-        ("the recipe's held-out data has no array 'picture'", "it holds: image, label"),
+        ("the recipe's held-out data has no array 'picture'", "one of: image, label"),
     ),
     "what is trained is not what is exported": (
         RECIPE,

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ExitCode
+from exporter.errors import ExitCode, harmless
 from exporter.report._annotations import as_code_quality, as_github, place, repository
-from exporter.report._commands import command, harmless
+from exporter.report._commands import command
 from exporter.report._gate import Gated, line
 from tests.report.stored_reports import REPORTS
 

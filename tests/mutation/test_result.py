@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from exporter.cli.drill import as_text
 from exporter.mutation.fault import Fault
 from exporter.mutation.result import Drilled, Planted
 
@@ -81,7 +82,7 @@ def test_the_object_says_it_all_and_its_parts_add_up() -> None:
 
 
 def test_the_table() -> None:
-    assert drilled().table() == (
+    assert as_text(drilled(), None) == (
         """\
 fault                      onnx              pir
 interface: output renamed  1/2 (1 survived)  -

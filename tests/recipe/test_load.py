@@ -42,7 +42,7 @@ def test_held_out_samples_depend_on_the_seed() -> None:
 def test_held_out_samples_names_what_the_data_lacks() -> None:
     with pytest.raises(UsageError, match="no array 'z'") as caught:
         held_out_samples(recipe(), ("z",), 1, 0)
-    assert caught.value.hint == "it holds: x, y"
+    assert caught.value.hint == "one of: x, y"
 
 
 def test_the_parts_must_be_of_one_kind() -> None:

@@ -61,7 +61,7 @@ def test_a_recipe_that_is_not_there(project: Path) -> None:
     (project / "recipes" / "cats.py").touch()
     with pytest.raises(UsageError, match=r"no module named 'recipes\.cat'") as caught:
         source_digest("recipes.cat:recipe")
-    assert caught.value.hint == "recipes here: cats"
+    assert caught.value.hint == "one of the recipes here: cats"
 
 
 def test_what_a_user_may_write_for_a_recipe(project: Path) -> None:

@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from io import StringIO
 from pathlib import Path
+
+from rich.console import Console
 
 from exporter.engines.base import Settings
 from exporter.judge.report import Report
 from exporter.registry import Registry
 from exporter.report.base import Renderer
+from exporter.report.console import show
 from exporter.spec.model import Waiver
 from exporter.verdict.blame import Blame
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
 from exporter.verdict.waivers import waived
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "report"
+TERMINAL = GOLDEN.with_name("terminal")
+#: The reports and the columns of the terminals that they are stored for.
+TERMINALS = (("failed", 50), *((name, 80) for name in ("passed", "failed", "inconclusive", "waived", "missing")))
 FORMS: Registry[Renderer] = Registry("exporter.report", "report form")
 
 CASES = ("batch=1", "batch=33", "batch=64", "batch=8", "batch=8#2")
@@ -193,8 +200,22 @@ def golden_path(report: str, form: str) -> Path:
     return GOLDEN / f"{report}.{form}"
 
 
+def terminal_path(report: str, width: int) -> Path:
+    return TERMINAL / f"{report}.{width}"
+
+
+def on_terminal(report: Report, width: int) -> str:
+    """What a terminal of so many columns shows, without its colours."""
+    text = StringIO()
+    show(report, Console(file=text, width=width, force_terminal=True, color_system=None, _environ={}))
+    return text.getvalue()
+
+
 if __name__ == "__main__":
-    GOLDEN.mkdir(parents=True, exist_ok=True)
+    for folder in (GOLDEN, TERMINAL):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, width in TERMINALS:
+        terminal_path(name, width).write_text(on_terminal(REPORTS[name](), width), encoding="utf-8")
     for name, make in REPORTS.items():
         for form, render in FORMS.all():
             golden_path(name, form).write_text(render(make()), encoding="utf-8")

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from rich.cells import cell_len
 
 from exporter.judge.report import Report, unlike_bits
 from exporter.report._summary import groups, number
@@ -114,10 +113,20 @@ def test_a_form_depends_on_nothing_but_the_report(form: str, monkeypatch: pytest
 
 
 @given(TEXTS, st.sampled_from([one for one in Outcome if one is not Outcome.MATCH]))
-def test_console_never_leaves_its_80_columns_nor_sends_control_characters(text: str, outcome: Outcome) -> None:
+def test_console_sends_no_control_characters_and_begins_no_line_of_its_own_for_a_text(
+    text: str, outcome: Outcome
+) -> None:
     lines = FORMS["console"](_hostile(text, outcome)).split("\n")
-    assert max(cell_len(line) for line in lines) <= 80
     assert all(line.isprintable() for line in lines)
+    assert len(lines) == len(FORMS["console"](_hostile("word", outcome)).split("\n"))
+
+
+@pytest.mark.parametrize("text", ["@team", "by @a-b/c, and x@y.z", "\\@me", "@@all", "*@me*", "`@me`"])
+def test_markdown_speaks_to_nobody(text: str) -> None:
+    """GitHub looks for names in what Markdown has become, so that a backslash before the @ helps nothing."""
+    page = FORMS["markdown"](_hostile(text))
+    seen = html.unescape(re.sub(r"<[^>]*>", "", MarkdownIt().enable("table").render(page)))
+    assert "@" in seen and not re.search(r"@\w", seen)
 
 
 @pytest.mark.parametrize("form", ["console", "markdown", "html"])

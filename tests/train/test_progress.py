@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from exporter.train.progress import Bar, Lines, Meter, shown
+from exporter.train.progress import Bar, Epochs, Lines, Meter, shown
 
 
 def step(epoch: int, number: int, loss: float) -> dict[str, Any]:
@@ -58,6 +58,22 @@ def test_lines_are_these() -> None:
         clock.now += seconds
         show(event)
     assert stream.getvalue() == LINES
+
+
+def test_among_other_steps_only_the_epochs_are_said_and_of_which_recipe() -> None:
+    """As `release` and `gate` say them, where several train at once."""
+    clock, said = Clock(), list[str]()
+    tell = Epochs(said.append, "recipes.cats:recipe ", clock)
+    for seconds, event in EVENTS:
+        clock.now += seconds
+        tell(event)
+    assert said == [f"recipes.cats:recipe {line}" for line in LINES.splitlines() if line.startswith("epoch")]
+
+
+def test_no_name_of_a_metric_is_a_command_of_githubs_runner() -> None:
+    stream = io.StringIO()
+    Lines(stream)({"doing": "loading ##[error]data\n::error::x"})
+    assert "##[" not in stream.getvalue() and stream.getvalue().count("\n") == 1
 
 
 def test_a_resumed_run_does_not_count_what_was_done_before() -> None:

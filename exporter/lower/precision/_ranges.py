@@ -52,7 +52,7 @@ def told(layers: Mapping[str, Mapping[str, Any]], ranges: Mapping[str, Range], w
         raise ModelError(
             "no layer of the written file has the range that was trained for it",
             where=where,
-            hint="the layers that were trained are not those of this program; leave `ranges: trained` out",
+            hint="leave `ranges: trained` out: the layers that were trained are not those of this program",
         )
     return {"trained": trained, "calibrated": [name for name in layers if name not in trained]}
 

@@ -134,6 +134,6 @@ def resolve(keep: tuple[str, ...], layers: Collection[str]) -> tuple[str, ...]:
     for name in keep:
         if name not in layers:
             close = difflib.get_close_matches(name, layers, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"the layers are: {', '.join(layers)}"
+            hint = f"did you mean '{close[0]}'?" if close else f"one of: {', '.join(layers)}"
             raise UsageError(f"no layer '{name}' with weights is in the program", where="keep", hint=hint)
     return keep

@@ -72,7 +72,7 @@ class Precision(ABC):
             said = getattr(settings, key) != getattr(plain, key)
             if said and key not in (*self.knows, "formats", "budget"):
                 known = ", ".join(sorted({*self.knows, "formats", "budget"}))
-                return UsageError(f"'{key}' means nothing to {name}", where=where, hint=f"it takes: {known}")
+                return UsageError(f"'{key}' means nothing to {name}", where=where, hint=f"one of: {known}")
         lacking = [one for one in self.needs.get(format, ()) if importlib.util.find_spec(one) is None]
         if lacking:
             what = f"{name} of {format} needs {' and '.join(lacking)}"

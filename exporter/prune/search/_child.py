@@ -212,7 +212,7 @@ class Search:
         raise ModelError(
             f"the smaller layer does not compute what it should: {problem}",
             where=self.spec.model,
-            hint="forward must take the number of channels from its tensors, never from a number in the code",
+            hint="take the number of channels in forward from its tensors, never from a number in the code",
         )
 
     def _found(self, kept: dict[int, Array], proof: Proof) -> Found:

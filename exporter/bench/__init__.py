@@ -1,0 +1,1 @@
+"""How fast a bundle is, in each engine that runs it."""
