@@ -16,11 +16,18 @@ The gate's own "no" (exit 1) is a verdict, not an exception.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic import ValidationError
+
+
+#: As many names are listed beside the one that was likely meant.
+_FEW = 12
 
 
 class ExitCode(IntEnum):
@@ -102,6 +109,33 @@ class BundleError(ExporterError):
 BY_NAME: dict[str, type[ExporterError]] = {
     kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError)
 }
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name that an unknown one was likely meant to be, whatever its case; "" where none is near."""
+    import difflib
+
+    plain = {other.lower(): other for other in reversed(tuple(known))}
+    close = difflib.get_close_matches(name.lower(), plain, n=1)
+    return plain[close[0]] if close else ""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "known: {}") -> str:
+    """The hint of every error about an unknown name: the closest known one, and `otherwise` with all of them.
+
+    Where one is close, more than a few others are left out, and so is an `otherwise` that lists none.
+    """
+    listed = tuple(known)
+    close, all_of_them = closest(name, listed), otherwise.format(", ".join(listed) or "none")
+    if not close:
+        return all_of_them
+    return f"did you mean '{close}'?" + (f" {all_of_them}" if "{}" in otherwise and len(listed) <= _FEW else "")
+
+
+def did_you_mean_file(path: Path, otherwise: str, pattern: str = "*") -> str:
+    """The hint about a file that is not there: the one beside it whose name is closest, else `otherwise`."""
+    close = closest(path.name, sorted(other.name for other in path.parent.glob(pattern)))
+    return f"did you mean '{path.parent / close}'?" if close else otherwise
 
 
 def printable(text: str) -> str:

@@ -6,7 +6,6 @@ belongs in a child.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import re
@@ -18,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import EnvironmentLacks, UsageError
+from exporter.errors import EnvironmentLacks, UsageError, did_you_mean
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -123,11 +122,11 @@ def load_object(reference: str) -> Any:
             ) from error
     for name in attribute.split("."):
         if not hasattr(found, name):
-            close = difflib.get_close_matches(name, [one for one in dir(found) if not one.startswith("_")], n=1)
+            public = [one for one in dir(found) if not one.startswith("_")]
             raise UsageError(
                 f"{module_name} has no '{name}'",
                 where=reference,
-                hint=f"did you mean '{close[0]}'?" if close else f"define {name} in {module_name}",
+                hint=did_you_mean(name, public, f"define {name} in {module_name}"),
             )
         found = getattr(found, name)
     return found

@@ -6,7 +6,6 @@ The code is read, never run.
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 import re
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from exporter.check.module import ClassInfo, ParsedModule, Project
 from exporter.diagnostics import Diagnostic
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.files import write_bytes
 from exporter.references import find_source, split
 
@@ -69,8 +68,7 @@ def signature(reference: str) -> Signature:
     if isinstance(module, Diagnostic):
         raise UsageError(module.message, where=str(module.location), hint=module.cure)
     if attribute.partition(".")[0] not in module.bound:
-        close = difflib.get_close_matches(attribute, module.bound, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"define {attribute} in {module.shown}"
+        hint = did_you_mean(attribute, module.bound, f"define {attribute} in {module.shown}")
         raise UsageError(f"{module.shown} has no '{attribute}'", where=reference, hint=hint)
     found = _layer(module, attribute)
     forward = found.method("forward") if found else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from exporter.check.paper.run_model import Input, Inputs
 from exporter.check.paper.values import Extent
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean_file
 
 if TYPE_CHECKING:
     from exporter.spec.model import Spec
@@ -65,11 +65,7 @@ def _resolve(target: str) -> Iterator[Target]:
     elif path.is_symlink():
         raise UsageError("a symbolic link to nothing, or to itself", where=target, hint="mend or remove the link")
     else:
-        near = [each.name for each in path.parent.glob("*")] if path.parent.is_dir() else []
-        import difflib
-
-        close = difflib.get_close_matches(path.name, near, n=1)
-        hint = f"did you mean {path.parent / close[0]}?" if close else "name a file, a folder, module:Class or a spec"
+        hint = did_you_mean_file(path, "name a file, a folder, module:Class or a spec")
         raise UsageError("no such file or folder", where=target, hint=hint)
 
 

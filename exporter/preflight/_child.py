@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.goldens.cases import Case, batch_dim, plan_cases
 from exporter.goldens.domain import OutOfRange, checked_places
 from exporter.goldens.values import Rows, draw
@@ -82,7 +82,7 @@ def _rows(spec: Spec) -> Rows | None:
             raise UsageError(
                 f"the recipe's held-out data has no array '{name}'",
                 where=f"inputs.{name}.values: dataset",
-                hint=f"it holds: {', '.join(sorted(known))}",
+                hint=did_you_mean(name, sorted(known), "it holds: {}"),
             )
     return lambda names, count, seed: rows_of(data, "held_out", names, count, seed)
 

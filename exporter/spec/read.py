@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean, did_you_mean_file
 from exporter.files import read_regular
 from exporter.spec import yaml12
 from exporter.spec.model import Budget, Dim, Input, PrecisionSettings, Prune, Spec, Speedup, Waiver
@@ -21,8 +20,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         UsageError: no such file, not YAML, an unknown key, a wrong value.
     """
     if not path.is_file():
-        close = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.yaml")], n=1)
-        hint = f"did you mean {path.parent / close[0]}?" if close else "give the path of a .yaml spec"
+        hint = did_you_mean_file(path, "give the path of a .yaml spec", "*.yaml")
         raise UsageError("no such spec", where=str(path), hint=hint)
     try:
         text = read_regular(path, yaml12.MOST_BYTES).decode("utf-8")
@@ -78,9 +76,7 @@ def _likely(place: tuple[str | int, ...]) -> str:
         deeper: tuple[type[BaseModel], ...] = (Spec, Spec, Spec, PrecisionSettings, Budget, Speedup)
         parents["precisions"] = deeper[min(len(place), 5)]
     model: type[BaseModel] = Spec if len(place) == 1 else parents.get(str(place[0]), Spec)
-    known = list(model.model_fields)
-    close = difflib.get_close_matches(str(place[-1]), known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    return did_you_mean(str(place[-1]), model.model_fields, "known keys: {}")
 
 
 def apply_override(content: dict[str, Any], override: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.distribution import how_to_install
-from exporter.errors import BundleError, EnvironmentLacks, UsageError
+from exporter.errors import BundleError, EnvironmentLacks, UsageError, did_you_mean
 from exporter.files import remove, sha256_file, write_json
 from exporter.paddle.device import take_device
 from exporter.paddle.names import forget_parameter_names
@@ -92,7 +92,8 @@ def use_device(asked: str) -> str:
         asked = "gpu" if count else "cpu"
     kind, _, number = asked.partition(":")
     if kind not in ("cpu", "gpu") or (kind == "cpu" and number) or (":" in asked and not number.isdigit()):
-        raise UsageError(f"unknown device '{asked}'", where="--device", hint="use auto, cpu, gpu or gpu:N")
+        hint = did_you_mean(kind, ("auto", "cpu", "gpu"), "use {} or gpu:N")
+        raise UsageError(f"unknown device '{asked}'", where="--device", hint=hint)
     if kind == "cpu":
         return take_device("cpu")
     if int(number or 0) >= count:
