@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from exporter.spec.values import arguments
 
 if TYPE_CHECKING:
-    from exporter.spec.model import Dim, Input, Spec
+    from exporter.spec.inputs import Dim, Input
+    from exporter.spec.model import Spec
 
 #: What the typical case becomes, in order: strange values first, of real numbers (`zeros` to `one_hot`), of whole ones
 #: with a range (ids and lengths, `smallest` to `repeated`) and of those that are 0 or 1 (masks and flags, `all_ones`

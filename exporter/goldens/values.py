@@ -10,7 +10,8 @@ import numpy as np
 from exporter.errors import UsageError
 from exporter.files import sha256_bytes
 from exporter.goldens.cases import Case, batch_dim, declared_range, kinds_of
-from exporter.spec.model import Input, Spec
+from exporter.spec.inputs import Input
+from exporter.spec.model import Spec
 from exporter.spec.values import arguments
 from exporter.tensors import Array, digest, load_npy
 

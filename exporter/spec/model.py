@@ -11,30 +11,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     Strict,
     field_serializer,
     model_validator,
 )
 
+from exporter.spec.inputs import Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.reserved import RESERVED
-from exporter.spec.values import FORMS, check_values, known_values
-from exporter.tensors import DTYPES, TensorSpec
-
-#: Text is no number and no flag: `seed: "3"` and `noise: yes` are mistakes.
-Flag = Annotated[bool, Strict()]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
-FormatName = Literal["pir", "pdmodel", "onnx"]
-Size = Annotated[int, Strict(), Field(ge=1)]
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
+from exporter.spec.values import check_values
+from exporter.tensors import TensorSpec
 
 
 def _known_target(text: str) -> str:
@@ -47,51 +34,7 @@ def _known_target(text: str) -> str:
     return text
 
 
-class Input(_Frozen):
-    """An input of `forward`, under the name of its parameter; the order in the file is the order of the call."""
-
-    dtype: Literal[DTYPES] = Field(  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
-        description="Dtype of the tensor that `forward` takes."
-    )
-    shape: tuple[Size | Identifier, ...] = Field(
-        description="Size of each axis, outermost first; a word names a dim of `dims`, and `[]` is a scalar."
-    )
-    values: Annotated[str, AfterValidator(known_values)] = Field(
-        "normal",
-        examples=list(FORMS),
-        description="What the recorded cases hold.",
-    )
-
-    @model_validator(mode="after")
-    def _values_fit_dtype(self) -> Input:
-        check_values(self.values, self.dtype, None)
-        return self
-
-
-class Dim(_Frozen):
-    """A named dimension. Cases are recorded at `typical`, `min`, `max` and an odd size, combined pairwise with others.
-
-    The dim that is the first axis of inputs, and no other axis of any, counts rows: it is the batch.
-    """
-
-    min: Size = Field(description="Smallest size that the artifact must serve.")
-    typical: Size = Field(description="Usual size. Strange values, calibration, FLOPs and speed are taken at it.")
-    max: Size = Field(description="Largest size that the artifact must serve.")
-    multiple_of: Size = Field(1, description="Step of the sizes: `min`, `typical` and `max` are multiples of it, too.")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Dim:
-        if self.min > self.max:
-            raise ValueError(f"min ({self.min}) is greater than max ({self.max})")
-        if not self.min <= self.typical <= self.max:
-            raise ValueError(f"typical ({self.typical}) is not between min ({self.min}) and max ({self.max})")
-        for name in ("min", "typical", "max"):
-            if getattr(self, name) % self.multiple_of:
-                raise ValueError(f"{name} ({getattr(self, name)}) is not a multiple of {self.multiple_of}")
-        return self
-
-
-class Waiver(_Frozen):
+class Waiver(Frozen):
     """An exemption: claims that match the pattern may fail until the end date, and every report says so."""
 
     claim: Annotated[str, Field(min_length=1)] = Field(
@@ -102,7 +45,7 @@ class Waiver(_Frozen):
     until: date = Field(description="Last day on which the exemption holds.")
 
 
-class Prune(_Frozen):
+class Prune(Frozen):
     """Channels are removed before export; where there is a recipe, the smaller model is fine-tuned by it."""
 
     flops: Annotated[float, Strict(), Field(gt=0, lt=1)] = Field(
@@ -129,7 +72,7 @@ class Prune(_Frozen):
         return value
 
 
-class Speedup(_Frozen):
+class Speedup(Frozen):
     """A promise of speed. Both sides run in one thread, in turns; on a CPU of another kind it is `inconclusive`."""
 
     engine: Name = Field(description="Engine in which the variant is timed, one of the spec's `engines`.")
@@ -144,7 +87,7 @@ class Speedup(_Frozen):
     )
 
 
-class Budget(_Frozen):
+class Budget(Frozen):
     """What a variant of low precision is judged by; a key that is not given has the precision's own default."""
 
     min_snr_db: Annotated[float, Strict(), Field(gt=0)] | None = Field(
@@ -166,7 +109,7 @@ class Budget(_Frozen):
     )
 
 
-class PrecisionSettings(_Frozen):
+class PrecisionSettings(Frozen):
     """How one precision is made. A precision refuses a key that means nothing to it, before any work."""
 
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = Field(
@@ -236,7 +179,7 @@ Precisions = Annotated[
 ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
 
 
-class Spec(_Frozen):
+class Spec(Frozen):
     """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
 
     name: Name = Field(description="Name of the model and of its bundle, released to `artifacts/NAME/VERSION/`.")

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 from exporter.errors import UsageError, did_you_mean, did_you_mean_file
 from exporter.files import read_regular
 from exporter.spec import yaml12
-from exporter.spec.model import Budget, Dim, Input, PrecisionSettings, Prune, Spec, Speedup, Waiver
+from exporter.spec.inputs import Dim, Input
+from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
 
 
 def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from exporter.errors import UsageError
 from exporter.goldens.cases import MASKS, WHOLE, batch_dim, declared_range, kinds_of, odd_size, pairwise, plan_cases
 from exporter.goldens.values import content, draw
-from exporter.spec.model import Dim, Input, Spec
+from exporter.spec.inputs import Dim, Input
+from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
 
