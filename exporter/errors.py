@@ -5,6 +5,7 @@
     ├── EnvironmentLacks        3       this machine cannot do what was asked (no GPU, no engine, no package)
     ├── ModelError              4       the model cannot be exported
     │   ├── ChildFailed         4       a child raised something that is not one of ours
+    │   ├── CannotRun           4       the model of a spec cannot be built, or forward fails at a promised size
     │   ├── ChildCrashed        4       a child died by a signal
     │   ├── ChildTimedOut       4       a child used up its limit of seconds
     │   └── ChildOutOfMemory    4       a child grew past its memory limit
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic import ValidationError
+
+    from exporter.diagnostics import Diagnostic
 
 
 #: As many names are listed beside the one that was likely meant.
@@ -74,9 +77,10 @@ class EnvironmentLacks(ExporterError):
 
 
 class ModelError(ExporterError):
-    """The model cannot be exported."""
+    """The model cannot be exported; `findings` says so as `check` does, with what else was found of its code."""
 
     exit_code = ExitCode.MODEL
+    findings: tuple[Diagnostic, ...] = ()
 
 
 class ChildFailed(ModelError):
@@ -85,6 +89,10 @@ class ChildFailed(ModelError):
     def __init__(self, what: str, *, where: str = "", hint: str = "", details: str = "") -> None:
         super().__init__(what, where=where, hint=hint)
         self.details = details
+
+
+class CannotRun(ChildFailed):
+    """The model of a spec cannot be built, or `forward` fails at a size that the spec promises."""
 
 
 class ChildCrashed(ChildFailed):

@@ -31,6 +31,13 @@ class Examination:
     probed: int = 0
 
 
+def together(parts: Sequence[Examination]) -> Examination:
+    """Several examinations as one."""
+    findings = _sorted([finding for part in parts for finding in part.findings])
+    counts = ([getattr(part, name) for part in parts] for name in ("files", "layers", "probed"))
+    return Examination(findings, *map(sum, counts))
+
+
 def rules() -> dict[str, Rule]:
     """Every rule by its code."""
     registry: Registry[Rule] = Registry("exporter.check.rules", "rule")

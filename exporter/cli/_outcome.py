@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from exporter.check import settle
 from exporter.errors import ExitCode
 from exporter.judge.report import Report
 from exporter.pipeline import RENDERERS, Product, forbids
@@ -19,7 +20,6 @@ from exporter.verdict.claim import Outcome
 
 def conclude(product: Product, *, as_json: bool) -> ExitCode:
     """Print what `convert` or `release` has made; findings that forbid it, and a verdict that failed, exit 1."""
-    refused = forbids(product.findings)
     if as_json:
         _print_json(_summary(product))
     else:
@@ -32,8 +32,8 @@ def conclude(product: Product, *, as_json: bool) -> ExitCode:
             _print_report(product.report)
         if product.bundle:
             sys.stdout.write(f"{product.bundle.folder}\n")
-    if refused:
-        return ExitCode.REFUSED
+    if forbids(product.findings):
+        return settle.exit_code(product.findings)
     return exit_code(product.report) if product.report else ExitCode.PASSED
 
 
@@ -85,7 +85,7 @@ def _print_report(report: Report) -> None:
 
 def _print_findings(product: Product) -> None:
     for one in product.findings:
-        sys.stdout.write(f"{one.location}: {one.severity.value} {one.code}: {one.message}\n  cure: {one.cure}\n")
+        sys.stdout.write(f"{one}\n")
 
 
 def _print_json(value: dict[str, Any]) -> None:

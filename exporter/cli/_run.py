@@ -43,7 +43,10 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         if debug:
             _traceback()
             sys.stderr.write(getattr(error, "details", ""))
-        code = _say({"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}, as_json)
+        told: dict[str, Any] = {"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}
+        if findings := [finding.to_json() for finding in getattr(error, "findings", ())]:
+            told["findings"] = findings
+        code = _say(told, as_json)
     except (BrokenPipeError, SystemExit):
         # The reader of our output left, as `head` does, before the verb could say how it ended.
         code = ExitCode.INTERRUPTED
@@ -108,6 +111,10 @@ def _say(error: dict[str, Any], as_json: bool) -> int:
         sys.stderr.write(f"error: {where}" + "\n  | ".join(lines) + "\n")
         if error["hint"]:
             sys.stderr.write(f"  hint: {printable(error['hint'])}\n")
+        for finding in error.get("findings", ()):
+            place = ":".join(str(finding[part]) for part in ("path", "line", "column") if finding[part])
+            said = f"{place}: {finding['severity']} {finding['code']}: {finding['message']}"
+            sys.stderr.write(f"  found: {printable(said)}\n")
     return int(error["exit"])
 
 
