@@ -114,7 +114,7 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     """Train what the spec's recipe says, unless a finished run of just this recipe is there."""
     if spec.recipe is None or spec.checkpoint is not None:
         return None
-    return training.ensure(training_of(spec.recipe, spec.seed, spec.device), setting)
+    return training.ensure(training_of(spec), setting)
 
 
 def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
@@ -213,7 +213,7 @@ def _on_the_way(spec: Spec) -> tuple[Path, ...]:
     """Where a release leaves what it makes besides the bundle."""
     folders = [qat.default_folder(spec), pruning.default_folder(spec)]
     if spec.recipe is not None:
-        folders.append(training_of(spec.recipe, spec.seed, spec.device).into)
+        folders.append(training_of(spec).into)
     return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from exporter.spec.values import arguments
+from exporter.spec.values import arguments, bound
 
 if TYPE_CHECKING:
     from exporter.spec.inputs import Dim, Input
@@ -83,7 +83,7 @@ def declared_range(one: Input, dims: Mapping[str, int]) -> tuple[int, int] | Non
     """The smallest whole number and the one after the largest, at these sizes; None where the spec declares none."""
     if not one.values.startswith("integers"):
         return None
-    low, high = (dims[text] if text in dims else int(text) for text in arguments(one.values))
+    low, high = (bound(text, dims) for text in arguments(one.values))
     return low, high
 
 

@@ -89,9 +89,9 @@ def _rows(spec: Spec) -> Rows | None:
 
 def _layer(spec: Spec, request: Mapping[str, Any]) -> paddle.nn.Layer:
     if not request["initial"]:
-        return load_layer(spec.model, request["checkpoint"], spec.seed)
+        return load_layer(spec.factory, request["checkpoint"], spec.seed)
     try:
-        return load_layer(spec.model, request["initial"], spec.seed)
+        return load_layer(spec.factory, request["initial"], spec.seed)
     except UsageError as error:
         if not error.where.startswith(request["initial"]):
             raise

@@ -38,7 +38,7 @@ def eager(request: Json) -> Json:
     spec = Spec.model_validate(request["spec"])
     doing("building the layer")
     with following(request["paths"]) as built:
-        layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+        layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
     rows = real_rows(spec)
     tensors, counts, began = dict[str, Array](), list[int](), time.process_time()
@@ -75,7 +75,7 @@ def program(request: Json) -> Json:
     """Trace the layer for the lines that the trace runs, run the written program, and compare; `differs` says how."""
     spec = Spec.model_validate(request["spec"])
     doing("building the layer")
-    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
     doing("tracing")
     with following(request["paths"]) as ran:
         trace(layer, spec.input_specs(), spec.outputs, fixed_dims(spec))

@@ -32,7 +32,7 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
     Raises:
         UsageError, EnvironmentLacks, ModelError: what that step would raise.
     """
-    request = training_of(spec.recipe, spec.seed, spec.device) if spec.recipe else None
+    request = training_of(spec) if spec.recipe else None
     untrained = request is not None and spec.checkpoint is None and training.finished(request) is None
     whole = None if untrained else find_whole(spec)
     long = untrained or _tunes(spec, whole, smaller)

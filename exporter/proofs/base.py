@@ -80,7 +80,7 @@ class Subject:
             outputs=tuple(output.name for output in self.outputs),
             inputs=tuple(spec.inputs),
             source={
-                "model": spec.model,
+                "model": spec.factory,
                 "checkpoint": str(self.checkpoint) if self.checkpoint else None,
                 "seed": spec.seed,
                 "inputs": [

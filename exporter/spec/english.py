@@ -38,6 +38,7 @@ PHRASES = {
     "or": " or ",
     "comma": ", ",
     "keys": "the keys below",
+    "plain": "a value of JSON",
     "mapping": "names, each with {}",
     "list": "list of: {}",
     "some": "list of at least one: {}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
 
 from exporter.spec.values import FORMS, check_values, known_values
 from exporter.tensors import DTYPES
@@ -24,11 +24,24 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 
 
+#: NumPy, which holds the cases, has no bfloat16.
+_DTYPES = tuple(dtype for dtype in DTYPES if dtype != "bfloat16")
+
+
+def _of_numpy(dtype: object) -> object:
+    if dtype == "bfloat16":
+        raise ValueError(
+            "no input can be bfloat16: the recorded cases are NumPy's, which has no such dtype; "
+            "declare float32, and cast the input in `forward`"
+        )
+    return dtype
+
+
 class Input(Frozen):
     """An input of `forward`, under the name of its parameter; the order in the file is the order of the call."""
 
-    dtype: Literal[DTYPES] = Field(  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
-        description="Dtype of the tensor that `forward` takes."
+    dtype: Annotated[Literal[_DTYPES], BeforeValidator(_of_numpy)] = Field(  # type: ignore[valid-type]  # made of a list
+        description="Dtype of the tensor that `forward` takes. Of `bfloat16` is none: the recorded cases are NumPy's."
     )
     shape: tuple[Size | Identifier, ...] = Field(
         description="Size of each axis, outermost first; a word names a dim of `dims`, and `[]` is a scalar."

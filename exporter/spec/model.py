@@ -6,6 +6,7 @@ Schema.
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import Annotated, Any, Literal
 
@@ -13,11 +14,14 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    JsonValue,
     Strict,
     field_serializer,
     model_validator,
 )
 
+from exporter.errors import closest
+from exporter.references import factory_text
 from exporter.spec.inputs import Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
@@ -175,6 +179,17 @@ Precisions = Annotated[
 ]
 
 
+def _finite(arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        json.dumps(arguments, allow_nan=False)
+    except ValueError as error:
+        raise ValueError("a number is infinite or NaN, which cannot be recorded") from error
+    return arguments
+
+
+#: Plain data, by the names of a factory's parameters.
+Arguments = Annotated[dict[Identifier, JsonValue], AfterValidator(_finite)]
+
 #: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
 ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
 
@@ -189,8 +204,12 @@ class Spec(Frozen):
         "`failed` and `unverified` are folders of their own, and refused.",
     )
     model: Reference = Field(
-        description="Factory of the model: a function without required arguments that returns a `paddle.nn.Layer`, or "
-        "the class of a Layer."
+        description="Factory of the model: a function that returns a `paddle.nn.Layer`, or the class of a Layer."
+    )
+    args: Arguments = Field(
+        {},
+        description="Arguments of the factory, by name: text, numbers, `true`, `false`, `null`, lists and mappings of "
+        "them. The recipe's `build` gets them too, if it has parameters.",
     )
     recipe: Reference | None = Field(
         None,
@@ -260,7 +279,8 @@ class Spec(Frozen):
     targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = Field(
         (),
         description="Runtimes that have to load the artifacts, as `paddle_inference>=2.6`: the `.pdmodel` is written "
-        "for the oldest Paddle Inference among them. Other names have no effect.",
+        "for the oldest Paddle Inference among them. Those of other engines and of `handoff` have no effect here, and "
+        "another name is refused.",
     )
     waivers: tuple[Waiver, ...] = Field((), description="Claims that may fail for a while.")
 
@@ -270,6 +290,11 @@ class Spec(Frozen):
         return (
             ["fp32"] if list(precisions) == ["fp32"] else {k: v.model_dump(mode="json") for k, v in precisions.items()}
         )
+
+    @property
+    def factory(self) -> str:
+        """The factory with its arguments: what names the model wherever it is built."""
+        return factory_text(self.model, self.args)
 
     def without_verdict(self) -> Spec:
         """The same but for what nothing depends on except the verdict: what is computed for one holds for the other."""
@@ -308,7 +333,9 @@ class Spec(Frozen):
     def _consistent(self) -> Spec:
         used = {dim for spec in self.inputs.values() for dim in spec.shape if isinstance(dim, str)}
         if missing := sorted(used - set(self.dims)):
-            raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims")
+            near = closest(missing[0], set(self.dims) - used)
+            maybe = f"; did you mean '{near}'?" if near else ""
+            raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims{maybe}")
         if idle := sorted(set(self.dims) - used):
             raise ValueError(f"dim '{idle[0]}' is described but no input uses it")
         for field in ("outputs", "formats", "engines"):
