@@ -123,9 +123,11 @@ def closest(name: str, known: Iterable[str]) -> str:
     """The known name that an unknown one was likely meant to be, whatever its case; "" where none is near."""
     import difflib
 
-    plain = {other.lower(): other for other in reversed(tuple(known))}
-    close = difflib.get_close_matches(name.lower(), plain, n=1)
-    return plain[close[0]] if close else ""
+    listed = tuple(known)
+    plain = {other.lower(): other for other in reversed(listed)}
+    if close := difflib.get_close_matches(name, listed, n=1):
+        return close[0]
+    return "".join(plain[other] for other in difflib.get_close_matches(name.lower(), plain, n=1))
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "known: {}") -> str:

@@ -46,7 +46,7 @@ from exporter.judge.report import Report
 from exporter.lower._convert import convert_all, refuse_precisions
 from exporter.memo import remembering
 from exporter.preflight import run as preflight
-from exporter.preflight.cases import try_cases
+from exporter.preflight.cases import needs_data, try_cases
 from exporter.preflight.evidence import judged
 from exporter.preflight.files import refuse_files, refuse_waivers
 from exporter.proofs.base import Narrowing
@@ -151,7 +151,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(findings)
     with drafting(into) as draft, calibration(spec, setting) as samples:
         try:
-            if all(filled.values != "dataset" for filled in spec.inputs.values()):  # the data may lie elsewhere
+            if not needs_data(spec):
                 try_cases(spec, checkpoint, None, setting)
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         except ModelError as error:

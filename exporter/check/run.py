@@ -134,7 +134,7 @@ def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:
         cure = f"name the file or class of the layer that it builds{maybe}"
         return Diagnostic("EX005", severity, Location(module.shown), message, cure)
     module.project.installed = bool(place.name)
-    return run_module(module, place.name, place.inputs, place.named)
+    return run_module(module, place.name, place.inputs, place.named, place.arguments)
 
 
 def _judge(module: ParsedModule, found: Findings, chosen: Sequence[Rule]) -> list[Diagnostic]:

@@ -9,6 +9,11 @@ from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 
 
+def needs_data(spec: Spec) -> bool:
+    """Whether a case can only be drawn with the recipe's data, which may lie on another machine."""
+    return any(asked.values == "dataset" for asked in spec.inputs.values())
+
+
 def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: Setting) -> None:
     """Try it with a checkpoint (`weights`), with the `initial` weights of a training, or with the factory's.
 

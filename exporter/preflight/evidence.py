@@ -10,7 +10,7 @@ from exporter.check.settle import Evidence
 from exporter.diagnostics import Diagnostic
 from exporter.errors import CannotRun, ModelError
 from exporter.lower._convert import convert_all
-from exporter.preflight.cases import try_cases
+from exporter.preflight.cases import needs_data, try_cases
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
@@ -31,10 +31,14 @@ def judged(
     silent = [finding for finding in findings if settle.is_silent(finding)]
     if len(silent) < sum(map(settle.refuses, findings)) or not (silent or fully):  # refused anyway, or nothing to try
         return findings
-    weights = weights_there(spec)
+    weights, formats = weights_there(spec), ("pir", *(spec.formats if fully else ()))
     try:
+        if not silent and needs_data(spec):  # as `convert`, which asks for no data then
+            with scratch() as place:
+                convert_all(_plain(spec, formats), weights, place, setting)
+            return settle.exported(findings)
         try_cases(spec, weights, None, setting)
-        evidence = gather(spec, silent, setting, ("pir", *(spec.formats if fully else ())))
+        evidence = gather(spec, silent, setting, formats)
     except CannotRun as error:
         error.findings = settle.not_run(findings, error)
         raise
@@ -42,6 +46,12 @@ def judged(
         return settle.not_exported(findings, error)
     told = settle.settle(findings, evidence)
     return settle.differing(told, evidence, spec.model) if fully else told
+
+
+def _plain(spec: Spec, formats: Sequence[str]) -> Spec:
+    """The spec in float32, with these formats."""
+    wanted = {"formats": tuple(dict.fromkeys(formats)), "precisions": {"fp32": spec.precisions["fp32"]}}
+    return spec.model_copy(update=wanted)
 
 
 def weights_there(spec: Spec) -> Path | None:
@@ -58,9 +68,7 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting, formats
     Raises:
         UsageError, ModelError: the model cannot be built, run or exported to one of the formats.
     """
-    wanted = {"formats": tuple(dict.fromkeys(formats)), "precisions": {"fp32": spec.precisions["fp32"]}}
-    plain = spec.model_copy(update=wanted)
-    weights = weights_there(spec)
+    plain, weights = _plain(spec, formats), weights_there(spec)
     with scratch() as place:
         request: Json = {
             "spec": spec.without_verdict().model_dump(mode="json"),

@@ -6,7 +6,6 @@ Schema.
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from typing import Annotated, Any, Literal
 
@@ -179,16 +178,8 @@ Precisions = Annotated[
 ]
 
 
-def _finite(arguments: dict[str, Any]) -> dict[str, Any]:
-    try:
-        json.dumps(arguments, allow_nan=False)
-    except ValueError as error:
-        raise ValueError("a number is infinite or NaN, which cannot be recorded") from error
-    return arguments
-
-
 #: Plain data, by the names of a factory's parameters.
-Arguments = Annotated[dict[Identifier, JsonValue], AfterValidator(_finite)]
+Arguments = dict[Identifier, JsonValue]
 
 #: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
 ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))

@@ -16,6 +16,8 @@ from exporter.spec import yaml12
 from exporter.spec.inputs import Dim, Input
 from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
 
+_WHOLE = "`exporter init --schema` describes every key"
+
 
 def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
     """Read and validate a spec; `overrides` are `key=value` pairs of `--set`, keys dotted, values YAML.
@@ -32,7 +34,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         raise UsageError(f"not UTF-8 at byte {error.start}", where=str(path), hint="save the file as UTF-8") from error
     content, marks = yaml12.load(text, str(path))
     if not isinstance(content, dict):
-        raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint="see specs/digits.yaml")
+        raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint=_WHOLE)
     for override in overrides:
         apply_override(content, override)
     return validate(content, str(path), marks)
@@ -62,9 +64,6 @@ def validate(content: dict[str, Any], source: str, marks: yaml12.Marks | None = 
         what = f"{key}: {message}" if key else message
         near = closest(str(first["input"]), _choices(first))
         raise UsageError(what, where=where, hint=f"did you mean '{near}'?" if near else _WHOLE) from error
-
-
-_WHOLE = "see specs/digits.yaml for a whole spec"
 
 
 def _choices(fault: ErrorDetails) -> list[str]:

@@ -43,8 +43,9 @@ def known_values(text: str) -> str:
     if not _VALUES.fullmatch(text):
         word = text.partition("(")[0].strip()
         known = ("dataset", "normal", "uniform(a,b)", "integers(a,b)")
-        near = closest(word, [form.partition("(")[0] for form in known])
-        maybe = f"; did you mean {near}?" if near else ""
+        forms = {form.partition("(")[0]: form for form in known}
+        near = closest(word, forms)
+        maybe = f"; did you mean {forms[near]}?" if near else ""
         raise ValueError(f"'{text}' is none of: {', '.join(known)}, FILE.npy{maybe}")
     return text
 
@@ -97,8 +98,9 @@ def _check_integers(text: str, dtype: str, dims: Ranges | None) -> None:
         sizes = zip(arguments(text), (starts[1], stops[0]), strict=True)
         named = [f"{number} is {size}" for number, size in sizes if number != str(size)]
         said = f" where {' and '.join(named)}" if named else ""
-        more = f"; the second number is not reached: integers({arguments(text)[0]},{last}{high + 1:+}) ends at {last}"
-        raise ValueError(f"{text} holds nothing{said}{more if last and not high else ''}")
+        nearly = last and not high and starts[1] == stops[0]  # a length that may be the whole row
+        more = f"; the second number is not reached: integers({arguments(text)[0]},{last}+1) ends at {last}"
+        raise ValueError(f"{text} holds nothing{said}{more if nearly else ''}")
     least, most = _bounds(dtype)
     if starts[0] < least or stops[1] - 1 > most:
         raise ValueError(f"{text} does not fit {dtype}, which holds {least} to {most}")

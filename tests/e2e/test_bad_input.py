@@ -50,7 +50,7 @@ def refused_convert(workplace: Path) -> Iterator[Callable[..., Done]]:
 @pytest.mark.parametrize(
     ("arguments", "say"),
     [
-        (("release", "specs/digit.yaml"), ("specs/digit.yaml", "no such spec", "did you mean specs/digits.yaml?")),
+        (("release", "specs/digit.yaml"), ("specs/digit.yaml", "no such spec", "did you mean 'specs/digits.yaml'?")),
         (("release", "specs"), ("specs", "no such spec")),
         (("release", "x" * 300), ("File name too long",)),
         (("release", "specs/digits.yaml", "--set", "budgt=3"), ("unknown key 'budgt'", "did you mean 'budget'?")),
