@@ -12,7 +12,7 @@ START = """# spec 逐键说明
 
 spec 描述导出什么，以及对导出结果作出哪些承诺。它是单个 YAML 1.2 文件：`yes`、`017`、`1:30` 都是文本，同一个键不能出现两次。未知的键会被拒绝，并提示最可能想写的那个。路径以当前工作目录为准。
 
-- `exporter init NAME --model M:F` 写出第一份 spec，输入名取自 `forward` 的形参。
+- `exporter init NAME --model M:F` 试运行模型，据此写出第一份 spec 及其输入。
 - `exporter init --schema` 打印 JSON Schema。编辑器据此补全键名，并显示本页的说明。
 - `--set KEY=VALUE` 在命令行上按位置设置单个键：`--set dims.batch.max=16`。
 

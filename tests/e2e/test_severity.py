@@ -69,7 +69,10 @@ def findings_in(done: Done) -> list[dict[str, Any]]:
     return list(told["error"]["findings"] if "error" in told else told["findings"])
 
 
-@pytest.mark.parametrize("model", TRUTH)
+SLOW = pytest.mark.slow  # four commands each; the shortest of them is the sample
+
+
+@pytest.mark.parametrize("model", [pytest.param(name, marks=() if name == "Lame" else SLOW) for name in TRUTH])
 def test_four_verbs_say_the_same_of_a_model(tmp_path: Path, model: str) -> None:
     expected, code = TRUTH[model]
     (tmp_path / "net.py").write_text(NET)
