@@ -40,6 +40,9 @@ class Diagnostic:
     cure: str
     proved: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.location}: {self.severity.value} {self.code}: {self.message}\n  cure: {self.cure}"
+
     def to_json(self) -> dict[str, str | int | bool]:
         """Return the object that `check --json` prints for one finding."""
         return {

@@ -5,6 +5,7 @@
     ├── EnvironmentLacks        3       this machine cannot do what was asked (no GPU, no engine, no package)
     ├── ModelError              4       the model cannot be exported
     │   ├── ChildFailed         4       a child raised something that is not one of ours
+    │   ├── CannotRun           4       the model of a spec cannot be built, or forward fails at a promised size
     │   ├── ChildCrashed        4       a child died by a signal
     │   ├── ChildTimedOut       4       a child used up its limit of seconds
     │   └── ChildOutOfMemory    4       a child grew past its memory limit
@@ -19,12 +20,21 @@ of its exit code.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic import ValidationError
+
+    from exporter.diagnostics import Diagnostic
+
+
+#: As many names are listed beside the one that was likely meant.
+_FEW = 12
 
 
 class ExitCode(IntEnum):
@@ -91,9 +101,10 @@ class EnvironmentLacks(ExporterError):
 
 
 class ModelError(ExporterError):
-    """The model cannot be exported."""
+    """The model cannot be exported; `findings` says so as `check` does, with what else was found of its code."""
 
     exit_code = ExitCode.MODEL
+    findings: tuple[Diagnostic, ...] = ()
 
 
 class ChildFailed(ModelError):
@@ -102,6 +113,10 @@ class ChildFailed(ModelError):
     def __init__(self, what: str, *, where: str = "", hint: str = "", details: str = "") -> None:
         super().__init__(what, where=where, hint=hint)
         self.details = details
+
+
+class CannotRun(ChildFailed):
+    """The model of a spec cannot be built, or `forward` fails at a size that the spec promises."""
 
 
 class ChildCrashed(ChildFailed):
@@ -126,6 +141,35 @@ class BundleError(ExporterError):
 BY_NAME: dict[str, type[ExporterError]] = {
     kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError)
 }
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name that an unknown one was likely meant to be, whatever its case; "" where none is near."""
+    import difflib
+
+    listed = tuple(known)
+    plain = {other.lower(): other for other in reversed(listed)}
+    if close := difflib.get_close_matches(name, listed, n=1):
+        return close[0]
+    return "".join(plain[other] for other in difflib.get_close_matches(name.lower(), plain, n=1))
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = "one of: {}") -> str:
+    """The hint of every error about an unknown name: the closest known one, and `otherwise` with all of them.
+
+    Where one is close, more than a few others are left out, and so is an `otherwise` that lists none.
+    """
+    listed = tuple(known)
+    close, all_of_them = closest(name, listed), otherwise.format(", ".join(listed) or "none")
+    if not close:
+        return all_of_them
+    return f"did you mean '{close}'?" + (f" {all_of_them}" if "{}" in otherwise and len(listed) <= _FEW else "")
+
+
+def did_you_mean_file(path: Path, otherwise: str, pattern: str = "*") -> str:
+    """The hint about a file that is not there: the one beside it whose name is closest, else `otherwise`."""
+    close = closest(path.name, sorted(other.name for other in path.parent.glob(pattern)))
+    return f"did you mean '{path.parent / close}'?" if close else otherwise
 
 
 def printable(text: str) -> str:

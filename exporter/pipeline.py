@@ -37,7 +37,7 @@ from exporter.check.settings import of_project
 from exporter.check.targets import of_spec
 from exporter.diagnostics import Diagnostic
 from exporter.engines._device import Device, choose_device
-from exporter.errors import EnvironmentLacks, ModelError, UsageError
+from exporter.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
 from exporter.files import user_cache, write_draft
 from exporter.goldens.calibrate import calibration, refuse_noise
 from exporter.goldens.record import record
@@ -46,7 +46,8 @@ from exporter.judge.report import Report
 from exporter.lower._convert import convert_all, refuse_precisions
 from exporter.memo import remembering
 from exporter.preflight import run as preflight
-from exporter.preflight.evidence import gather
+from exporter.preflight.cases import needs_data, try_cases
+from exporter.preflight.evidence import judged
 from exporter.preflight.files import refuse_files, refuse_waivers
 from exporter.proofs.base import Narrowing
 from exporter.prune.search import run as pruning
@@ -84,14 +85,24 @@ def find(spec: Spec, setting: Setting) -> tuple[Diagnostic, ...]:
     failure is left to the export (:mod:`exporter.check.settle`).
     """
     setting.say(f"checking {spec.model}")
-    findings = settle.cured(examine([of_spec(spec)], of_project(Path.cwd())).findings)
-    silent = [one for one in findings if settle.is_silent(one)]
-    if not silent or len(silent) < sum(map(settle.refuses, findings)):  # nothing to settle, or refused anyway
-        return findings
+    return judged(spec, examine([of_spec(spec)], of_project(Path.cwd())).findings, setting)
+
+
+def foresee(spec: Spec, findings: tuple[Diagnostic, ...], setting: Setting) -> tuple[Diagnostic, ...]:
+    """What `convert` and `release` would say of these findings: for that the model is run and exported, to no place.
+
+    Raises:
+        UsageError, EnvironmentLacks: the model, its data or its values are wrong.
+    """
     try:
-        return settle.settle(findings, gather(spec, silent, setting))
-    except ModelError as error:
-        return settle.failed(findings, error) or findings
+        return judged(spec, findings, setting, fully=True)
+    except CannotRun as error:
+        return error.findings
+
+
+def exit_code(findings: Sequence[Diagnostic]) -> ExitCode:
+    """How a verb ends that its findings stop, and how `check` ends."""
+    return settle.exit_code(findings)
 
 
 def forbids(findings: Sequence[Diagnostic]) -> bool:
@@ -103,7 +114,7 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     """Train what the spec's recipe says, unless a finished run of just this recipe is there."""
     if spec.recipe is None or spec.checkpoint is not None:
         return None
-    return training.ensure(training_of(spec.recipe, spec.seed, spec.device), setting)
+    return training.ensure(training_of(spec), setting)
 
 
 def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
@@ -140,6 +151,8 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(findings)
     with drafting(into) as draft, calibration(spec, setting) as samples:
         try:
+            if not needs_data(spec):
+                try_cases(spec, checkpoint, None, setting)
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         except ModelError as error:
             return _foretold(spec, findings, error)
@@ -200,7 +213,7 @@ def _on_the_way(spec: Spec) -> tuple[Path, ...]:
     """Where a release leaves what it makes besides the bundle."""
     folders = [qat.default_folder(spec), pruning.default_folder(spec)]
     if spec.recipe is not None:
-        folders.append(training_of(spec.recipe, spec.seed, spec.device).into)
+        folders.append(training_of(spec).into)
     return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))
 
 
@@ -220,11 +233,15 @@ def _release_anew(spec: Spec, root: Path, setting: Setting, taken: Taken, *, tra
 
 
 def _foretold(spec: Spec, findings: Sequence[Diagnostic], error: ModelError) -> Product:
-    """Findings that foretold that a format cannot be written; raises the error where none did."""
+    """Findings that foretold that a format cannot be written; raises the error, with the findings, where none did."""
     stage, _, _ = error.what.partition(":")
-    if stage not in spec.formats or (told := settle.failed(findings, error)) is None:
-        raise error
-    return Product(told)
+    if isinstance(error, CannotRun):
+        error.findings = settle.not_run(findings, error)
+    elif stage in spec.formats:
+        if (told := settle.failed(findings, error)) is not None:
+            return Product(told)
+        error.findings = settle.not_exported(findings, error)
+    raise error
 
 
 def _release(

@@ -6,19 +6,20 @@ belongs in a child.
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
+import inspect
+import json
 import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import EnvironmentLacks, UsageError
+from exporter.errors import EnvironmentLacks, UsageError, did_you_mean
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -56,6 +57,47 @@ def split(reference: str) -> tuple[str, str]:
         )
     module, _, attribute = reference.partition(":")
     return module, attribute
+
+
+def factory_text(reference: str, arguments: Mapping[str, Any]) -> str:
+    """A factory and what it is called with as one text: `recipes.digits:build {"classes":10}`.
+
+    What is keyed by the model's name is so keyed by its arguments, too. Without any it is the reference alone.
+    """
+    if not arguments:
+        return reference
+    return f"{reference} {json.dumps(dict(arguments), sort_keys=True, separators=(',', ':'), allow_nan=False)}"
+
+
+def split_factory(text: str) -> tuple[str, dict[str, Any]]:
+    """The reference and the arguments of :func:`factory_text`."""
+    reference, _, arguments = text.partition(" ")
+    return reference, dict(json.loads(arguments)) if arguments else {}
+
+
+def bound_arguments(function: Callable[..., object], arguments: Mapping[str, Any], where: str) -> None:
+    """Make sure that a factory takes the arguments, and needs no other.
+
+    Raises:
+        UsageError: it takes none of that name (the hint names the closest), or lacks one.
+    """
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # written in C
+        return
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = [name for name, parameter in signature.parameters.items() if parameter.kind in named]
+    for name in arguments:
+        if name not in names and inspect.Parameter.VAR_KEYWORD not in kinds:
+            hint = did_you_mean(name, names)
+            raise UsageError(f"the factory takes no argument '{name}'", where=f"{where}: args", hint=hint)
+    try:
+        signature.bind(**arguments)
+    except TypeError as error:
+        known = f"with `args` {json.dumps(dict(arguments))}" if arguments else "without arguments"
+        hint = "give what it needs under `args` of the spec, or name a function that needs none"
+        raise UsageError(f"the factory cannot be called {known}: {error}", where=where, hint=hint) from error
 
 
 def find_source(module: str, folder: Path | None = None) -> Path | None:
@@ -123,11 +165,11 @@ def load_object(reference: str) -> Any:
             ) from error
     for name in attribute.split("."):
         if not hasattr(found, name):
-            close = difflib.get_close_matches(name, [one for one in dir(found) if not one.startswith("_")], n=1)
+            public = [one for one in dir(found) if not one.startswith("_")]
             raise UsageError(
                 f"{module_name} has no '{name}'",
                 where=reference,
-                hint=f"did you mean '{close[0]}'?" if close else f"define {name} in {module_name}",
+                hint=did_you_mean(name, public, f"define {name} in {module_name}"),
             )
         found = getattr(found, name)
     return found

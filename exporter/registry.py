@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.watch import unseen
 
 if TYPE_CHECKING:
@@ -64,12 +64,7 @@ class Registry(Generic[T]):
         """
         place = self._places.get(name)
         if place is None:
-            import difflib
-
-            close = difflib.get_close_matches(name, self.names(), n=1)
-            known = ", ".join(self.names())
-            hint = f"did you mean '{close[0]}'? One of: {known}" if close else f"one of: {known}"
-            raise UsageError(f"unknown {self.noun} '{name}'", hint=hint)
+            raise UsageError(f"unknown {self.noun} '{name}'", hint=did_you_mean(name, self.names()))
         if isinstance(place, str):
             return cast(T, importlib.import_module(place).plugin)
         return cast(T, place.load())

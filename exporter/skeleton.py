@@ -1,24 +1,37 @@
-"""A first spec, and a first recipe, for a model that is there: what its code says is filled in, the rest is marked.
+"""A first spec, and a first recipe, for a model that is there: what it says is filled in, the rest is marked.
 
-The code is read, never run.
+Its code is read; and unless that is not wanted, a child builds the model and runs it (:mod:`exporter.trace.look`).
 """
 
 from __future__ import annotations
 
 import ast
-import difflib
 import json
+import keyword
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from exporter.answers import told
 from exporter.check.module import ClassInfo, ParsedModule, Project
 from exporter.diagnostics import Diagnostic
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError, did_you_mean
 from exporter.files import write_bytes
 from exporter.references import find_source, split
+from exporter.workers import PADDLE, SINGLE_THREAD, Limits, call
 
+#: What commands leave behind, and is made anew from what is committed. Released bundles are not ignored.
+_IGNORED = """# Made by exporter, and made anew from what is committed; released bundles are not ignored.
+/runs/
+/artifacts/*/candidate/
+/artifacts/*/failed/
+/artifacts/*/unverified/
+/artifacts/handoff/
+.tmp-*
+__pycache__/
+"""
+_DIMS = {"batch": "{min: 1, typical: 4, max: 16}", "seq": "{min: 2, typical: 16, max: 64}"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -31,8 +44,54 @@ class Signature:
     known: bool = True
 
 
-def start(name: str, model: str, folder: Path, *, with_recipe: bool) -> tuple[list[Path], Signature]:
-    """Write `specs/NAME.yaml` below the folder, and `recipes/NAME.py` if it is wanted; return them and what was read.
+@dataclass(frozen=True)
+class Taken:
+    """An input with which `forward` ran: its dtype, its shape, of whole numbers the one after the largest."""
+
+    dtype: str
+    shape: tuple[int | str, ...]
+    stop: int = 0
+
+    @property
+    def values(self) -> str:
+        """How its cases are filled."""
+        return f"integers(0,{self.stop})" if self.stop else "normal"
+
+
+@dataclass(frozen=True)
+class Given:
+    """An output of that run; −1 where a size follows no named dim."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype}[{','.join('?' if size == -1 else str(size) for size in self.shape)}]"
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What running the model showed; or `why` nothing is known of it."""
+
+    inputs: Mapping[str, Taken] = field(default_factory=dict)
+    outputs: tuple[Given, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Started:
+    """The files that were written, what was read of the code, what running the model showed."""
+
+    written: tuple[Path, ...]
+    signature: Signature
+    looked: Looked
+
+
+def start(name: str, model: str, folder: Path, limits: Limits | None, *, with_recipe: bool) -> Started:
+    """Write `specs/NAME.yaml` below the folder, `recipes/NAME.py` if it is wanted, and `.gitignore` if there is none.
+
+    The model is built and run in a child with these limits; without them its code is only read.
 
     Raises:
         UsageError: the name or the reference has another form, there is no such model, or a file is there already.
@@ -42,15 +101,30 @@ def start(name: str, model: str, folder: Path, *, with_recipe: bool) -> tuple[li
         raise UsageError(f"'{name}' is no name of a spec", where="NAME", hint=hint)
     found, module = signature(model), re.sub(r"\W", "_", name)
     spec, recipe = folder / "specs" / f"{name}.yaml", folder / "recipes" / f"{module}.py"
-    texts = {spec: spec_text(name, model, found, f"recipes.{module}:recipe" if with_recipe else None)}
-    if with_recipe:
-        texts[recipe] = recipe_text(name, model, found)
-    for path in texts:
+    for path in (spec, recipe) if with_recipe else (spec,):
         if path.exists():
             raise UsageError("is there already", where=str(path), hint="choose another name, or remove it first")
+    looked = look(model, found, limits) if limits else Looked(why="its code was only read")
+    texts = {spec: spec_text(name, model, found, f"recipes.{module}:recipe" if with_recipe else None, looked)}
+    if with_recipe:
+        texts[recipe] = recipe_text(name, model, found, looked)
+    if not (folder / ".gitignore").exists():
+        texts[folder / ".gitignore"] = _IGNORED
     for path, text in texts.items():
         write_bytes(path, text.encode())
-    return list(texts), found
+    return Started(tuple(texts), found, looked)
+
+
+def look(model: str, found: Signature, limits: Limits) -> Looked:
+    """Build and run the model in a child; what fails there is told, and no error: the spec has guesses then."""
+    if not found.known:
+        return Looked(why="the code does not show what forward takes")
+    try:
+        asked = {"model": model, "inputs": list(found.required)}
+        answer = call("exporter.trace.look:look", asked, limits, environment=SINGLE_THREAD, imports=PADDLE)
+    except ExporterError as error:
+        return Looked(why=error.what)
+    return told(Looked, answer)
 
 
 def signature(reference: str) -> Signature:
@@ -69,8 +143,7 @@ def signature(reference: str) -> Signature:
     if isinstance(module, Diagnostic):
         raise UsageError(module.message, where=str(module.location), hint=module.cure)
     if attribute.partition(".")[0] not in module.bound:
-        close = difflib.get_close_matches(attribute, module.bound, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"define {attribute} in {module.shown}"
+        hint = did_you_mean(attribute, module.bound, f"define {attribute} in {module.shown}")
         raise UsageError(f"{module.shown} has no '{attribute}'", where=reference, hint=hint)
     found = _layer(module, attribute)
     forward = found.method("forward") if found else None
@@ -114,13 +187,18 @@ def _parameters(arguments: ast.arguments) -> Signature:
     return Signature(required or ("x",), optional, known=bool(required))
 
 
-def spec_text(name: str, model: str, found: Signature, recipe: str | None) -> str:
-    """A valid spec whose shapes are guesses, and say so."""
-    values = "dataset" if recipe else "normal"
-    inputs = [_input(one, values) for one in found.required]
-    inputs += [f"# {_input(one, values)}   # optional in forward" for one in found.optional]
+def spec_text(name: str, model: str, found: Signature, recipe: str | None, looked: Looked = Looked()) -> str:
+    """A valid spec; shapes that are guesses say so."""
+    inputs = [_input(one, looked.inputs.get(one), bool(recipe)) for one in found.required]
+    inputs += [f"# {_input(one, None, bool(recipe))}   # optional in forward" for one in found.optional]
     source = "forward's parameters" if found.known else "GUESSED: the code does not show forward's parameters"
-    trained = f"recipe: {recipe}" if recipe else "# recipe: recipes.digits:recipe   # how to train it; or:"
+    guess = "forward ran with these" if looked.inputs else "GUESSED: every dtype and shape below, correct them"
+    trained = f"recipe: {recipe}" if recipe else "# recipe: recipes.NAME:recipe   # how to train it; or:"
+    used = {size for taken in looked.inputs.values() for size in taken.shape if isinstance(size, str)}
+    dims = [f"  {dim}: {_DIMS[dim]}" for dim in _DIMS if dim in (used or {"batch"})]
+    dims[0] += "   # what the artifact must serve"
+    outputs = ", ".join(_yaml(given.name) for given in looked.outputs) or "logits"
+    gives = "; ".join(map(str, looked.outputs)) or "names for what forward returns, in order"
     return "\n".join(
         [
             f"# What is exported, and what is promised of it. `exporter release specs/{name}.yaml` does the whole way.",
@@ -129,15 +207,15 @@ def spec_text(name: str, model: str, found: Signature, recipe: str | None) -> st
             "",
             f"model: {model}   # module:factory, gives the paddle.nn.Layer",
             trained,
-            "# checkpoint: weights.safetensors   # trained weights, in the place of a recipe",
+            "# checkpoint: FILE.safetensors   # trained weights, in the place of a recipe",
             *([] if recipe else ["weights: factory             # UNTRAINED, as the factory gives them: drop it then"]),
             "",
-            f"inputs:   # {source}; GUESSED: every dtype and shape below, correct them",
+            f"inputs:   # {source}; {guess}",
             *(f"  {line}" for line in inputs),
             "  # a word in a shape is a named dim; values: dataset, normal, uniform(a,b), integers(a,b) or FILE.npy",
             "dims:",
-            "  batch: {min: 1, typical: 4, max: 16}   # what the artifact must serve",
-            "# outputs: [logits]           # names for what forward returns, in order",
+            *dims,
+            f"# outputs: [{outputs}]   # {gives}",
             "",
             "formats: [pir, pdmodel, onnx]",
             "engines: [jit_load, paddle_inference, onnxruntime]",
@@ -148,14 +226,65 @@ def spec_text(name: str, model: str, found: Signature, recipe: str | None) -> st
     )
 
 
-def _input(name: str, values: str) -> str:
-    return f"{_yaml(name)}: {{dtype: float32, shape: [batch, 3, 224, 224], values: {values}}}"
+def _input(name: str, taken: Taken | None, from_data: bool) -> str:
+    taken = taken or Taken("float32", ("batch", 3, 224, 224))
+    values = "dataset" if from_data else taken.values
+    values = json.dumps(values) if "," in values else values  # a comma ends an entry
+    range_ = f"   # {taken.values}" if from_data and taken.stop else ""
+    shape = ", ".join(map(str, taken.shape))
+    return f"{_yaml(name)}: {{dtype: {taken.dtype}, shape: [{shape}], values: {values}}}{range_}"
 
 
-def recipe_text(name: str, model: str, found: Signature) -> str:
-    """A recipe that lacks nothing but its data."""
+@dataclass(frozen=True)
+class _Task:
+    """How a recipe rates the outputs: the code of its loss and of its metric, the metric's name, and what is better."""
+
+    loss: str
+    metric: str
+    name: str
+    says: str
+    goal: str
+
+
+_CLASSES = _Task(
+    "nn.functional.cross_entropy({0}, label)",
+    "float(({0}.argmax(axis=-1) == label).mean())",
+    "accuracy",
+    "the share of labels that the highest score names.",
+    "max",
+)
+_NUMBERS = _Task(
+    "nn.functional.mse_loss({0}, label)",
+    "float(np.abs({0} - label).mean())",
+    "mean_error",
+    "how far the numbers are from the labels on average.",
+    "min",
+)
+
+
+def _task(outputs: Sequence[Given]) -> tuple[_Task, str]:
+    """What suits the first output of real numbers, and its name: classes where it has several scores for a row."""
+    floats = [given for given in outputs if given.dtype.startswith("float")]
+    if not floats:
+        return _CLASSES, outputs[0].name if outputs else "logits"
+    last = floats[0].shape[-1] if floats[0].shape else 1
+    scores = len(floats[0].shape) > 1 and isinstance(last, int) and last > 1
+    return _CLASSES if scores else _NUMBERS, floats[0].name
+
+
+def recipe_text(name: str, model: str, found: Signature, looked: Looked = Looked()) -> str:
+    """A recipe that lacks nothing but its data; loss and metric are suggestions by the outputs' number and shapes."""
     module, attribute = split(model)
     arrays = ", ".join((*found.required, "label"))
+    task, chosen = _task(looked.outputs)
+    outputs = [given.name for given in looked.outputs] or ["logits"]
+    if len({*outputs, "label"}) <= len(outputs) or any(keyword.iskeyword(output) for output in outputs):
+        outputs = [f"output_{number}" for number in range(len(outputs))]
+        chosen = outputs[0]
+    tensors = ", ".join(f"{output}: paddle.Tensor" for output in (*outputs, "label"))
+    numbers = ", ".join(f"{output}: np.ndarray" for output in (*outputs, "label"))
+    seen = "".join(f"\n    - {given}" for given in looked.outputs)
+    seen = f"\n\n    What forward gives:\n{seen}\n    " if seen else ""
     return f'''"""How {name} is trained. exporter.recipe.base.Recipe tells of every field."""
 
 from __future__ import annotations
@@ -173,9 +302,14 @@ def data() -> Samples:
     raise NotImplementedError("return Samples(train={{...}}, held_out={{...}}), each with the arrays {arrays}")
 
 
-def accuracy(logits: np.ndarray, label: np.ndarray) -> float:
-    """The share of samples whose highest score is the right one's."""
-    return float((logits.argmax(axis=1) == label).mean())
+def loss({tensors}) -> paddle.Tensor:
+    """SUGGESTED: one number for a batch.{seen}"""
+    return {task.loss.format(chosen)}
+
+
+def {task.name}({numbers}) -> float:
+    """SUGGESTED: {task.says}"""
+    return {task.metric.format(chosen)}
 
 
 def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:
@@ -188,12 +322,13 @@ recipe = Recipe(
     data=data,
     inputs={_tuple(found.required)},
     labels=("label",),
-    loss=nn.functional.cross_entropy,
-    metric=accuracy,
-    metric_name="accuracy",
+    loss=loss,
+    metric={task.name},
+    metric_name="{task.name}",
     optimizer=optimizer,
     epochs=10,
     batch_size=32,
+    goal="{task.goal}",
 )
 '''
 

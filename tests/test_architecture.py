@@ -22,9 +22,9 @@ ORDER = (
     *(
         "watch",
         "memo",
+        "diagnostics",
         "errors",
         "distribution",
-        "diagnostics",
         "files",
         "bounded_json",
         "pickles",

@@ -9,7 +9,7 @@ import pytest
 
 from exporter import workers
 from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
-from exporter.references import find_installed, find_source, load_object, split, user_code
+from exporter.references import bound_arguments, find_installed, find_source, load_object, split, user_code
 
 
 class OwnError(Exception):
@@ -39,6 +39,25 @@ def write(house: Path, text: str) -> None:
 def test_an_object_is_found(house: Path) -> None:
     write(house, "class Tree:\n    class Leaf:\n        colour = 'green'\n")
     assert load_object("yard.tree:Tree.Leaf.colour") == "green"
+
+
+def needs_width(width: int, *, bias: bool = True) -> None: ...
+
+
+def takes_all(**named: int) -> None: ...
+
+
+def test_arguments_of_a_factory_are_refused_by_name() -> None:
+    bound_arguments(needs_width, {"width": 3, "bias": False}, "net:build")
+    bound_arguments(takes_all, {"any": 3}, "net:build")
+    with pytest.raises(UsageError) as caught:
+        bound_arguments(needs_width, {"widht": 3}, "net:build")
+    assert caught.value.what == "the factory takes no argument 'widht'" and caught.value.where == "net:build: args"
+    assert caught.value.hint == "did you mean 'width'? it takes: width, bias"
+    with pytest.raises(UsageError, match="cannot be called with `args`"):
+        bound_arguments(needs_width, {"bias": True}, "net:build")
+    with pytest.raises(UsageError, match="cannot be called without arguments"):
+        bound_arguments(needs_width, {}, "net:build")
 
 
 def test_find_source_imports_nothing(house: Path) -> None:

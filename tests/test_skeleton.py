@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
-from exporter.skeleton import Signature, recipe_text, signature, spec_text
+from exporter.skeleton import Given, Looked, Signature, Taken, recipe_text, signature, spec_text
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from tests.command import exporter, refused
@@ -22,22 +22,37 @@ IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 def test_a_spec_and_a_recipe_for_a_factory(workplace: Path) -> None:
     done = exporter("init", "tags", "--model", "models.sound:tagger", "--recipe", cwd=workplace)
     assert done.code == 0, done.err
-    assert done.out.splitlines()[:2] == ["specs/tags.yaml", "recipes/tags.py"]
+    assert done.out.splitlines()[:3] == ["specs/tags.yaml", "recipes/tags.py", ".gitignore"]
+    assert all((workplace / name).is_file() for name in done.out.splitlines()[:3])
     assert "inputs ids, weight" in done.out
     text = (workplace / "specs/tags.yaml").read_text()
     spec = Spec.model_validate(yaml.safe_load(text))
     assert (spec.name, spec.model, spec.recipe) == ("tags", "models.sound:tagger", "recipes.tags:recipe")
     assert list(spec.inputs) == ["ids", "weight"]
-    assert "GUESSED" in text
+    ids, weight = spec.inputs.values()
+    assert (ids.dtype, ids.shape, weight.dtype, weight.shape) == (
+        *("int64", ("batch", "seq")),
+        *("float32", ("batch", "seq", 4)),
+    )
+    assert "GUESSED" not in text and "# integers(0,20)" in text, "the Embedding has 20 rows"
+    assert "# outputs: [scores, best, hidden]" in text
     recipe = (workplace / "recipes/tags.py").read_text()
     ast.parse(recipe)
     assert 'inputs=("ids", "weight")' in recipe and "build=tagger" in recipe
+    assert "def accuracy(scores: np.ndarray, best: np.ndarray, hidden: np.ndarray, label: np.ndarray)" in recipe
+    assert "cross_entropy(scores, label)" in recipe and "- scores float32[batch,seq,6]" in recipe
+    assert "/runs/" in (workplace / ".gitignore").read_text()
 
 
 def test_what_is_written_leads_on(workplace: Path) -> None:
     """The skeleton is a spec that `check` takes; and its recipe says itself what it still needs."""
-    exporter("init", "small", "--model", "models.sound:Mlp", "--recipe", cwd=workplace)
-    checked = exporter("check", "specs/small.yaml", "--json", cwd=workplace)
+    (workplace / ".gitignore").write_text("mine")
+    done = exporter("init", "small", "--model", "models.sound:Mlp", "--recipe", cwd=workplace)
+    assert (workplace / ".gitignore").read_text() == "mine" and ".gitignore" not in done.out
+    lines = [line.strip() for line in done.out.splitlines() if line.startswith("  exporter ")]
+    assert [line.split()[1] for line in lines] == ["check", "train", "release"]
+    checked = exporter(*lines[0].split()[1:], "--json", cwd=workplace)
+    assert checked.code == 0, checked.out + checked.err
     assert [one["code"] for one in checked.json()["findings"] if one["severity"] == "error"] == []
     trained = exporter("train", "small", cwd=workplace)
     assert trained.code == 2
@@ -120,6 +135,13 @@ def test_every_skeleton_is_a_valid_spec_and_a_valid_module(
     required: list[str], optional: list[str], trained: bool
 ) -> None:
     found = Signature(tuple(required), tuple(optional))
+    taken = {name: Taken("int64", ("batch", "seq"), 7) for name in required}
+    outputs = tuple(Given(name, "float32", ("batch", 3)) for name in (*optional, "label", "class"))
+    looked = Looked(taken, outputs)
+    text = spec_text("a-b.c", "net:build", found, "recipes.a:recipe" if trained else None, looked)
+    wanted = "dataset" if trained else "integers(0,7)"
+    assert {filled.values for filled in Spec.model_validate(yaml.safe_load(text)).inputs.values()} == {wanted}
+    ast.parse(recipe_text("a-b.c", "net:build", found, looked))
     content = yaml.safe_load(spec_text("a-b.c", "net:build", found, "recipes.a:recipe" if trained else None))
     spec = Spec.model_validate(content)
     assert (spec.name, list(spec.inputs)) == ("a-b.c", required)
@@ -136,6 +158,23 @@ def test_an_unknown_module_is_a_mistake_of_the_user() -> None:
 
 
 def test_the_skeleton_reads_back(workplace: Path) -> None:
-    exporter("init", "m", "--model", "models.sound:mlp", cwd=workplace)
+    done = exporter("init", "m", "--model", "models.sound:mlp", "--no-build", cwd=workplace)
+    assert "GUESSED" in (workplace / "specs/m.yaml").read_text() and "its code was only read" in done.out
     spec = read_spec(workplace / "specs/m.yaml")
     assert (list(spec.inputs), spec.recipe, spec.inputs["x"].values) == (["x"], None, "normal")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [
+        ([Given("y", "float32", ("batch", 10))], "cross_entropy(y, label)"),
+        ([Given("y", "float32", ("batch", 1))], "mse_loss(y, label)"),
+        ([Given("y", "float32", ("batch",))], "mse_loss(y, label)"),
+        ([Given("best", "int64", ("batch",)), Given("y", "float32", ("batch", "seq", 5))], "cross_entropy(y, label)"),
+    ],
+)
+def test_loss_and_metric_suit_the_outputs(outputs: list[Given], said: str) -> None:
+    text = recipe_text("n", "net:build", Signature(("x",)), Looked(outputs=tuple(outputs)))
+    names = ", ".join(f"{given.name}: paddle.Tensor" for given in outputs)
+    assert said in text and f"def loss({names}, label: paddle.Tensor)" in text
+    assert ('goal="min"' in text) is ("mse" in said)

@@ -13,7 +13,8 @@ from exporter.bundle.layout import GOLDEN
 from exporter.bundle.open import Bundle
 from exporter.goldens.cases import plan_cases
 from exporter.goldens.values import draw
-from exporter.spec.model import Input, Spec
+from exporter.spec.inputs import Input
+from exporter.spec.model import Spec
 from exporter.tensors import save
 
 

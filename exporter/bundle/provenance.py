@@ -51,7 +51,7 @@ def find_whole(spec: Spec) -> Path | None:
         return path
     if spec.recipe is None:
         return None
-    found = finished(training_of(spec.recipe, spec.seed))
+    found = finished(training_of(spec))
     if found is None:
         raise UsageError(
             "the recipe has left no finished checkpoint",
@@ -61,17 +61,18 @@ def find_whole(spec: Spec) -> Path | None:
     return found.checkpoint
 
 
-def training_of(recipe: str, seed: int, device: str = "auto") -> TrainRequest:
+def training_of(spec: Spec) -> TrainRequest:
     """The run that a spec's recipe asks for; its device does not count where a finished one is looked for."""
-    return TrainRequest(recipe, default_folder(recipe), seed, device=device)
+    recipe = str(spec.recipe)
+    return TrainRequest(recipe, default_folder(recipe), spec.seed, device=spec.device, args=spec.args)
 
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
     """What the manifest records of the origin."""
     return {
-        "model": spec.model,
+        "model": spec.factory,
         "code": code_of(spec),
-        "weights": _weights(checkpoint) if checkpoint else {"factory": spec.model, "seed": spec.seed},
+        "weights": _weights(checkpoint) if checkpoint else {"factory": spec.factory, "seed": spec.seed},
         "exporter": __version__,
         "python": platform.python_version(),
         "packages": _versions(),

@@ -8,7 +8,7 @@ PROBE_CODES = {
     "EX203": "the probe: the exported program cannot be loaded or run",
     "EX204": "the probe: the exported program has other outputs than the eager model",
     "EX205": "the probe: the exported program computes other values than the eager model",
-    "EX206": "the probe could not be made, so findings are what the code looks like",
+    "EX206": "the model cannot run: of a spec an error; of a file, whose inputs are guessed, a note",
     "EX207": "the probe: the program depends on something that is neither the model nor an input",
 }
 OWN_CODES = {

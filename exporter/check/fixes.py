@@ -30,38 +30,61 @@ class Edit:
 Fixer: TypeAlias = Callable[[ParsedModule, ast.AST], Iterator[Edit]]
 
 
-def fix(findings: Sequence[Diagnostic]) -> int:
-    """Rewrite the files of the findings where that is certain; return how many findings were mended."""
+@dataclass(frozen=True)
+class Fix:
+    """What rewrites the findings of a code, and what it needs to be certain."""
+
+    edits: Fixer
+    needs: str
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """How many findings were mended, and of each other one why it was not."""
+
+    mended: int
+    left: tuple[tuple[Diagnostic, str], ...]
+
+
+def fix(findings: Sequence[Diagnostic]) -> Fixed:
+    """Rewrite the files of the findings where that is certain."""
     by_file: dict[str, list[Diagnostic]] = defaultdict(list)
+    left: dict[Diagnostic, str] = {}
     for finding in findings:
         if finding.code in FIXERS:
             by_file[finding.location.path].append(finding)
-    mended = 0
+        else:
+            left[finding] = "no rewrite of this code computes the same for certain"
     for path, found in by_file.items():
         module = Project().read(Path(path), path)
         if isinstance(module, ParsedModule):
-            mended += _fix_file(module, found)
-    return mended
+            left |= _fix_file(module, found)
+        else:
+            left |= dict.fromkeys(found, f"the file cannot be read: {module.message}")
+    return Fixed(len(findings) - len(left), tuple((finding, left[finding]) for finding in findings if finding in left))
 
 
-def _fix_file(module: ParsedModule, findings: Sequence[Diagnostic]) -> int:
-    wanted: dict[tuple[int, int], list[str]] = defaultdict(list)
+def _fix_file(module: ParsedModule, findings: Sequence[Diagnostic]) -> dict[Diagnostic, str]:
+    """Rewrite one file; why findings were left."""
+    wanted: dict[tuple[int, int], list[Diagnostic]] = defaultdict(list)
     for each in findings:
-        wanted[each.location.line, each.location.column].append(each.code)
+        wanted[each.location.line, each.location.column].append(each)
     chosen: list[Edit] = []
-    mended = 0
+    left = {finding: FIXERS[finding.code].needs for finding in findings}
     for node in ast.walk(module.tree):
         if not hasattr(node, "lineno"):
             continue
         where = module.location(node)
-        for code in wanted.get((where.line, where.column), ()):
-            edits = list(FIXERS[code](module, node))
-            if edits and not any(_overlap(one, other) for one in edits for other in chosen):
+        for finding in wanted.get((where.line, where.column), ()):
+            edits = list(FIXERS[finding.code].edits(module, node)) if finding in left else []
+            if any(_overlap(one, other) for one in edits for other in chosen):
+                left[finding] = "another rewrite changes the same text: run it again"
+            elif edits:
                 chosen += edits
-                mended += 1
+                left.pop(finding, None)
     if chosen:
         write_bytes(module.path, _applied(module.path.read_bytes(), chosen))
-    return mended
+    return left
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
@@ -176,11 +199,11 @@ def _function_around(module: ParsedModule, node: ast.AST) -> ast.FunctionDef | N
     return None
 
 
-FIXERS: dict[str, Fixer] = {
-    "EX104": _output_repeated,
-    "EX105": _input_returned,
-    "EX106": _receiver_not_self,
-    "EX112": _eager_question,
-    "EX117": _hidden_truth,
-    "EX135": _inherited_super,
+FIXERS: dict[str, Fix] = {
+    "EX104": Fix(_output_repeated, "only names that the `return` itself repeats are rewritten"),
+    "EX105": Fix(_input_returned, "only parameters that `return` names and nothing assigns to are rewritten"),
+    "EX106": Fix(_receiver_not_self, "`self` is the name of something else there, or the parameter is hidden"),
+    "EX112": Fix(_eager_question, "only `isinstance(x, paddle.Tensor)` is rewritten, for no other type or question"),
+    "EX117": Fix(_hidden_truth, "only `a < y < b` is rewritten, and only where reading `y` twice is the same as once"),
+    "EX135": Fix(_inherited_super, "only `super()` in a method of a class at the top level of the file is rewritten"),
 }

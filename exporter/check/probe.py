@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from exporter.check import settle
 from exporter.check.codes import PROBE_CODES
 from exporter.check.paper.run_model import Model
 from exporter.check.rules.base import Fault, Rule
@@ -152,7 +153,8 @@ def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[D
     if outcomes and all(each.kind in ("agrees", "values", "structure") for each in outcomes):
         agrees = all(each.kind == "agrees" for each in outcomes)
         refuted = _refuted(agrees)
-        kept = [_put_down(each) if each.code in refuted and not each.proved else each for each in kept]
+        why = "yet the probe has exported it"
+        kept = [settle.put_down(each, why) if each.code in refuted and not each.proved else each for each in kept]
     return kept
 
 
@@ -160,6 +162,11 @@ def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
     """Mark the findings that an outcome proves: those at the line that Paddle blames, else all of their kind."""
     codes = _explaining(outcome.kind)
     causes = [at for at, each in enumerate(kept) if each.severity is not Severity.INFO and each.code in codes]
+    notes = [at for at, each in enumerate(kept) if each.code in codes and settle.is_mended(each)]
+    if notes and not causes:  # stock Paddle fails as they say, and our own export does not
+        for at in notes:
+            kept[at] = replace(kept[at], proved=True)
+        return
     if outcome.line:
         path = outcome.model.forward.path
         near = [at for at in causes if kept[at].location.path == path and _near(kept[at], outcome.line)]
@@ -216,12 +223,6 @@ def _explain_dependency(kept: list[Diagnostic], outcome: Outcome, what: str) -> 
 
 def _near(finding: Diagnostic, line: int) -> bool:
     return abs(finding.location.line - line) <= 1
-
-
-def _put_down(finding: Diagnostic) -> Diagnostic:
-    if finding.severity is not Severity.ERROR:
-        return finding
-    return replace(finding, severity=Severity.WARNING, message=f"{finding.message} (yet the probe has exported it)")
 
 
 def _new(code: str, severity: Severity, outcome: Outcome, message: str, cure: str) -> Diagnostic:

@@ -15,7 +15,7 @@ from exporter.check.rules.base import Rule
 from exporter.check.settings import Settings
 from exporter.check.targets import Target, resolve
 from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import UsageError
+from exporter.errors import UsageError, closest, did_you_mean
 from exporter.registry import Registry
 
 _COLLECT_AFTER = 40_000  # lines; some 100 MB of trees
@@ -29,6 +29,13 @@ class Examination:
     files: int
     layers: int
     probed: int = 0
+
+
+def together(parts: Sequence[Examination]) -> Examination:
+    """Several examinations as one."""
+    findings = _sorted([finding for part in parts for finding in part.findings])
+    counts = ([getattr(part, name) for part in parts] for name in ("files", "layers", "probed"))
+    return Examination(findings, *map(sum, counts))
 
 
 def rules() -> dict[str, Rule]:
@@ -120,16 +127,14 @@ def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:
     """What running the target gives; a finding where reading does not find it, which only an import can decide."""
     first = place.name.partition(".")[0]
     if first and first not in module.bound:
-        import difflib
-
-        close = difflib.get_close_matches(first, module.bound, n=1)
-        maybe = f", or correct the name: there is '{close[0]}'" if close else ""
+        close = closest(first, module.bound)
+        maybe = f", or correct the name: there is '{close}'" if close else ""
         message = f"not checked: '{first}' is made when the module is imported, or is not there"
         severity = Severity.INFO if place.inputs else Severity.WARNING
         cure = f"name the file or class of the layer that it builds{maybe}"
         return Diagnostic("EX005", severity, Location(module.shown), message, cure)
     module.project.installed = bool(place.name)
-    return run_module(module, place.name, place.inputs, place.named)
+    return run_module(module, place.name, place.inputs, place.named, place.arguments)
 
 
 def _judge(module: ParsedModule, found: Findings, chosen: Sequence[Rule]) -> list[Diagnostic]:
@@ -149,11 +154,7 @@ def _known(codes: Sequence[str], every: Mapping[str, Rule]) -> None:
     known = (*OWN_CODES, *every)
     for code in codes:
         if not any(each.startswith(code) for each in known):
-            import difflib
-
-            close = difflib.get_close_matches(code, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
-            raise UsageError(f"no rule has the code '{code}'", hint=hint)
+            raise UsageError(f"no rule has the code '{code}'", hint=did_you_mean(code, known))
 
 
 def _sorted(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:

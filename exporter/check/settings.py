@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.diagnostics import Severity
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 
 _KEYS = ("select", "ignore", "severity")
 
@@ -68,11 +68,7 @@ def _from_file(file: Path) -> Settings:
     where = f"{file}: tool.exporter.check"
     for key in table:
         if key not in _KEYS:
-            import difflib
-
-            close = difflib.get_close_matches(key, _KEYS, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(_KEYS)}"
-            raise UsageError(f"unknown key '{key}'", where=where, hint=hint)
+            raise UsageError(f"unknown key '{key}'", where=where, hint=did_you_mean(key, _KEYS))
     return Settings(
         _codes(table, "select", where), _codes(table, "ignore", where), _severity(table.get("severity", {}), where)
     )
@@ -91,5 +87,6 @@ def _severity(value: Any, where: str) -> dict[str, Severity]:
     known = {each.value: each for each in Severity}
     for code, name in value.items():
         if name not in known:
-            raise UsageError(f"'{name}' is no severity of {code}", where=where, hint=f"one of: {', '.join(known)}")
+            hint = did_you_mean(str(name), known)
+            raise UsageError(f"'{name}' is no severity of {code}", where=where, hint=hint)
     return {code: known[name] for code, name in value.items()}

@@ -1,7 +1,9 @@
-"""Which findings forbid an export, once it was tried: what a run has disproved becomes a warning.
+"""The severity of a finding once something was tried, and what follows of it: the one place where that is decided.
 
-The rule of `convert`, `release` and `gate` (docs/check.md):
+`check`, `convert`, `release` and `gate` all ask here, so that they say the same of the same finding (docs/check.md):
 
+* What stock Paddle exports wrong or not at all, and we do (`Rule.mended`), is a note from the start.
+* A spec whose model cannot be built or run is an error (EX206), and nothing else is tried.
 * What a run has shown (`proved`), and a file that cannot be parsed, refuses before anything else.
 * A finding that predicts a loud fault (`Shown.EXPORT`) never refuses before the export. Where the export succeeds, it
   was wrong; where it fails, it is told beside the failure.
@@ -22,16 +24,20 @@ from pathlib import Path
 
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ModelError
+from exporter.errors import CannotRun, ExitCode, ModelError, Refusal
+from exporter.references import short
 from exporter.registry import Registry
+
+#: Codes of the model's own failures.
+CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What a comparison of the exported program with the eager layer showed.
 
-    `differs` says how they differ, or why that is not known, and is empty where they agree. `eager` and `traced` are
-    the lines that ran, by file; `built` are those that ran while the layer was built.
+    `differs` says how they differ, or why that is not known, and is empty where they agree; `shown` only how they do.
+    `eager` and `traced` are the lines that ran, by file; `built` are those that ran while the layer was built.
     """
 
     cases: int
@@ -39,6 +45,7 @@ class Evidence:
     eager: Mapping[str, frozenset[int]] = field(default_factory=dict)
     traced: Mapping[str, frozenset[int]] = field(default_factory=dict)
     built: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    shown: str = ""
 
 
 @cache
@@ -47,14 +54,26 @@ def _rules() -> dict[str, Rule]:
     return {rule.code: rule for _, rule in registry.all()}
 
 
-def cured(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Findings on what stock Paddle exports wrong or not at all, and we do, become warnings."""
-    return tuple(
-        replace(finding, severity=Severity.WARNING)
-        if finding.code in _rules() and _rules()[finding.code].cured
-        else finding
-        for finding in findings
-    )
+def exit_code(findings: Iterable[Diagnostic]) -> ExitCode:
+    """How a verb ends that stops here: 4 where the model cannot run, or its export failed as no finding foretold."""
+    codes = {finding.code for finding in findings if finding.severity is Severity.ERROR}
+    if CANNOT_RUN in codes or codes == {CANNOT_EXPORT}:
+        return ExitCode.MODEL
+    return ExitCode.REFUSED if codes else ExitCode.PASSED
+
+
+def ending(findings: Iterable[Diagnostic]) -> ExitCode | Refusal:
+    """The same with what to try: the explanation of the first error."""
+    listed = tuple(findings)
+    code = exit_code(listed)
+    first = next((finding.code for finding in listed if finding.severity is Severity.ERROR), "")
+    return Refusal(code, f"exporter explain {first}, which shows what to write instead") if first else code
+
+
+def is_mended(finding: Diagnostic) -> bool:
+    """Whether a finding is about stock Paddle alone, since the export mends it."""
+    rule = _rules().get(finding.code)
+    return rule is not None and rule.mended
 
 
 def refuses(finding: Diagnostic) -> bool:
@@ -75,7 +94,7 @@ def _is_loud(finding: Diagnostic) -> bool:
 def exported(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """After a successful export: what would have ended it, or spoilt its files, is a warning."""
     why = "yet the export went through"
-    return tuple(_put_down(finding, why) if _is_loud(finding) else finding for finding in findings)
+    return tuple(put_down(finding, why) if _is_loud(finding) else finding for finding in findings)
 
 
 def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnostic, ...] | None:
@@ -92,14 +111,45 @@ def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnosti
     ]
     if not foretold:
         return None
-    path, _, line = error.where.rpartition(":")
-    here = Location(path, int(line), 1) if path and line.isdigit() else Location(error.where or "the export")
+    here = _place(error)
     near = [finding for finding in foretold if _is_near(finding.location, here)]
     told = tuple(replace(finding, proved=True) if finding in near else finding for finding in findings)
     if near:
         return told
-    cure = "the findings above are what the code looks like"
-    return (*told, Diagnostic("EX201", Severity.ERROR, here, f"the export failed: {error.what}", cure, proved=True))
+    return (*told, _failure(error, "the findings above are what the code looks like"))
+
+
+def not_exported(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnostic, ...]:
+    """As :func:`failed`; where no finding foretold the failure, it stands behind them."""
+    return failed(findings, error) or (*findings, _failure(error, error.hint))
+
+
+def _failure(error: ModelError, cure: str) -> Diagnostic:
+    return Diagnostic(
+        CANNOT_EXPORT, Severity.ERROR, _place(error), f"the export failed: {error.what}", cure, proved=True
+    )
+
+
+def not_run(findings: Iterable[Diagnostic], error: CannotRun) -> tuple[Diagnostic, ...]:
+    """With what was found of the code, the error that nothing can be exported of a model that does not run."""
+    return (*findings, Diagnostic(CANNOT_RUN, Severity.ERROR, _place(error), error.what, error.hint, proved=True))
+
+
+def _place(error: ModelError) -> Location:
+    path, _, line = error.where.rpartition(":")
+    if path and line.isdigit():
+        return Location(short(Path(path)), int(line), 1)
+    return Location(error.where or "the export")
+
+
+def differing(findings: tuple[Diagnostic, ...], evidence: Evidence, where: str) -> tuple[Diagnostic, ...]:
+    """With an error that the program gives something else than the eager layer, where no finding is an error."""
+    if not evidence.shown or any(map(refuses, findings)):
+        return findings
+    code = "EX205" if "values" in evidence.shown else "EX204"
+    cure = "look for state, randomness and questions about the mode in forward and what it calls"
+    message = f"program and eager layer differ: {evidence.shown}"
+    return (*findings, Diagnostic(code, Severity.ERROR, Location(where), message, cure, proved=True))
 
 
 def _is_near(finding: Location, failure: Location) -> bool:
@@ -122,14 +172,14 @@ def _settled(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
     if shown is Shown.EVERY_RUN:
         eager |= evidence.built.get(path, frozenset())  # as `spectral_norm(…)` in `__init__`, which each run feels
     if not span & eager and not span & traced:
-        return _put_down(finding, "but the model does not run this line with the inputs of the spec")
+        return put_down(finding, "but the model does not run this line with the inputs of the spec")
     if evidence.differs or not span & eager:
         return finding
     agree = f"program and eager layer agree in {evidence.cases} cases"
     if shown is Shown.EVERY_RUN:
-        return _put_down(finding, f"yet {agree}")
+        return put_down(finding, f"yet {agree}")
     if shown is Shown.DECISION and span & traced and _decided_alike(statement, finding.location, eager, traced):
-        return _put_down(finding, f"yet the trace decides it as the eager layer does, and {agree}")
+        return put_down(finding, f"yet the trace decides it as the eager layer does, and {agree}")
     return finding
 
 
@@ -184,7 +234,8 @@ def _file(path: str) -> str:
     return str(Path(path).resolve())
 
 
-def _put_down(finding: Diagnostic, why: str) -> Diagnostic:
+def put_down(finding: Diagnostic, why: str) -> Diagnostic:
+    """An error that something disproved is a warning, which says what; anything else is left as it is."""
     if finding.severity is not Severity.ERROR:
         return finding
     return replace(finding, severity=Severity.WARNING, message=f"{finding.message} ({why})")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.check.paper.run_model import Input, Inputs
+from exporter.check.paper.run_model import Given, Input, Inputs
 from exporter.check.paper.values import Extent
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean_file
 
 if TYPE_CHECKING:
     from exporter.spec.model import Spec
@@ -21,7 +21,7 @@ _NOT_OURS = frozenset("__pycache__ node_modules site-packages build dist venv".s
 
 @dataclass(frozen=True)
 class Target:
-    """One file, and in it one class or factory (`name`), or all; `inputs` of it where a spec gives them.
+    """One file, and in it one class or factory (`name`), or all; its `inputs` and `arguments` where a spec gives them.
 
     `named`: the file was named itself, not only a folder above it.
     """
@@ -30,6 +30,7 @@ class Target:
     name: str = ""
     inputs: Inputs = ()
     named: bool = True
+    arguments: Given = ()
 
 
 def resolve(targets: Sequence[str | Target]) -> tuple[Target, ...]:
@@ -65,11 +66,7 @@ def _resolve(target: str) -> Iterator[Target]:
     elif path.is_symlink():
         raise UsageError("a symbolic link to nothing, or to itself", where=target, hint="mend or remove the link")
     else:
-        near = [each.name for each in path.parent.glob("*")] if path.parent.is_dir() else []
-        import difflib
-
-        close = difflib.get_close_matches(path.name, near, n=1)
-        hint = f"did you mean {path.parent / close[0]}?" if close else "name a file, a folder, module:Class or a spec"
+        hint = did_you_mean_file(path, "name a file, a folder, module:Class or a spec")
         raise UsageError("no such file or folder", where=target, hint=hint)
 
 
@@ -130,4 +127,5 @@ def of_spec(spec: Spec) -> Target:
         Input(name, tuple(each if isinstance(each, int) else Extent.DYNAMIC for each in one.shape), one.dtype)
         for name, one in spec.inputs.items()
     )
-    return Target(target.path, target.name, inputs)
+    arguments = tuple((name, repr(value)) for name, value in spec.args.items())
+    return Target(target.path, target.name, inputs, arguments=arguments)

@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.console import Console
 
+from exporter.check import settle
 from exporter.cli._run import Ending
 from exporter.cli._screen import tell
-from exporter.diagnostics import Diagnostic
 from exporter.errors import ExitCode, Refusal
 from exporter.judge.report import Report
 from exporter.pipeline import RENDERERS, Product, forbids
@@ -37,16 +37,11 @@ def conclude(product: Product, *, as_json: bool) -> Ending:
             _print_report(product.report)
         if product.bundle:
             tell(f"{product.bundle.folder}\n")
-    if refused := [finding for finding in product.findings if forbids([finding])]:
-        return refusal(refused[0])
+    if forbids(product.findings):
+        return settle.ending(product.findings)
     if product.report is None:
         return ExitCode.PASSED
     return _ending(product.report, str(product.bundle.folder) if product.bundle else "BUNDLE")
-
-
-def refusal(finding: Diagnostic) -> Refusal:
-    """What a finding that forbids an export comes to."""
-    return Refusal(ExitCode.REFUSED, f"exporter explain {finding.code}, which shows what to write instead")
 
 
 def conclude_report(report: Report, bundle: Path, *, as_json: bool) -> Ending:
@@ -106,7 +101,7 @@ def _print_report(report: Report) -> None:
 
 def _print_findings(product: Product) -> None:
     for one in product.findings:
-        tell(f"{one.location}: {one.severity.value} {one.code}: {one.message}\n  cure: {one.cure}\n")
+        tell(f"{one}\n")
 
 
 def _print_json(value: dict[str, Any]) -> None:

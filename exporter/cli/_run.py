@@ -42,13 +42,16 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         code = _say({"what": "interrupted", "where": "", "hint": "", "exit": ExitCode.INTERRUPTED}, as_json)
     except _COMMAND_LINE_ERROR as error:
         where = error.ctx.command_path if error.ctx else "exporter"
-        told = {"what": error.format_message(), "where": where, "hint": f"{where} --help", "exit": ExitCode.USAGE}
-        code = _say(told, as_json)
+        wrong = {"what": error.format_message(), "where": where, "hint": f"{where} --help", "exit": ExitCode.USAGE}
+        code = _say(wrong, as_json)
     except ExporterError as error:
         if debug:
             _traceback()
             sys.stderr.write(getattr(error, "details", ""))
-        code = _say({"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}, as_json)
+        told: dict[str, Any] = {"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}
+        if findings := [finding.to_json() for finding in getattr(error, "findings", ())]:
+            told["findings"] = findings
+        code = _say(told, as_json)
     except (BrokenPipeError, SystemExit):
         # The reader of our output left, as `head` does, before the verb could say how it ended.
         code = ExitCode.INTERRUPTED
@@ -127,6 +130,10 @@ def _say(error: dict[str, Any], as_json: bool) -> int:
         where = f"{printable(error['where'])}: " if error["where"] else ""
         lines = map(printable, error["what"].splitlines() or [""])
         sys.stderr.write(f"error: {where}" + "\n  | ".join(lines) + "\n")
+        for finding in error.get("findings", ()):
+            place = ":".join(str(finding[part]) for part in ("path", "line", "column") if finding[part])
+            said = f"{place}: {finding['severity']} {finding['code']}: {finding['message']}"
+            sys.stderr.write(f"  found: {printable(said)}\n")
         sys.stderr.write(_advice(error["hint"], error["exit"]))
     return int(error["exit"])
 

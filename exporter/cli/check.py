@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from exporter.cli import _options
 from exporter.cli._run import Ending, Verb
 from exporter.distribution import how_to_install
-from exporter.errors import EnvironmentLacks, ExitCode, Refusal
+from exporter.errors import EnvironmentLacks
+
+if TYPE_CHECKING:
+    from exporter.check.run import Examination
+    from exporter.check.settings import Settings
 
 _SECONDS = 60.0  # of each child of a probe
 
@@ -33,34 +37,56 @@ def check(  # noqa: PLR0913 - an option is a parameter
 ) -> Ending:
     """Find what cannot be exported, or would be exported wrong.
 
-    The code is read; and where Paddle is installed and the inputs of a named model are known, the model is probed.
+    The code is read; and where Paddle is installed and the inputs of a named model are known, the model is probed: that
+    of a spec is run and exported as `release` would. 4: the model of a spec cannot run.
     """
     del debug  # the funnel looks for it
     from exporter.check.run import examine
     from exporter.check.settings import of_project
-    from exporter.diagnostics import Severity
+    from exporter.check.settle import ending
     from exporter.registry import Registry
     from exporter.report.findings.base import Form
 
     forms: Registry[Form] = Registry("exporter.report.findings", "format")
     render = forms["json" if as_json else form]
     settings = of_project(Path.cwd()).over(_codes(select), _codes(ignore))
-    examination = examine(targets, settings, (timeout or _SECONDS) if _probes(probe) else 0)
+    examination = _examined(targets, settings, (timeout or _SECONDS) if _probes(probe) else 0)
     if fix:
         from exporter.check.fixes import fix as rewrite
 
-        count = rewrite(examination.findings)
-        sys.stderr.write(f"{count} of {len(examination.findings)} findings were mended\n")
-        examination = examine(targets, settings) if count else examination
+        done = rewrite(examination.findings)
+        sys.stderr.write(f"{done.mended} of {len(examination.findings)} findings were mended\n")
+        for finding, why in done.left:
+            sys.stderr.write(f"not mended: {finding.location}: {finding.code}: {why}\n")
+        examination = examine(targets, settings) if done.mended else examination
     if base is not None:
         from exporter.check.changed import only_changed
         from exporter.git import Base
 
         examination = replace(examination, findings=only_changed(examination.findings, Base(base, "--diff")))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
-    wrong = [finding.code for finding in examination.findings if finding.severity is Severity.ERROR]
-    hint = f"exporter explain {wrong[0]}, which shows what to write instead" if wrong else ""
-    return Refusal(ExitCode.REFUSED, hint) if wrong else ExitCode.PASSED
+    return ending(examination.findings)
+
+
+def _examined(targets: list[str], settings: Settings, seconds: float) -> Examination:
+    """Files and classes are read, and probed within `seconds`; the model of a spec is exported as `release` would."""
+    from exporter.check.run import examine, together
+
+    specs = [target for target in targets if seconds and target.endswith((".yaml", ".yml"))]
+    others = [target for target in targets if target not in specs]
+    parts = [examine(others, settings, seconds)] if others or not specs else []
+    if specs:
+        from exporter.cli._progress import setting
+        from exporter.pipeline import foresee
+        from exporter.spec.read import read_spec
+
+        with setting(quiet=True, timeout=seconds) as how:
+            for spec in specs:
+                read = examine([spec], settings)
+                told = foresee(read_spec(Path(spec)), read.findings, how)
+                wanted = tuple(finding for finding in told if settings.wants(finding.code))
+                parts.append(replace(read, findings=wanted, probed=1))
+    return together(parts)
 
 
 def _probes(asked: bool | None) -> bool:

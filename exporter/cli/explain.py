@@ -11,7 +11,7 @@ import typer
 
 from exporter.cli import _options
 from exporter.cli._run import Verb
-from exporter.errors import ExitCode, UsageError
+from exporter.errors import ExitCode, UsageError, did_you_mean
 
 
 def explain(
@@ -21,8 +21,6 @@ def explain(
 ) -> ExitCode:
     """Say what a finding means, why it matters, and what to write instead."""
     del debug
-    import difflib
-
     from exporter.check.codes import OWN_CODES
     from exporter.check.documentation import page
     from exporter.check.run import rules
@@ -39,9 +37,7 @@ def explain(
         return ExitCode.PASSED
     if code not in every:
         known = (*OWN_CODES, *every)
-        close = difflib.get_close_matches(code, known, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}"
-        raise UsageError(f"no finding has the code '{code}'", hint=hint)
+        raise UsageError(f"no finding has the code '{code}'", hint=did_you_mean(code, known))
     found = page(every[code])
     sys.stdout.write(json.dumps(dataclasses.asdict(found)) + "\n" if as_json else found.text())
     return ExitCode.PASSED

@@ -246,7 +246,8 @@ class _Task:
             return None
         report = found.report() if self.reports else None
         path, why, said = str(spec.path), spec.why, f"{found.said}{said_of(found.bundle)}"
-        return Gated(path, why, said=said, report=report, verdict=found.word, seconds=0.0, reused=True)
+        told = found.findings()
+        return Gated(path, why, said=said, report=report, verdict=found.word, told=told, seconds=0.0, reused=True)
 
     def _release(self, spec: Touched) -> Gated:
         """Release one spec, and measure how long it takes; a mistake in it must not keep the others from their turn."""
@@ -263,7 +264,6 @@ class _Task:
     def _made(self, spec: Touched, setting: Setting) -> Gated:
         from exporter import pipeline  # with all that it imports, only where something is to be made
         from exporter.cli._outcome import exit_code
-        from exporter.diagnostics import Severity
         from exporter.report._gate import Gated
         from exporter.report._summary import headline
 
@@ -274,22 +274,34 @@ class _Task:
                 wanted, self.out, setting, trains=self.trains, known=self.known, taken=pipeline.Taken.BESIDE
             )
         except ExporterError as error:
-            return Gated(path, why, ExitCode(error.exit_code), str(error), findings=_located(error))
+            findings: tuple[Diagnostic, ...] = getattr(error, "findings", ())
+            exit, said = ExitCode(error.exit_code), (_said(findings[-1]) if findings else str(error))
+            return Gated(path, why, exit, said, findings=_errors(findings) or _located(error), told=findings)
         if product.report is None:
             first = next(finding for finding in product.findings if pipeline.forbids([finding]))
-            said = f"{first.location}: {first.code}: {first.message}"
             # Those, too, that foretold what then failed: they know the line of it.
-            errors = tuple(finding for finding in product.findings if finding.severity is Severity.ERROR)
-            return Gated(path, why, ExitCode.REFUSED, said, findings=errors)
+            errors, exit = _errors(product.findings), pipeline.exit_code(product.findings)
+            return Gated(path, why, exit, _said(first), findings=errors, told=product.findings)
         reason = product.report.first_reason() or headline(product.report)
         reason += said_of(product.bundle.folder) if product.bundle else ""
         verdict = product.report.verdict.word
-        return Gated(path, why, exit_code(product.report), reason, product.report, verdict)
+        exit = exit_code(product.report)
+        return Gated(path, why, exit, reason, product.report, verdict, told=product.findings)
 
     def _read(self, spec: Touched) -> Spec:
         from exporter.spec.read import read_spec
 
         return read_spec(spec.path, self.overrides)
+
+
+def _said(finding: Diagnostic) -> str:
+    return f"{finding.location}: {finding.code}: {finding.message}"
+
+
+def _errors(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    from exporter.diagnostics import Severity
+
+    return tuple(finding for finding in findings if finding.severity is Severity.ERROR)
 
 
 def _located(error: ExporterError) -> tuple[Diagnostic, ...]:

@@ -6,7 +6,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,6 +22,10 @@ _Qat = Annotated[
     typer.Option("--qat", help="Fine-tune this float32 checkpoint with 8-bit rounding (QAT).", metavar="CHECKPOINT"),
 ]
 _Epochs = Annotated[int | None, typer.Option("--epochs", help="Instead of as many as the recipe says.", min=1)]
+_Arguments = Annotated[
+    list[str] | None,
+    typer.Option("--arg", help="An argument of the recipe's build; `args` in a spec.", metavar="NAME=VALUE"),
+]
 
 
 def train(  # noqa: PLR0913 - an option is a parameter
@@ -31,6 +35,7 @@ def train(  # noqa: PLR0913 - an option is a parameter
     resume: _Resume = False,
     epochs: _Epochs = None,
     qat: _Qat = None,
+    arguments: _Arguments = None,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -39,13 +44,17 @@ def train(  # noqa: PLR0913 - an option is a parameter
 ) -> ExitCode:
     """Train RECIPE into runs/NAME: the best checkpoint by its metric, the metrics, a plot, and all to resume it."""
     from exporter.recipe.source import default_folder, recipe_reference
+    from exporter.spec.read import apply_override
     from exporter.train import run
     from exporter.train.progress import shown
 
     reference = recipe_reference(recipe)
     folder = default_folder(reference)
     into = out or (folder.with_name(f"{folder.name}.qat") if qat else folder)
-    request = run.TrainRequest(reference, into, seed, epochs, device or "auto", qat, qat=qat is not None)
+    given: dict[str, Any] = {}
+    for text in arguments or ():
+        apply_override(given, text, "--arg")
+    request = run.TrainRequest(reference, into, seed, epochs, device or "auto", qat, qat=qat is not None, args=given)
     try:
         run.check(request, resume=resume)
         if not (resume and run.finished(request)):

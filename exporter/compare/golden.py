@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.errors import BundleError, UsageError
+from exporter.errors import BundleError, UsageError, did_you_mean
 from exporter.numbers.golden import AGAIN, IN_THREADS, GoldenCase, read_cases
 from exporter.tensors import refuse_long_header
 
@@ -71,6 +71,6 @@ def one_case(described: list[dict[str, Any]], name: str) -> dict[str, Any]:
     """
     found = [case for case in described if case["name"] == name.removesuffix(AGAIN).partition(IN_THREADS)[0]]
     if not found:
-        known = ", ".join(case["name"] for case in described)
-        raise UsageError(f"no case '{name}' was recorded", where="--case", hint=f"one of: {known}")
+        hint = did_you_mean(name, [case["name"] for case in described])
+        raise UsageError(f"no case '{name}' was recorded", where="--case", hint=hint)
     return found[0]

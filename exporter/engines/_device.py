@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.engines._probe import availability
-from exporter.errors import EnvironmentLacks, UsageError
+from exporter.errors import EnvironmentLacks, UsageError, did_you_mean
 from exporter.workers import Limits
 
 
@@ -53,7 +53,8 @@ def parse_device(asked: str) -> tuple[str, str]:
     """
     kind, _, number = asked.partition(":")
     if kind not in ("auto", "cpu", "gpu") or (":" in asked and (kind != "gpu" or not number.isdecimal())):
-        raise UsageError(f"'{asked}' is no device", where="--device", hint="use auto, cpu, gpu or gpu:N")
+        hint = did_you_mean(kind, ("auto", "cpu", "gpu"), "use {} or gpu:N")
+        raise UsageError(f"'{asked}' is no device", where="--device", hint=hint)
     return kind, f"gpu:{number or 0}"
 
 

@@ -25,7 +25,7 @@ def opened(spec: Spec, within: Path, setting: Setting) -> Opened:
         UsageError, EnvironmentLacks, ModelError: the model cannot be built, or its data not be loaded.
         ChildFailed: the child crashed, or reached a limit.
     """
-    request = {"model": spec.model, "recipe": spec.recipe, "seed": spec.seed, "within": str(within)}
+    request = {"model": spec.factory, "recipe": spec.recipe, "seed": spec.seed, "within": str(within)}
     target, follow = "exporter.gate._child:watch", setting.on_event
     answer = call(target, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
     return told(Opened, answer)

@@ -44,7 +44,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
 
     spec = Spec.model_validate({**request["spec"], **request.get("beside", {})})
     doing("building the layer")
-    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
     order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
     coverage = Coverage(layer, order)
     oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)

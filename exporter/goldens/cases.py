@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from exporter.spec.values import arguments
+from exporter.spec.values import arguments, bound
 
 if TYPE_CHECKING:
-    from exporter.spec.model import Dim, Input, Spec
+    from exporter.spec.inputs import Dim, Input
+    from exporter.spec.model import Spec
 
 #: What the typical case becomes, in order: strange values first, of real numbers (`zeros` to `one_hot`), of whole ones
 #: with a range (ids and lengths, `smallest` to `repeated`) and of those that are 0 or 1 (masks and flags, `all_ones`
@@ -82,7 +83,7 @@ def declared_range(one: Input, dims: Mapping[str, int]) -> tuple[int, int] | Non
     """The smallest whole number and the one after the largest, at these sizes; None where the spec declares none."""
     if not one.values.startswith("integers"):
         return None
-    low, high = (dims[text] if text in dims else int(text) for text in arguments(one.values))
+    low, high = (bound(text, dims) for text in arguments(one.values))
     return low, high
 
 

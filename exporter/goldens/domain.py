@@ -56,7 +56,7 @@ class OutOfRange(EngineRefused):
         highest = str(self.highest + 1)  # `integers` ends before its second number
         dims = [name for name, size in case.dims.items() if size == self.highest]
         if self.length and dims:  # of several that are as long in this case the author knows which
-            highest = " or ".join(dims)
+            highest = " or ".join(f"{name}+1" for name in dims)
         wish = f"values: integers({max(self.lowest, 1 if self.length else 0)},{highest})"
         if source == "dataset":
             return f"correct the recipe's held-out data or make the table larger; or write {wish}"

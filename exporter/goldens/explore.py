@@ -19,7 +19,8 @@ from exporter.goldens.values import Rows, draw, trials
 from exporter.tensors import Array
 
 if TYPE_CHECKING:
-    from exporter.spec.model import Dim, Spec
+    from exporter.spec.inputs import Dim
+    from exporter.spec.model import Spec
 
 #: The most trials of either kind.
 TRIALS = 60

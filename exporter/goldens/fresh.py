@@ -12,7 +12,8 @@ import numpy as np
 
 from exporter.goldens.cases import Case, batch_dim
 from exporter.goldens.values import draw
-from exporter.spec.model import Input, Spec
+from exporter.spec.inputs import Input
+from exporter.spec.model import Spec
 from exporter.tensors import Array, TensorMap
 
 #: How often each size is drawn: what is apart by chance, at a tie of two labels, is hardly so twice.

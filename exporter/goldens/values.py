@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from exporter.errors import UsageError
 from exporter.files import sha256_bytes
 from exporter.goldens.cases import Case, batch_dim, declared_range, kinds_of
-from exporter.spec.model import Input, Spec
+from exporter.spec.inputs import Input
+from exporter.spec.model import Spec
 from exporter.spec.values import arguments
 from exporter.tensors import Array, digest, load_npy
 
@@ -42,7 +43,7 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
     if real and rows is not None:
         counts = {shapes[name][0] for name in real if shapes[name]}
         drawn = rows(real, max(counts, default=1), case.seed)
-        inputs.update({name: np.ascontiguousarray(drawn[name]) for name in real})
+        inputs.update({name: cropped(spec, name, drawn[name], shapes[name]) for name in real})
     for index, (name, one) in enumerate(spec.inputs.items()):
         if name not in inputs:
             generator = np.random.default_rng([case.seed, index])
@@ -56,6 +57,29 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
             )
     drawn_inputs = {name: inputs[name] for name in spec.inputs}
     return _changed(spec, case, drawn_inputs) if case.kind else drawn_inputs
+
+
+def cropped(spec: Spec, name: str, rows: Array, shape: Sequence[int]) -> Array:
+    """Rows of a dataset, cut down behind along the named dims of an input, so that they have its `shape` there.
+
+    The first axis counts rows and is left alone, and so is an array with another number of axes.
+
+    Raises:
+        UsageError: the rows are shorter than a named dim.
+    """
+    dims = spec.inputs[name].shape
+    if rows.ndim != len(shape):
+        return np.ascontiguousarray(rows)
+    for axis, (dim, size) in enumerate(zip(dims, shape, strict=True)):
+        if axis and isinstance(dim, str) and rows.shape[axis] < size:
+            raise UsageError(
+                f"the dataset's rows have {rows.shape[axis]} along '{dim}', the case needs {size}",
+                where=f"inputs.{name}.values: dataset",
+                hint=f"give dims.{dim} no size over {rows.shape[axis]}, or the recipe longer rows",
+            )
+        if axis and isinstance(dim, str):
+            rows = rows.take(range(size), axis)
+    return np.ascontiguousarray(rows)
 
 
 def content(inputs: Mapping[str, Array]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,14 @@ DTYPES = {
 #: What numbers of JSON become in Python, by the first letter of a datatype; of the others they are whole.
 _KINDS: dict[str, set[type]] = {"B": {bool}, "F": {int, float}}
 _WORDS = {"bool": "true or false", "str": "text", "NoneType": "null", "list": "a list", "dict": "an object"}
+
+
+def _bound(bound: int | str, sizes: dict[str, int]) -> int:
+    """A bound of a range: a number, a dim, or a dim with a number added or taken away, as `seq+1`."""
+    if isinstance(bound, int):
+        return bound
+    dim, sign, more = re.fullmatch(r"(\w+)(?:([+-])(\d+))?", bound).groups()  # type: ignore[union-attr]  # ours
+    return sizes[dim] + int(f"{sign or '+'}{more or 0}")
 
 
 class Refused(Exception):
@@ -162,7 +171,7 @@ class Interface:
         """Whole numbers lie in the range that the model was proven for: an index beyond it is read from anywhere."""
         if not declared.get("range") or not array.size:
             return
-        low, stop = (bound if isinstance(bound, int) else sizes[bound] for bound in declared["range"])
+        low, stop = (_bound(bound, sizes) for bound in declared["range"])
         if array.min().item() < low or array.max().item() > stop - 1:
             raise Refused(400, f"input {declared['name']}: values lie between {low} and {stop - 1}")
 

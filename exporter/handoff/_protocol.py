@@ -11,7 +11,7 @@ from exporter.bundle.manifest import Manifest, Tensor
 from exporter.errors import UsageError
 from exporter.handoff._interface import DTYPES
 from exporter.handoff.base import Chosen
-from exporter.spec.values import arguments
+from exporter.spec.values import arguments, parts
 
 _DATATYPES = {dtype: datatype for datatype, dtype in DTYPES.items()}
 #: Installed in the versions that the bundle was proven with, where it says them.
@@ -50,14 +50,15 @@ def _tensor(one: Tensor, native: str, target: str) -> dict[str, Any]:
 
 
 def _range(one: Tensor, manifest: Manifest) -> list[int | str] | None:
-    """What the spec says of whole numbers: the smallest, and the one after the largest; either may be a dim."""
+    """What the spec says of whole numbers: the smallest, and the one after the largest; either may be as `seq+1`."""
     asked = manifest.spec.get("inputs", {}).get(one.name, {})
     values = asked.get("values", "") if isinstance(asked, dict) else ""
     if not isinstance(values, str) or not values.startswith("integers"):
         return None
     sizes = {size for tensor in manifest.inputs for size in tensor.shape}
-    bounds = [text if text in manifest.dims else int(text) for text in arguments(values)]
-    return bounds if all(isinstance(bound, int) or bound in sizes for bound in bounds) else None
+    dims = [parts(text)[0] for text in arguments(values)]
+    bounds = [text if dim else int(text) for dim, text in zip(dims, arguments(values), strict=True)]
+    return bounds if all(dim in sizes for dim in dims if dim) else None
 
 
 def largest(shape: tuple[int | str, ...], manifest: Manifest) -> int:

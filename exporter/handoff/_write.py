@@ -11,7 +11,7 @@ from typing import Any
 from exporter import __version__
 from exporter.bundle.manifest import Tensor
 from exporter.bundle.open import Bundle
-from exporter.errors import BundleError, UsageError
+from exporter.errors import BundleError, UsageError, did_you_mean
 from exporter.files import place_folder, safe_relative, sha256_file, sibling, translated, write_bytes, write_json
 from exporter.handoff import _place
 from exporter.handoff._place import MANIFEST, README, SCHEMA
@@ -150,8 +150,8 @@ def _variant(bundle: Bundle, target: str, plugin: Target, wanted: str | None) ->
     """The one that is wanted, or the first that the target takes: plain precision before others."""
     variants = bundle.manifest.variants
     if wanted is not None and wanted not in variants:
-        known = ", ".join(variants)
-        raise UsageError(f"the bundle has no variant '{wanted}'", where=str(bundle.folder), hint=f"one of: {known}")
+        hint = did_you_mean(wanted, variants)
+        raise UsageError(f"the bundle has no variant '{wanted}'", where=str(bundle.folder), hint=hint)
     able = [name for name, one in variants.items() if one.format in plugin.formats and wanted in (None, name)]
     if not able:
         had = wanted or ", ".join(variants)

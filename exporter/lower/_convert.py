@@ -249,7 +249,7 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
         "format": name,
         "into": str(folder),
         "source": None,
-        "model": spec.model,
+        "model": spec.factory,
         "checkpoint": str(checkpoint) if checkpoint else None,
         "seed": spec.seed,
         "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],

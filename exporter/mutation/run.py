@@ -20,7 +20,7 @@ from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.bundle.source import Source, source_in
 from exporter.bundle.subject import subject_of
 from exporter.engines._device import choose_device
-from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
+from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError, did_you_mean
 from exporter.files import sha256_file, write_bytes, write_json
 from exporter.lower._stored import stored_digests
 from exporter.mutation._child import SOUND
@@ -106,7 +106,7 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
         raise UsageError("the bundle records no case", where=str(bundle.folder), hint="release it first")
     variants = {name: one for name, one in manifest.variants.items() if one.precision == "fp32"}
     if unknown := [one for one in wish.formats if one not in variants]:
-        hint = f"one of: {', '.join(variants)}"
+        hint = did_you_mean(unknown[0], variants)
         raise UsageError(f"the bundle has no format '{unknown[0]}'", where=str(bundle.folder), hint=hint)
     pairs = [(one.format, one.precision) for name, one in variants.items() if name in (wish.formats or variants)]
     named = wish.engines or tuple(manifest.spec["engines"])

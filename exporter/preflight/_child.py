@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.goldens.cases import Case, batch_dim, plan_cases
 from exporter.goldens.domain import OutOfRange, checked_places
 from exporter.goldens.values import Rows, draw
@@ -82,16 +82,16 @@ def _rows(spec: Spec) -> Rows | None:
             raise UsageError(
                 f"the recipe's held-out data has no array '{name}'",
                 where=f"inputs.{name}.values: dataset",
-                hint=f"one of: {', '.join(sorted(known))}",
+                hint=did_you_mean(name, sorted(known)),
             )
     return lambda names, count, seed: rows_of(data, "held_out", names, count, seed)
 
 
 def _layer(spec: Spec, request: Mapping[str, Any]) -> paddle.nn.Layer:
     if not request["initial"]:
-        return load_layer(spec.model, request["checkpoint"], spec.seed)
+        return load_layer(spec.factory, request["checkpoint"], spec.seed)
     try:
-        return load_layer(spec.model, request["initial"], spec.seed)
+        return load_layer(spec.factory, request["initial"], spec.seed)
     except UsageError as error:
         if not error.where.startswith(request["initial"]):
             raise

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import glob
 import re
 from pathlib import Path
 
-from exporter.errors import BundleError, UsageError
+from exporter.errors import BundleError, UsageError, did_you_mean
 from exporter.goldens.cases import plan_cases
 from exporter.spec.model import Spec
 from exporter.tensors import npy_facts, shapes
@@ -41,11 +40,10 @@ def refuse_waivers(spec: Spec) -> None:
     for waiver in spec.waivers:
         head, slash, _ = waiver.claim.partition("/")
         if slash and head not in known and not re.search(r"[*?\[]", head):
-            close = difflib.get_close_matches(head, known, n=1)
             raise UsageError(
                 f"the waiver '{waiver.claim}' names no claim: there is no variant '{head}'",
                 where="waivers",
-                hint=f"did you mean '{close[0]}'?" if close else f"one of: {', '.join(known)}",
+                hint=did_you_mean(head, known),
             )
 
 
@@ -79,11 +77,7 @@ def _refuse_samples(spec: Spec, precision: str, path: Path) -> None:
     asked = spec.precisions[precision].samples
     for name in spec.inputs:
         if name not in held:
-            raise UsageError(
-                f"it has no rows for '{name}'",
-                where=where,
-                hint=f"store it there; the file holds: {', '.join(sorted(held)) or 'nothing'}",
-            )
+            raise UsageError(f"it has no rows for '{name}'", where=where, hint=did_you_mean(name, sorted(held)))
         count = held[name][0] if held[name] else 0
         if count < asked:
             raise UsageError(

@@ -15,12 +15,13 @@ from exporter.bundle.provenance import find_whole, training_of
 from exporter.errors import UsageError
 from exporter.goldens.calibrate import calibration
 from exporter.lower._convert import convert_all
+from exporter.preflight.cases import try_cases
 from exporter.prune.search import run as pruning
 from exporter.scratch import scratch
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import qat
 from exporter.train import run as training
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
+from exporter.workers import Setting
 
 
 def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
@@ -31,7 +32,7 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
     Raises:
         UsageError, EnvironmentLacks, ModelError: what that step would raise.
     """
-    request = training_of(spec.recipe, spec.seed, spec.device) if spec.recipe else None
+    request = training_of(spec) if spec.recipe else None
     untrained = request is not None and spec.checkpoint is None and training.finished(request) is None
     whole = None if untrained else find_whole(spec)
     long = untrained or _tunes(spec, whole, smaller)
@@ -43,7 +44,7 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
             asked = replace(request, qat=qat.wanted(spec) is not None)
             setting.say(f"rehearsing {spec.recipe}")
             training.rehearse(asked, initial, steps=long, on_event=setting.on_event)
-        _try_cases(spec, whole, initial, setting)
+        try_cases(spec, whole, initial, setting)
         if long and spec.prune is not None:
             pruning.rehearse(spec, whole or initial, Path(place, "pruned"), setting)
         if long:
@@ -62,17 +63,6 @@ def _tunes(spec: Spec, whole: Path | None, smaller: Path) -> bool:
         return qat.pending(spec, pruning.finished(spec, whole).checkpoint)
     except UsageError:  # it was not pruned yet
         return True
-
-
-def _try_cases(spec: Spec, whole: Path | None, initial: Path | None, setting: Setting) -> None:
-    setting.say("trying the planned cases")
-    asked = {
-        "spec": spec.without_verdict().model_dump(mode="json"),
-        "checkpoint": str(whole) if whole else None,
-        "initial": str(initial) if initial else None,
-    }
-    target = "exporter.preflight._child:try_cases"
-    call(target, asked, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
 
 
 def _convert(spec: Spec, weights: Path | None, into: Path, setting: Setting) -> None:

@@ -90,7 +90,7 @@ class Subject:
 def source_of(spec: Spec, checkpoint: Path | None, outputs: Sequence[str]) -> dict[str, Any]:
     """What engines are told that run the source itself."""
     return {
-        "model": spec.model,
+        "model": spec.factory,
         "checkpoint": str(checkpoint) if checkpoint else None,
         "seed": spec.seed,
         "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],

@@ -13,7 +13,8 @@ from exporter.errors import BundleError
 from exporter.lower.base import Artifact
 from exporter.proofs.base import ByClaim, Harness, Proof, per_variant
 from exporter.readers import read
-from exporter.spec.model import Dim, Spec
+from exporter.spec.inputs import Dim
+from exporter.spec.model import Spec
 from exporter.tensors import TensorSpec
 from exporter.verdict.claim import Claim, Evidence, Outcome
 

@@ -144,7 +144,7 @@ def prepare(request: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             f"the recipe feeds no '{lacking[0]}'", where=spec.recipe, hint="name inputs as the recipe does"
         )
-    layer = load_layer(spec.model, request["checkpoint"], spec.seed)
+    layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
     order = tuple(tensor.name for tensor in bind_inputs(layer, spec.input_specs()))
     tensors: dict[str, Any] = {}
     cases = []

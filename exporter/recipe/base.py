@@ -36,8 +36,9 @@ class Samples:
 class Recipe:
     """How to get a checkpoint.
 
-    `build` makes the layer (the same factory that the spec names). `data` loads the samples; calling it twice gives
-    the same. `inputs` and `labels` name the arrays that go into `forward`, in its order, and into `loss` and `metric`
+    `build` makes the layer (the same factory that the spec names, whose `args` it gets if it has parameters). `data`
+    loads the samples; calling it twice gives the same.
+    `inputs` and `labels` name the arrays that go into `forward`, in its order, and into `loss` and `metric`
     behind the outputs. `loss(*outputs, *labels)` takes tensors of one batch and gives a scalar tensor.
     `metric(*outputs, *labels)` takes numpy arrays of the whole held-out set and gives a number; `goal` says whether a
     larger one is better. `optimizer(layer)` makes the optimizer; its scheduler, if it has one, is stepped after each
@@ -47,7 +48,7 @@ class Recipe:
     norm), unless there is no other.
     """
 
-    build: Callable[[], paddle.nn.Layer]
+    build: Callable[..., paddle.nn.Layer]
     data: Callable[[], Data]
     inputs: tuple[str, ...]
     labels: tuple[str, ...]

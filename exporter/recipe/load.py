@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.recipe.base import Data, Recipe
 from exporter.references import load_object, user_code
 
@@ -34,8 +34,9 @@ def load_recipe(reference: str) -> Recipe:
         if not isinstance(value, int) or value < 1:
             raise UsageError(f"{name} is {value!r}", where=reference, hint="give a whole number from 1 on")
     for name, known in (("goal", ("max", "min")), ("schedule_by", ("batch", "epoch"))):
-        if getattr(recipe, name) not in known:
-            raise UsageError(f"{name} is {getattr(recipe, name)!r}", where=reference, hint=f"use {' or '.join(known)}")
+        if (value := getattr(recipe, name)) not in known:
+            hint = did_you_mean(str(value), known, f"use {' or '.join(known)}")
+            raise UsageError(f"{name} is {value!r}", where=reference, hint=hint)
     if not recipe.metric_name.isidentifier() or recipe.metric_name in ROW:
         raise UsageError(
             f"metric_name is {recipe.metric_name!r}", where=reference, hint=f"give a word that is not {', '.join(ROW)}"
@@ -76,7 +77,7 @@ def _check_part(arrays: Mapping[str, Any], names: Sequence[str], where: str) -> 
     lengths = {}
     for name in names:
         if name not in arrays:
-            raise UsageError(f"no array '{name}'", where=where, hint=f"one of: {', '.join(sorted(arrays)) or 'none'}")
+            raise UsageError(f"no array '{name}'", where=where, hint=did_you_mean(name, sorted(arrays)))
         array = arrays[name]
         if not isinstance(array, np.ndarray) or array.ndim == 0 or array.dtype.kind not in "fiub":
             kind = f"{array.dtype} array" if isinstance(array, np.ndarray) else type(array).__name__

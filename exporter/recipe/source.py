@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean_file
 from exporter.files import sha256_bytes
 from exporter.references import find_source, short, split
+
+_HINT = "name a recipe: digits, or recipes/digits.py"
 
 
 def recipe_reference(text: str) -> str:
@@ -31,7 +33,7 @@ def recipe_reference(text: str) -> str:
 def _module_of(path: Path) -> str:
     full, here = path.resolve(), Path.cwd().resolve()
     if not full.is_file():
-        raise UsageError("no such file", where=str(path), hint="name a recipe: digits, or recipes/digits.py")
+        raise UsageError("no such file", where=str(path), hint=did_you_mean_file(path, _HINT, "*.py"))
     if not full.is_relative_to(here):
         raise UsageError("the file lies outside the working folder", where=str(path), hint="run from a folder above it")
     parts = full.relative_to(here).with_suffix("").parts

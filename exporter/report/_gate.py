@@ -23,9 +23,9 @@ class Gated:
 
     `verdict` is the report's word, where there is one. `unreleased` is the word for what was not released: `touched`,
     where that was all that was asked; `untouched`; or `deleted`. `findings` are what forbade the release, each with
-    its place in the code. `seconds` is what the release took by the clock, None where there was none or nobody knows;
-    0 where an earlier one was `reused`. `runs` has the seconds of each engine, as `onnx/onnxruntime`; several may have
-    run at once.
+    its place in the code; `told` are all that were found, warnings and notes as well. `seconds` is what the release
+    took by the clock, None where there was none or nobody knows; 0 where an earlier one was `reused`. `runs` has the
+    seconds of each engine, as `onnx/onnxruntime`; several may have run at once.
     """
 
     spec: str
@@ -36,6 +36,7 @@ class Gated:
     verdict: str = ""
     unreleased: str = ""
     findings: tuple[Diagnostic, ...] = ()
+    told: tuple[Diagnostic, ...] = ()
     seconds: float | None = None
     reused: bool = False
     runs: Mapping[str, float] = field(default_factory=dict)
@@ -95,6 +96,7 @@ def as_json(results: Sequence[Gated]) -> dict[str, Any]:
             {
                 **{"spec": one.spec, "word": one.word, "why": one.why, "exit": one.exit, "said": one.said},
                 **{"seconds": one.seconds, "reused": one.reused, "runs": dict(one.runs)},
+                "findings": [finding.to_json() for finding in one.told],
             }
             for one in results
         ],

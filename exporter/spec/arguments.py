@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
 
@@ -78,7 +78,9 @@ def spec_from_arguments(
         name, _, what = text.partition("=")
         if name not in described:
             raise UsageError(
-                f"no input is called '{name}'", where=f"--values {text}", hint=f"inputs: {', '.join(described)}"
+                f"no input is called '{name}'",
+                where=f"--values {text}",
+                hint=did_you_mean(name, described),
             )
         if "values" in described[name]:
             raise UsageError(f"'{name}' is given twice", where="--values", hint="give each once")

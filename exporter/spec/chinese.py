@@ -12,7 +12,7 @@ START = """# spec 逐键说明
 
 spec 描述导出什么，以及对导出结果作出哪些承诺。它是单个 YAML 1.2 文件：`yes`、`017`、`1:30` 都是文本，同一个键不能出现两次。未知的键会被拒绝，并提示最可能想写的那个。路径以当前工作目录为准。
 
-- `exporter init NAME --model M:F` 写出第一份 spec，输入名取自 `forward` 的形参。
+- `exporter init NAME --model M:F` 试运行模型，据此写出第一份 spec 及其输入。
 - `exporter init --schema` 打印 JSON Schema。编辑器据此补全键名，并显示本页的说明。
 - `--set KEY=VALUE` 在命令行上按位置设置单个键：`--set dims.batch.max=16`。
 
@@ -39,6 +39,7 @@ PHRASES = {
     "or": "，或",
     "comma": "、",
     "keys": "下列各键",
+    "plain": "JSON 值",
     "mapping": "映射：名称 → {}",
     "list": "列表：{}",
     "some": "非空列表：{}",
@@ -62,7 +63,11 @@ SENTENCES = {
         "bd5eaaf7",
         "bundle 的版本；不写时取 spec、参数与产物的摘要。`candidate`、`failed` 和 `unverified` 是另有用途的文件夹名，会被拒绝。",
     ),
-    "model": ("36eba8ca", "模型工厂：不带必填参数、返回 `paddle.nn.Layer` 的函数，或某个 Layer 类本身。"),
+    "model": ("90e08148", "模型工厂：返回 `paddle.nn.Layer` 的函数，或某个 Layer 类本身。"),
+    "args": (
+        "8dcf0669",
+        "工厂函数的参数，按名称给出：文本、数、`true`、`false`、`null`，以及由它们组成的列表和映射。recipe 的 `build` 若带形参，也会得到这些参数。",
+    ),
     "recipe": (
         "f957230e",
         "模型的训练方式。提供 checkpoint（除非已给出 `checkpoint`）、`values: dataset` 的样本、校准样本以及评估指标。",
@@ -107,8 +112,8 @@ SENTENCES = {
         "训练与推理引擎所用的设备。`auto` 在所有引擎都能用某块 GPU 时取该 GPU，否则取 CPU；指定了却不存在的设备以退出码 3 结束。",
     ),
     "targets": (
-        "04a43074",
-        "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。其他名称不起作用。",
+        "58577e75",
+        "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。其他推理引擎和 `handoff` 目标的名称在此不起作用，除此之外的名称会被拒绝。",
     ),
     "waivers": ("2351a615", "暂时允许不成立的断言。"),
     "section prune": ("969d176b", "导出前删去通道；若有 recipe，剪枝后的小模型再按它微调。"),
@@ -120,7 +125,10 @@ SENTENCES = {
     "prune.multiple_of": ("b6a96fcb", "被剪层保留的通道数是它的倍数：推理引擎按块计算，介于其间的通道数反而更慢。"),
     "prune.epochs": ("bb6a43f7", "微调的轮数；不写时按 recipe 的轮数，0 表示不微调。"),
     "section inputs.NAME": ("d8d72e2c", "`forward` 的一个输入，以形参名为键；文件中的顺序就是调用时的顺序。"),
-    "inputs.NAME.dtype": ("fd640776", "`forward` 所接收张量的数据类型。"),
+    "inputs.NAME.dtype": (
+        "5be4199b",
+        "`forward` 所接收张量的数据类型。不含 `bfloat16`：所记录的用例以 NumPy 保存。",
+    ),
     "inputs.NAME.shape": ("c3c516c2", "各轴的大小，从最外层起；单词表示 `dims` 中的命名维度，`[]` 表示标量。"),
     "inputs.NAME.values": ("84d7781e", "所记录的用例里该输入填什么值。"),
     "section dims.NAME": (
@@ -191,11 +199,14 @@ SENTENCES = {
         "从 a 到 b - 1 均匀抽取的整数，须在 dtype 的表示范围内。声明了范围之后还会增加用例：全取最小值、全取最大值、互不相同、已排序、每隔一个重复。",
     ),
     "values integers(0,2)": ("f6e36495", "掩码或标志位。增加的用例：全 1、只有末位为 0、1 全部在前。"),
-    "values integers(1,seq)": (
-        "f97960bf",
-        "上下界可以是命名维度，取它在该用例中的尺寸：这里即长度从 1 到 seq - 1。无论该维度取多大，范围都不能为空。",
+    "values integers(1,seq+1)": (
+        "0cd7656a",
+        "上下界可以是命名维度，取它在该用例中的尺寸，还可以加上或减去一个数：这里即长度从 1 到 seq，包括整行。无论该维度取多大，范围都不能为空；`integers(1,seq)` 止于 seq - 1，若 seq 可能为 1 则会被拒绝。",
     ),
-    "values dataset": ("61b5f518", "recipe 留出数据中的行，字段名与输入同名。spec 需要有 `recipe`。"),
+    "values dataset": (
+        "2f6df81c",
+        "recipe 留出数据中的行，字段名与输入同名。spec 需要有 `recipe`。行比用例中的命名维度长时从末尾裁掉，较短则会被拒绝。",
+    ),
     "values FILE.npy": (
         "d61449dd",
         "NumPy 文件中从随机一行起的连续若干行。文件的 dtype 与输入相同，第一轴之后各轴也相同，行数不少于最大的用例。",

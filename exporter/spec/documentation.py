@@ -25,6 +25,8 @@ from exporter.spec.schema import schema
 from exporter.spec.values import FORMS
 
 Node = Mapping[str, Any]
+#: The reference to a value of any kind, which has no keys of its own.
+_ANYTHING = "#/$defs/JsonValue"
 #: What a pattern of the schema means, as a phrase of a language.
 PATTERNS = {
     r"^[A-Za-z0-9][A-Za-z0-9._-]*$": "name",
@@ -41,7 +43,7 @@ checkpoint: reader.safetensors
 inputs:
   ids: {dtype: int64, shape: [batch, seq], values: 'integers(0,30000)'}
   mask: {dtype: bool, shape: [batch, seq], values: 'integers(0,2)'}
-  lengths: {dtype: int64, shape: [batch], values: 'integers(1,seq)'}
+  lengths: {dtype: int64, shape: [batch], values: 'integers(1,seq+1)'}
 dims:
   batch: {min: 1, typical: 4, max: 32}
   seq: {min: 16, typical: 64, max: 512, multiple_of: 16}
@@ -135,7 +137,7 @@ def sections() -> Iterator[Section]:
 
 def _inner(place: str, node: Node) -> Iterator[tuple[str, str]]:
     """The place and the name of each model that the values of a key lead to."""
-    if "$ref" in node:
+    if "$ref" in node and node["$ref"] != _ANYTHING:
         yield place, node["$ref"].rpartition("/")[2]
     for part in node.get("anyOf", ()):
         yield from _inner(place, part)
@@ -180,7 +182,7 @@ def words(node: Node, phrases: Mapping[str, str]) -> str:
         parts = [words(part, phrases) for part in node["anyOf"] if part.get("type") != "null"]
         return phrases["or"].join(dict.fromkeys(parts))
     if "$ref" in node:
-        return phrases["keys"]
+        return phrases["keys" if node["$ref"] != _ANYTHING else "plain"]
     if choice := node.get("enum") or node.get("examples") or ([node["const"]] if "const" in node else None):
         return phrases["comma"].join(f"`{value}`" for value in choice)
     if "pattern" in node:

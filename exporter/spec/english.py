@@ -9,7 +9,7 @@ START = """# The spec, key by key
 A spec says what is exported and what is promised of it. It is one YAML 1.2 file: `yes`, `017` and `1:30` are text, and
 no key comes twice. An unknown key is refused, with the likely one named. Paths are as seen from the working folder.
 
-- `exporter init NAME --model M:F` writes a first spec, with inputs named as the parameters of `forward`.
+- `exporter init NAME --model M:F` writes a first spec, with inputs as the model takes them.
 - `exporter init --schema` prints the JSON Schema. Editors complete keys by it, and show the sentences of this page.
 - `--set KEY=VALUE` sets one key from the command line, by its place: `--set dims.batch.max=16`.
 
@@ -38,6 +38,7 @@ PHRASES = {
     "or": " or ",
     "comma": ", ",
     "keys": "the keys below",
+    "plain": "a value of JSON",
     "mapping": "names, each with {}",
     "list": "list of: {}",
     "some": "list of at least one: {}",

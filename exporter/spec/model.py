@@ -11,30 +11,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
+    JsonValue,
     Strict,
     field_serializer,
     model_validator,
 )
 
+from exporter.errors import closest
+from exporter.references import factory_text
+from exporter.spec.inputs import Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.reserved import RESERVED
-from exporter.spec.values import FORMS, check_values, known_values
-from exporter.tensors import DTYPES, TensorSpec
-
-#: Text is no number and no flag: `seed: "3"` and `noise: yes` are mistakes.
-Flag = Annotated[bool, Strict()]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
-FormatName = Literal["pir", "pdmodel", "onnx"]
-Size = Annotated[int, Strict(), Field(ge=1)]
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
+from exporter.spec.values import check_values
+from exporter.tensors import TensorSpec
 
 
 def _known_target(text: str) -> str:
@@ -47,51 +37,7 @@ def _known_target(text: str) -> str:
     return text
 
 
-class Input(_Frozen):
-    """An input of `forward`, under the name of its parameter; the order in the file is the order of the call."""
-
-    dtype: Literal[DTYPES] = Field(  # type: ignore[valid-type]  # one list of dtypes, in tensors.py
-        description="Dtype of the tensor that `forward` takes."
-    )
-    shape: tuple[Size | Identifier, ...] = Field(
-        description="Size of each axis, outermost first; a word names a dim of `dims`, and `[]` is a scalar."
-    )
-    values: Annotated[str, AfterValidator(known_values)] = Field(
-        "normal",
-        examples=list(FORMS),
-        description="What the recorded cases hold.",
-    )
-
-    @model_validator(mode="after")
-    def _values_fit_dtype(self) -> Input:
-        check_values(self.values, self.dtype, None)
-        return self
-
-
-class Dim(_Frozen):
-    """A named dimension. Cases are recorded at `typical`, `min`, `max` and an odd size, combined pairwise with others.
-
-    The dim that is the first axis of inputs, and no other axis of any, counts rows: it is the batch.
-    """
-
-    min: Size = Field(description="Smallest size that the artifact must serve.")
-    typical: Size = Field(description="Usual size. Strange values, calibration, FLOPs and speed are taken at it.")
-    max: Size = Field(description="Largest size that the artifact must serve.")
-    multiple_of: Size = Field(1, description="Step of the sizes: `min`, `typical` and `max` are multiples of it, too.")
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Dim:
-        if self.min > self.max:
-            raise ValueError(f"min ({self.min}) is greater than max ({self.max})")
-        if not self.min <= self.typical <= self.max:
-            raise ValueError(f"typical ({self.typical}) is not between min ({self.min}) and max ({self.max})")
-        for name in ("min", "typical", "max"):
-            if getattr(self, name) % self.multiple_of:
-                raise ValueError(f"{name} ({getattr(self, name)}) is not a multiple of {self.multiple_of}")
-        return self
-
-
-class Waiver(_Frozen):
+class Waiver(Frozen):
     """An exemption: claims that match the pattern may fail until the end date, and every report says so."""
 
     claim: Annotated[str, Field(min_length=1)] = Field(
@@ -102,7 +48,7 @@ class Waiver(_Frozen):
     until: date = Field(description="Last day on which the exemption holds.")
 
 
-class Prune(_Frozen):
+class Prune(Frozen):
     """Channels are removed before export; where there is a recipe, the smaller model is fine-tuned by it."""
 
     flops: Annotated[float, Strict(), Field(gt=0, lt=1)] = Field(
@@ -129,7 +75,7 @@ class Prune(_Frozen):
         return value
 
 
-class Speedup(_Frozen):
+class Speedup(Frozen):
     """A promise of speed. Both sides run in one thread, in turns; on a CPU of another kind it is `inconclusive`."""
 
     engine: Name = Field(description="Engine in which the variant is timed, one of the spec's `engines`.")
@@ -144,7 +90,7 @@ class Speedup(_Frozen):
     )
 
 
-class Budget(_Frozen):
+class Budget(Frozen):
     """What a variant of low precision is judged by; a key that is not given has the precision's own default."""
 
     min_snr_db: Annotated[float, Strict(), Field(gt=0)] | None = Field(
@@ -166,7 +112,7 @@ class Budget(_Frozen):
     )
 
 
-class PrecisionSettings(_Frozen):
+class PrecisionSettings(Frozen):
     """How one precision is made. A precision refuses a key that means nothing to it, before any work."""
 
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] | None = Field(
@@ -232,11 +178,14 @@ Precisions = Annotated[
 ]
 
 
+#: Plain data, by the names of a factory's parameters.
+Arguments = dict[Identifier, JsonValue]
+
 #: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
 ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
 
 
-class Spec(_Frozen):
+class Spec(Frozen):
     """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
 
     name: Name = Field(description="Name of the model and of its bundle, released to `artifacts/NAME/VERSION/`.")
@@ -246,8 +195,12 @@ class Spec(_Frozen):
         "`failed` and `unverified` are folders of their own, and refused.",
     )
     model: Reference = Field(
-        description="Factory of the model: a function without required arguments that returns a `paddle.nn.Layer`, or "
-        "the class of a Layer."
+        description="Factory of the model: a function that returns a `paddle.nn.Layer`, or the class of a Layer."
+    )
+    args: Arguments = Field(
+        {},
+        description="Arguments of the factory, by name: text, numbers, `true`, `false`, `null`, lists and mappings of "
+        "them. The recipe's `build` gets them too, if it has parameters.",
     )
     recipe: Reference | None = Field(
         None,
@@ -317,7 +270,8 @@ class Spec(_Frozen):
     targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = Field(
         (),
         description="Runtimes that have to load the artifacts, as `paddle_inference>=2.6`: the `.pdmodel` is written "
-        "for the oldest Paddle Inference among them. Other names have no effect.",
+        "for the oldest Paddle Inference among them. Those of other engines and of `handoff` have no effect here, and "
+        "another name is refused.",
     )
     waivers: tuple[Waiver, ...] = Field((), description="Claims that may fail for a while.")
 
@@ -327,6 +281,11 @@ class Spec(_Frozen):
         return (
             ["fp32"] if list(precisions) == ["fp32"] else {k: v.model_dump(mode="json") for k, v in precisions.items()}
         )
+
+    @property
+    def factory(self) -> str:
+        """The factory with its arguments: what names the model wherever it is built."""
+        return factory_text(self.model, self.args)
 
     def without_verdict(self) -> Spec:
         """The same but for what nothing depends on except the verdict: what is computed for one holds for the other."""
@@ -365,7 +324,9 @@ class Spec(_Frozen):
     def _consistent(self) -> Spec:
         used = {dim for spec in self.inputs.values() for dim in spec.shape if isinstance(dim, str)}
         if missing := sorted(used - set(self.dims)):
-            raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims")
+            near = closest(missing[0], set(self.dims) - used)
+            maybe = f"; did you mean '{near}'?" if near else ""
+            raise ValueError(f"dim '{missing[0]}' is used in inputs but not described under dims{maybe}")
         if idle := sorted(set(self.dims) - used):
             raise ValueError(f"dim '{idle[0]}' is described but no input uses it")
         for field in ("outputs", "formats", "engines"):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from exporter.errors import UsageError
+from exporter.errors import UsageError, closest, did_you_mean, did_you_mean_file
 from exporter.files import read_regular
+from exporter.registry import Registry
 from exporter.spec import yaml12
-from exporter.spec.model import Budget, Dim, Input, PrecisionSettings, Prune, Spec, Speedup, Waiver
+from exporter.spec.inputs import Dim, Input
+from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
+
+_WHOLE = "`exporter init --schema` describes every key"
 
 
 def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
@@ -21,8 +26,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         UsageError: no such file, not YAML, an unknown key, a wrong value.
     """
     if not path.is_file():
-        close = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.yaml")], n=1)
-        hint = f"did you mean {path.parent / close[0]}?" if close else "give the path of a .yaml spec"
+        hint = did_you_mean_file(path, "give the path of a .yaml spec", "*.yaml")
         raise UsageError("no such spec", where=str(path), hint=hint)
     try:
         text = read_regular(path, yaml12.MOST_BYTES).decode("utf-8")
@@ -30,7 +34,7 @@ def read_spec(path: Path, overrides: tuple[str, ...] = ()) -> Spec:
         raise UsageError(f"not UTF-8 at byte {error.start}", where=str(path), hint="save the file as UTF-8") from error
     content, marks = yaml12.load(text, str(path))
     if not isinstance(content, dict):
-        raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint="see specs/digits.yaml")
+        raise UsageError("a spec is a mapping of keys to values", where=f"{path}:1:1", hint=_WHOLE)
     for override in overrides:
         apply_override(content, override)
     return validate(content, str(path), marks)
@@ -43,7 +47,9 @@ def validate(content: dict[str, Any], source: str, marks: yaml12.Marks | None = 
         UsageError: the first thing that is wrong.
     """
     try:
-        return Spec.model_validate(content)
+        spec = Spec.model_validate(content)
+        _refuse_unknown_targets(spec, source, marks or {})
+        return spec
     except ValidationError as error:
         first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
         strange = first["type"] == "extra_forbidden"
@@ -56,7 +62,29 @@ def validate(content: dict[str, Any], source: str, marks: yaml12.Marks | None = 
         message = first["msg"].removeprefix("Value error, ")
         message = message[0].lower() + message[1:]
         what = f"{key}: {message}" if key else message
-        raise UsageError(what, where=where, hint="see specs/digits.yaml for a whole spec") from error
+        near = closest(str(first["input"]), _choices(first))
+        raise UsageError(what, where=where, hint=f"did you mean '{near}'?" if near else _WHOLE) from error
+
+
+def _choices(fault: ErrorDetails) -> list[str]:
+    """The words that a key takes, where it takes only these."""
+    if fault["type"] == "literal_error":
+        return re.findall("'([^']+)'", fault["ctx"]["expected"])
+    return ["auto", "cpu", "gpu"] if fault["loc"] == ("device",) else []
+
+
+def _refuse_unknown_targets(spec: Spec, source: str, marks: yaml12.Marks) -> None:
+    """A runtime that nobody knows is a slip: it would have no effect, and nobody would be told.
+
+    Bundles are not asked: the names that were known when one was written may not be so later.
+    """
+    for at, text in enumerate(spec.targets):
+        name = re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]
+        known = [*Registry[Any]("exporter.engines", "engine").names(), *Registry[Any]("exporter.handoff", "").names()]
+        if name not in known:
+            line, column = _mark(marks, ("targets", at))
+            where = f"{source}:{line}:{column}" if line else source
+            raise UsageError(f"unknown target '{name}'", where=where, hint=did_you_mean(name, dict.fromkeys(known)))
 
 
 def _place(location: tuple[str | int, ...], *, ends_in_a_key: bool) -> tuple[str | int, ...]:
@@ -78,28 +106,26 @@ def _likely(place: tuple[str | int, ...]) -> str:
         deeper: tuple[type[BaseModel], ...] = (Spec, Spec, Spec, PrecisionSettings, Budget, Speedup)
         parents["precisions"] = deeper[min(len(place), 5)]
     model: type[BaseModel] = Spec if len(place) == 1 else parents.get(str(place[0]), Spec)
-    known = list(model.model_fields)
-    close = difflib.get_close_matches(str(place[-1]), known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known keys: {', '.join(known)}"
+    return did_you_mean(str(place[-1]), model.model_fields)
 
 
-def apply_override(content: dict[str, Any], override: str) -> None:
-    """Set one dotted key of plain data, in place.
+def apply_override(content: dict[str, Any], override: str, option: str = "--set") -> None:
+    """Set one dotted key of plain data, in place, as `option` says.
 
     Raises:
         UsageError: it is not key=value, or the value is not YAML.
     """
     key, equals, value = override.partition("=")
     if not equals or not key:
-        raise UsageError(f"'{override}' is not key=value", where="--set", hint="e.g. --set dims.batch.max=16")
+        raise UsageError(f"'{override}' is not key=value", where=option, hint="e.g. --set dims.batch.max=16")
     *parents, last = key.split(".")
     for parent in parents:
         content = content.setdefault(parent, {})
         if not isinstance(content, dict):
-            raise UsageError(f"'{parent}' holds no keys", where=f"--set {override}", hint="check the dotted key")
+            raise UsageError(f"'{parent}' holds no keys", where=f"{option} {override}", hint="check the dotted key")
     try:
-        content[last], _ = yaml12.load(value, f"--set {override}")
+        content[last], _ = yaml12.load(value, f"{option} {override}")
     except UsageError as error:
         raise UsageError(
-            f"'{value[:80]}' is not a YAML value: {error.what}", where=f"--set {override}", hint="quote it"
+            f"'{value[:80]}' is not a YAML value: {error.what}", where=f"{option} {override}", hint="quote it"
         ) from error

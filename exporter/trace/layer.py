@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from exporter.errors import BundleError, ModelError, UsageError
 from exporter.paddle.names import forget_parameter_names
 from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
-from exporter.references import load_object
+from exporter.references import bound_arguments, load_object, split_factory
 from exporter.tensors import Array, digest, load_with_metadata
 
 if TYPE_CHECKING:
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 
 
 def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer:
-    """Call the factory `module:name`, load the checkpoint, and switch to evaluation.
+    """Call the factory, load the checkpoint, and switch to evaluation.
+
+    `model` is `module:name`, with the arguments of the call behind it (:func:`exporter.references.factory_text`).
 
     A checkpoint that was pruned carries the plan by which the layer is cut down before its weights are loaded.
     The random generators are seeded first, so that a factory without a checkpoint gives the same weights in each child.
@@ -50,20 +51,21 @@ def _build(model: str, seed: int) -> paddle.nn.Layer:
     import paddle
 
     _seed_all(seed)  # a module may draw when it is imported
+    model, arguments = split_factory(model)
     factory = load_object(model)
     if not callable(factory):
         raise UsageError(
             f"{type(factory).__name__} is not callable", where=model, hint="name a factory or a Layer class"
         )
-    _refuse_arguments(factory, model)
+    bound_arguments(factory, arguments, model)
     forget_parameter_names()
     _seed_all(seed)  # and is imported once: the next layer of this process must draw the same numbers
-    layer = factory()
+    layer = factory(**arguments)
     if not isinstance(layer, paddle.nn.Layer):
         raise UsageError(
             f"the factory returned {type(layer).__name__}, not a paddle.nn.Layer",
             where=model,
-            hint="name a function without arguments that builds the layer",
+            hint="name a function that builds the layer",
         )
     _refuse_shared_names(layer, model)
     return layer
@@ -108,21 +110,6 @@ def _refuse_shared_names(layer: paddle.nn.Layer, model: str) -> None:
                 where=model,
                 hint="give each ParamAttr a name of its own; to share weights, give both sublayers the same Parameter",
             )
-
-
-def _refuse_arguments(factory: Callable[..., object], model: str) -> None:
-    try:
-        signature = inspect.signature(factory)
-    except ValueError:  # written in C
-        return
-    try:
-        signature.bind()
-    except TypeError as error:
-        raise UsageError(
-            f"the factory cannot be called without arguments: {error}",
-            where=model,
-            hint="name a function without arguments that builds the layer",
-        ) from error
 
 
 def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:

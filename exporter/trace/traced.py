@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import ModelError, UsageError
+from exporter.errors import ModelError, UsageError, did_you_mean
 from exporter.tensors import TensorSpec
 from exporter.trace.blame import blamed, placed_at_forward
 from exporter.trace.layer import digests
@@ -54,7 +54,8 @@ def bind_inputs(layer: paddle.nn.Layer, inputs: Sequence[TensorSpec]) -> tuple[T
     takes = ", ".join(known) or "nothing"
     for name in given:
         if name not in known:
-            raise UsageError(f"forward does not take an input '{name}'", where=where, hint=f"one of: {takes}")
+            hint = did_you_mean(name, known, f"one of: {takes}")
+            raise UsageError(f"forward does not take an input '{name}'", where=where, hint=hint)
     for name, one in known.items():
         if one.default is inspect.Parameter.empty and name not in given:
             raise UsageError(

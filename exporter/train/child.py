@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import fcntl
+import inspect
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exporter.distribution import how_to_install
-from exporter.errors import BundleError, EnvironmentLacks, UsageError
+from exporter.errors import BundleError, EnvironmentLacks, UsageError, did_you_mean
 from exporter.files import remove, sha256_file, write_json
 from exporter.paddle.device import take_device
 from exporter.paddle.names import forget_parameter_names
@@ -20,7 +21,7 @@ from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
 from exporter.recipe.base import Recipe
 from exporter.recipe.load import load_data, load_recipe
-from exporter.references import user_code
+from exporter.references import bound_arguments, user_code
 from exporter.tensors import load_with_metadata
 from exporter.train import evaluate, loop, qat, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
@@ -52,7 +53,7 @@ def train(request: Json) -> Json:
     with _locked(folder), quiet_interrupts() as asked:
         doing("building the model")
         randomness.seed_all(request["seed"])
-        layer, plan = build_layer(recipe, reference), {}
+        layer, plan = build_layer(recipe, reference, request["args"]), {}
         if request["start"]:
             plan = _start_from(layer, Path(request["start"]["file"]))
         state = State(layer, make_optimizer(recipe, reference, layer))
@@ -92,7 +93,8 @@ def use_device(asked: str) -> str:
         asked = "gpu" if count else "cpu"
     kind, _, number = asked.partition(":")
     if kind not in ("cpu", "gpu") or (kind == "cpu" and number) or (":" in asked and not number.isdigit()):
-        raise UsageError(f"unknown device '{asked}'", where="--device", hint="use auto, cpu, gpu or gpu:N")
+        hint = did_you_mean(kind, ("auto", "cpu", "gpu"), "use {} or gpu:N")
+        raise UsageError(f"unknown device '{asked}'", where="--device", hint=hint)
     if kind == "cpu":
         return take_device("cpu")
     if int(number or 0) >= count:
@@ -114,13 +116,19 @@ def require_plots() -> None:
         raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint=how_to_install("train"))
 
 
-def build_layer(recipe: Recipe, reference: str) -> paddle.nn.Layer:
-    """The recipe's layer; raises UsageError where `build` fails or gives something else."""
+def build_layer(recipe: Recipe, reference: str, arguments: Mapping[str, Any]) -> paddle.nn.Layer:
+    """The recipe's layer; raises UsageError where `build` fails or gives something else.
+
+    The `arguments` are those of the spec's factory: a `build` without parameters, as a lambda, has made its choice.
+    """
     import paddle
 
+    given = arguments if arguments and inspect.signature(recipe.build).parameters else {}
+    if given:
+        bound_arguments(recipe.build, given, f"{reference}, build")
     forget_parameter_names()
     with user_code("build() failed", reference):
-        layer = recipe.build()
+        layer = recipe.build(**given)
     if not isinstance(layer, paddle.nn.Layer):
         kind = type(layer).__name__
         raise UsageError(f"build() gave a {kind}", where=reference, hint="return a paddle.nn.Layer")
@@ -166,6 +174,7 @@ def _describe(request: Json, recipe: Recipe, device: str) -> Json:
         "finished": False,
         **({"start": request["start"]["sha256"]} if request["start"] else {}),
         **({"qat": True} if request["qat"] else {}),
+        **({"args": request["args"]} if request["args"] else {}),
     }
 
 

@@ -72,7 +72,7 @@ def _request(spec: Spec, start: Path | None) -> training.TrainRequest | None:
     if spec.recipe is None or start is None:
         raise UsageError("the checkpoint holds no trained ranges", where=str(start or spec.model), hint=_HINT)
     return training.TrainRequest(
-        spec.recipe, default_folder(spec), spec.seed, asked.epochs, spec.device, start, qat=True
+        spec.recipe, default_folder(spec), spec.seed, asked.epochs, spec.device, start, qat=True, args=spec.args
     )
 
 

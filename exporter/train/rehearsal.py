@@ -50,7 +50,7 @@ def rehearse(request: Json) -> Json:
     data = load_data(recipe, reference)
     doing("building the model that the recipe trains")
     randomness.seed_all(request["seed"])
-    layer = build_layer(recipe, reference)
+    layer = build_layer(recipe, reference, request["args"])
     if not request["steps"]:
         _evaluate(layer, recipe, data, reference)
         return {}

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from exporter import workers
 from exporter.errors import UsageError
@@ -33,6 +34,7 @@ class TrainRequest:
 
     `start` is a checkpoint to begin from instead of what `build()` gives; a pruned one makes the layer smaller first.
     With `qat` the layer rounds as int8 will, and the checkpoint holds the trained ranges (:mod:`exporter.train.qat`).
+    `args` go to the recipe's `build`, if it has parameters.
     """
 
     recipe: str
@@ -42,6 +44,7 @@ class TrainRequest:
     device: str = "auto"
     start: Path | None = None
     qat: bool = False
+    args: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def partial(self) -> Path:
@@ -137,6 +140,7 @@ def train(
         "began_with": saved,
         "start": {"file": str(request.start), "sha256": sha256_file(request.start)} if request.start else None,
         "qat": request.qat,
+        "args": dict(request.args),
     }
     limits = Limits(seconds=timeout or float("inf"))
     try:
@@ -186,6 +190,7 @@ def rehearse(
         "epochs": request.epochs,
         "device": request.device,
         "qat": request.qat,
+        "args": dict(request.args),
         "weights": str(weights) if weights else None,
         "steps": steps,
     }
@@ -261,6 +266,8 @@ def _difference(found: Json, request: TrainRequest) -> str:
         return f"the run has seed {found['seed']}, not {request.seed}"
     if found["epochs"] != epochs:
         return f"the run has {found['epochs']} epochs, not {epochs}"
+    if found.get("args", {}) != dict(request.args):
+        return f"the run's model has the arguments {found.get('args', {})}, not {dict(request.args)}"
     if found.get("start") != (sha256_file(request.start) if request.start else None):
         return "the run did not start from this checkpoint"
     if found.get("qat", False) != request.qat:

@@ -6,12 +6,11 @@ MISSING; an engine that cannot run any of the formats asked for is a mistake in 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.engines.base import Engine
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.registry import Registry
 from exporter.spec.model import Spec, Speedup
 
@@ -127,12 +126,10 @@ def refuse_promises(spec: Spec) -> None:
 def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None:
     formats = [format for format, name in spec.variants() if name == precision]
     if wish.engine not in spec.engines:
-        close = difflib.get_close_matches(wish.engine, spec.engines)
-        hint = f"did you mean '{close[0]}'?" if close else f"one of: {', '.join(spec.engines)}"
         raise UsageError(
             f"a speed is promised of '{wish.engine}', which is none of the spec's engines",
             where=f"{where}.engine",
-            hint=hint,
+            hint=did_you_mean(wish.engine, spec.engines),
         )
     if not any(ENGINES[wish.engine].runs(format, precision) for format in formats):
         raise UsageError(

@@ -90,12 +90,12 @@ def test_a_fix_is_written_and_is_enough(code: str, tmp_path: Path) -> None:
     before, expected = CASES[code]
     file.write_bytes((HEAD + before + "\n# the end, ünchanged\n").encode())
     found = [each for each in check([str(file)]) if each.code == code]
-    assert fix(found) == len(found) == 1 or code == "EX105"
+    assert fix(found).mended == len(found) == 1 or code == "EX105"
     after = file.read_text(encoding="utf-8")
     assert expected in after
     assert after.endswith("# the end, ünchanged\n")
     assert [each for each in check([str(file)]) if each.code == code] == []
-    assert fix(check([str(file)])) == 0, "a second run finds nothing to do"
+    assert fix(check([str(file)])).mended == 0, "a second run finds nothing to do"
     assert file.read_text(encoding="utf-8") == after
 
 
@@ -105,8 +105,22 @@ def test_what_is_not_certain_is_left_alone(tmp_path: Path) -> None:
     rebound = "    def forward(this, x):\n        f = lambda this: this + 1\n        return f(x)\n"
     for body in (alias, rebound):
         file.write_text(HEAD + body)
-        assert fix(check([str(file)])) == 0
+        assert fix(check([str(file)])).mended == 0
         assert file.read_text() == HEAD + body
+
+
+def test_each_finding_that_is_left_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(
+        "import random\n" + HEAD + "    def forward(self, x):\n        y = x * random.random()\n"
+        "        z = y.mean()\n        return y, y, (0.0 < self.scale(z) < 1.0)\n\n"
+        "    def scale(self, x):\n        if 0.0 < x.sum() < 1.0:\n            return x * 2.0\n        return x\n"
+    )
+    found = check([str(file)])
+    done = fix(found)
+    whys = {finding.code: why for finding, why in done.left}
+    assert done.mended + len(done.left) == len(found) and done.mended == 1
+    assert "EX104" not in whys and "no rewrite" in whys["EX101"] and "reading `y` twice" in whys["EX117"]
 
 
 SAME = """

@@ -73,7 +73,7 @@ def test_a_wrong_target_exits_2_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text(SOUND)
     done = exporter("check", "nett.py", cwd=tmp_path)
     assert done.returncode == 2
-    assert "did you mean net.py?" in done.stderr
+    assert "did you mean 'net.py'?" in done.stderr
     assert "Traceback" not in done.stderr
 
 

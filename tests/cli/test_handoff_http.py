@@ -101,6 +101,10 @@ def test_whole_numbers_lie_in_the_range_that_was_proven() -> None:
     for values in ([0, 1, 1], [1, 3, 1], [-1, 1, 1]):
         with pytest.raises(Refused, match="values lie between 1 and 2"):
             ids.read(asked([3], values, "INT64"))
+    whole = interface("batch", datatype="INT64", range=["batch-2", "batch+1"])
+    assert whole.read(asked([3], [1, 2, 3], "INT64")).arrays["x"].tolist() == [1, 2, 3]
+    with pytest.raises(Refused, match="values lie between 1 and 3"):
+        whole.read(asked([3], [0, 1, 4], "INT64"))
 
 
 KEYS = st.sampled_from(["id", "inputs", "outputs", "name", "datatype", "shape", "data", "parameters", "x"])

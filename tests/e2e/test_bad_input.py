@@ -50,7 +50,7 @@ def refused_convert(workplace: Path) -> Iterator[Callable[..., Done]]:
 @pytest.mark.parametrize(
     ("arguments", "say"),
     [
-        (("release", "specs/digit.yaml"), ("specs/digit.yaml", "no such spec", "did you mean specs/digits.yaml?")),
+        (("release", "specs/digit.yaml"), ("specs/digit.yaml", "no such spec", "did you mean 'specs/digits.yaml'?")),
         (("release", "specs"), ("specs", "no such spec")),
         (("release", "x" * 300), ("File name too long",)),
         (("release", "specs/digits.yaml", "--set", "budgt=3"), ("unknown key 'budgt'", "did you mean 'budget'?")),
@@ -121,10 +121,10 @@ def test_with_json_an_error_is_one_object_and_stdout_holds_nothing_else(workplac
         ("models.unsound:not_a_layer", 2, ("returned dict, not a paddle.nn.Layer", "name a function")),
         ("models.unsound:NOT_CALLABLE", 2, ("int is not callable",)),
         ("models.unsound:needs_argument", 2, ("without arguments", "'width'")),
-        ("models.unsound:raising", 4, ("models/unsound.py:", "the factory cannot do it")),
+        ("models.unsound:raising", 4, ("models/unsound.py:", "the factory cannot do it", "error EX206")),
         ("models.unsound:poisoned", 4, ("last.bias", "the weights hold NaN: 1 of the 3 numbers of 'last.bias'")),
-        ("models.hostile:Segfault", 4, ("SIGSEGV", "while tracing")),
-        ("models.hostile:Leaving", 4, ("left with code 0 and no answer", "while tracing")),
+        ("models.hostile:Segfault", 4, ("SIGSEGV", "while running forward")),
+        ("models.hostile:Leaving", 4, ("left with code 0 and no answer", "while running forward")),
     ],
 )
 def test_models_that_cannot_be_exported(
@@ -143,7 +143,7 @@ def test_a_file_that_is_no_python_is_a_finding(workplace: Path) -> None:
 
 @pytest.mark.parametrize("model", ["Endless", "Deaf"])
 def test_a_forward_without_end_is_ended(refused_convert: Callable[..., Done], model: str) -> None:
-    say = ("its limit of 8 s", "while tracing", "--timeout")
+    say = ("its limit of 8 s", "while running forward", "--timeout")
     refused_convert(f"models.hostile:{model}", "--timeout", "8", code=4, say=say)
 
 
@@ -159,7 +159,7 @@ def test_a_forward_that_eats_without_end_is_ended_before_the_machine_is(workplac
     command = [sys.executable, "-c", small, "convert", "models.hostile:Hungry", *MLP]
     done = subprocess.run(command, cwd=workplace, env=environment(), capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr and not leftovers(workplace)
-    say = ("its limit of 630 MB of memory", "while tracing", "without end")
+    say = ("its limit of 630 MB of memory", "while running forward", "without end")
     refused(Done(done.returncode, done.stdout, done.stderr), ExitCode.MODEL, *say)
 
 
@@ -167,7 +167,7 @@ def test_a_forward_that_eats_without_end_is_ended_before_the_machine_is(workplac
     ("given", "code", "say"),
     [
         ({"input": "y=float32[batch,4]"}, 2, ("forward does not take an input 'y'", "one of: x")),
-        ({"input": "x=float32[batch,5]"}, 4, ("models/sound.py:", "trace")),
+        ({"input": "x=float32[batch,5]"}, 4, ("models/sound.py:", "forward at batch=1", "EX206")),
         ({"set": "outputs=[a,b]"}, 2, ("forward returns 1 values, and 2 are named",)),
     ],
 )

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from exporter.errors import UsageError
 from exporter.goldens.cases import MASKS, WHOLE, batch_dim, declared_range, kinds_of, odd_size, pairwise, plan_cases
 from exporter.goldens.values import content, draw
-from exporter.spec.model import Dim, Input, Spec
+from exporter.spec.inputs import Dim, Input
+from exporter.spec.model import Spec
 from exporter.spec.read import validate
 
 
@@ -384,3 +385,59 @@ def test_the_last_dim_says_how_many_stand_in_a_row() -> None:
     assert kinds(["long"], "integers(seq,batch)") == WHOLE and kinds(["long"], "integers(0,2)") == MASKS
     assert kinds(["long"], "normal", "float64") == ("zeros", "large", "tiny", "one_hot")
     assert kinds(["long"], "ids.npy") == ()
+
+
+def sequences() -> Spec:
+    """Rows of a dataset whose length is a named dim."""
+    content = {
+        "name": "n",
+        "model": "a:b",
+        "recipe": "a:recipe",
+        "inputs": {"ids": {"dtype": "int64", "shape": ["batch", "seq", 2], "values": "dataset"}},
+        "dims": {"batch": {"min": 1, "typical": 2, "max": 4}, "seq": {"min": 2, "typical": 4, "max": 6}},
+    }
+    return validate(content, "test")
+
+
+def long_rows(length: int) -> Any:
+    def rows(names: tuple[str, ...], count: int, seed: int) -> dict[str, Any]:
+        return {name: np.arange(count * length * 2).reshape(count, length, 2) for name in names}
+
+    return rows
+
+
+def test_rows_of_a_dataset_are_cropped_behind_to_the_sizes_of_the_case() -> None:
+    asked = sequences()
+    for case in plan_cases(asked):
+        drawn = draw(asked, case, long_rows(9))["ids"]
+        if not case.kind:
+            whole = long_rows(9)(("ids",), case.dims["batch"], 0)["ids"]
+            assert drawn.shape == (case.dims["batch"], case.dims["seq"], 2)
+            assert (drawn == whole[:, : case.dims["seq"]]).all()
+
+
+def test_rows_that_are_shorter_than_a_case_are_refused_with_the_size_that_they_have() -> None:
+    asked = sequences()
+    longest = next(case for case in plan_cases(asked) if case.dims["seq"] == 6)
+    with pytest.raises(UsageError) as caught:
+        draw(asked, longest, long_rows(5))
+    assert caught.value.what == "the dataset's rows have 5 along 'seq', the case needs 6"
+    assert caught.value.where == "inputs.ids.values: dataset" and "dims.seq no size over 5" in caught.value.hint
+
+
+def test_a_fixed_axis_of_a_dataset_is_not_cropped() -> None:
+    asked = sequences()
+    with pytest.raises(UsageError, match=r"the values are int64\[2, 4, 3\]"):
+        draw(asked, plan_cases(asked)[0], lambda names, count, seed: {"ids": np.zeros((count, 9, 3), "int64")})
+
+
+def test_a_length_may_be_that_of_the_whole_row() -> None:
+    asked = spec(
+        {"batch": Dim(min=64, typical=64, max=64), "seq": Dim(min=1, typical=3, max=5)},
+        x={"dtype": "float32", "shape": ["batch", "seq"]},
+        lengths={"dtype": "int64", "shape": ["batch"], "values": "integers(1,seq+1)"},
+    )
+    for case in plan_cases(asked):
+        if not case.kind:
+            lengths = draw(asked, case, None)["lengths"]
+            assert (lengths.min(), lengths.max()) == (1, case.dims["seq"]), case.name

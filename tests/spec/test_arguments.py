@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from exporter.errors import UsageError
 from exporter.spec.arguments import parse_dim, parse_input, spec_from_arguments
-from exporter.spec.model import Dim
+from exporter.spec.inputs import Dim
 from exporter.tensors import DTYPES
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
+from exporter.references import split_factory
 from exporter.spec import yaml12
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, read_spec, validate
@@ -141,7 +142,7 @@ def test_two_specs_in_one_file_are_refused(tmp_path: Path) -> None:
         ("inputs: {x: {dtyp: float32}}", "inputs.x.dtyp", "did you mean 'dtype'?"),
         ("dims: {batch: {minimum: 1}}", "dims.batch.minimum", "did you mean 'min'?"),
         ("waivers: [{cliam: x}]", "waivers.0.cliam", "did you mean 'claim'?"),
-        ("zzz: 1", "zzz", "known keys: name, "),
+        ("zzz: 1", "zzz", "one of: name, "),
     ],
 )
 def test_an_unknown_key_is_shown_with_its_line_and_the_likely_one(
@@ -273,6 +274,14 @@ def test_whatever_a_file_says_it_is_a_spec_or_a_usage_error(
         ({"name": ".hidden"}, "name"),
         ({"model": "models.sound"}, "model"),
         ({"targets": ["=>3"]}, "no target such as"),
+        ({"targets": ["paddle_inferense>=2.6"]}, "unknown target 'paddle_inferense' (did you mean 'paddle_inference'?"),
+        ({"formats": ["PDModel"]}, "did you mean 'pdmodel'?"),
+        ({"device": "gpuu"}, "did you mean 'gpu'?"),
+        ({"inputs": {"x": {"dtype": "flaot32", "shape": ["batch", 4]}}}, "did you mean 'float32'?"),
+        ({"inputs": {"x": {"dtype": "float32", "shape": ["bach", 4]}}}, "did you mean 'batch'?"),
+        ({"inputs": {"x": {"dtype": "bfloat16", "shape": ["batch", 4]}}}, "declare float32, and cast the input"),
+        ({"args": {"two words": 1}}, "args"),
+        ({"args": {"rate": float("inf")}}, "finite number"),
         ({"waivers": [{"claim": "*", "reason": "short", "until": "2030-01-01"}]}, "at least 8"),
         ({"waivers": [{"claim": "*", "reason": "long enough"}]}, "until"),
     ],
@@ -284,7 +293,13 @@ def test_what_a_spec_may_not_say(keys: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     ("dtype", "values", "said"),
     [
-        ("float32", "norml", "none of"),
+        ("float32", "norml", "did you mean normal?"),
+        ("int64", "intgers(0,2)", "did you mean integers(a,b)?"),
+        ("int64", "integers(1,batch)", "integers(1,batch+1) ends at batch"),
+        ("int64", "integers(batch,batch)", "holds nothing"),
+        ("int64", "integers(0,bach+1)", "no dim is called 'bach'; did you mean 'batch'?"),
+        ("int64", "integers(0,batch-1)", "holds nothing where batch-1 is 0"),
+        ("int8", "integers(0,batch+125)", "does not fit int8"),
         ("float32", "normal\n", "none of"),
         ("float32", "uniform(1)", "none of"),
         ("float32", "uniform(2,1)", "uniform(2,1) holds nothing"),
@@ -310,6 +325,9 @@ def test_values_that_cannot_be_drawn_are_refused_before_anything_runs(dtype: str
         ("float32", "uniform(-1,1.5e2)"),
         ("float32", "integers(0,256)"),
         ("int64", "integers(0,batch)"),
+        ("int64", "integers(1,batch+1)"),
+        ("int64", "integers(batch-1,batch+1)"),
+        ("int8", "integers(0,batch+124)"),
         ("int8", "integers(-128,128)"),
         ("bool", "integers(0,2)"),
         ("uint8", "pixels.npy"),
@@ -318,6 +336,14 @@ def test_values_that_cannot_be_drawn_are_refused_before_anything_runs(dtype: str
 def test_values_that_can(dtype: str, values: str) -> None:
     content = altered(inputs={"x": {"dtype": dtype, "shape": ["batch", 4], "values": values}})
     assert validate(content, "command line").inputs["x"].values == values
+
+
+def test_what_a_factory_is_called_with_is_part_of_what_names_the_model() -> None:
+    one, other = (validate(altered(args={"classes": count}), "command line") for count in (10, 11))
+    assert one.args == {"classes": 10} and one.factory != other.factory != other.model
+    assert split_factory(one.factory) == (one.model, one.args)
+    assert validate(PLAIN, "command line").factory == PLAIN["model"]
+    assert Spec.model_validate(one.model_dump(mode="json")).factory == one.factory
 
 
 @pytest.mark.parametrize(

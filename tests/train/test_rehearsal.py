@@ -27,7 +27,7 @@ def rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rehearse:
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.delitem(sys.modules, "spoilt", raising=False)
         asked = {"recipe": "spoilt:recipe", "seed": 0, "epochs": None, "device": "cpu"}
-        return rehearse({**asked, "qat": False, "weights": None, "steps": True, **changes})
+        return rehearse({**asked, "qat": False, "args": {}, "weights": None, "steps": True, **changes})
 
     return go
 

@@ -109,6 +109,7 @@ def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
             "began_with": None,
             "start": None,
             "qat": False,
+            "args": {},
         }
         return child.train({**request, **changes})
 

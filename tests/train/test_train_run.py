@@ -89,6 +89,7 @@ def test_finished_knows_recipe_seed_epochs_and_content(whole: Path, tmp_path: Pa
     assert (found.metric, found.epochs, found.seed) == ("accuracy", 3, 0)
     assert run.finished(TrainRequest(RECIPE, whole, epochs=3)) == found, "3 is what the recipe says"
     assert run.finished(TrainRequest(RECIPE, whole, seed=1)) is None
+    assert run.finished(TrainRequest(RECIPE, whole, args={"width": 3})) is None, "the model is another one"
     assert run.finished(TrainRequest(RECIPE, whole, epochs=2)) is None
     assert run.finished(TrainRequest("recipes.digits:recipe", whole)) is None
     assert run.finished(TrainRequest(RECIPE, tmp_path / "nothing")) is None

@@ -45,6 +45,8 @@ class Input:
 
 #: In the order of `forward`.
 Inputs: TypeAlias = tuple[Input, ...]
+#: Arguments of a factory: names, and values as literals of Python.
+Given: TypeAlias = tuple[tuple[str, str], ...]
 
 _MOST_FACTORIES = 2  # of one class: their arguments choose other branches
 _PLAIN_TYPES = ("int", "float", "bool", "str")
@@ -77,8 +79,10 @@ class Findings:
     models: list[Model] = field(default_factory=list)
 
 
-def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), named: bool = True) -> Findings:
-    """Run every model of a module on paper, or only `target` (a class or a factory).
+def run_module(
+    module: ParsedModule, target: str = "", inputs: Inputs = (), named: bool = True, given: Given = ()
+) -> Findings:
+    """Run every model of a module on paper, or only `target` (a class or a factory), which is called with `given`.
 
     A layer that no function of the module builds is taken for an exported one only if the file was `named`; otherwise
     it may as well be a part, so what it returns is judged mildly.
@@ -93,7 +97,7 @@ def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), name
         if target or any(runs.get(name, 0) < _MOST_FACTORIES for name in mentioned):
             for name in mentioned:
                 runs[name] = runs.get(name, 0) + 1
-            _run_factory(module, factory, inputs, found, seen)
+            _run_factory(module, (factory, given), inputs, found, seen)
     if target and not _is_defined(module, target):
         _run_value(module, target, inputs, found, seen)
     layers = [info for info in module.classes.values() if info.is_layer and target in ("", info.name)]
@@ -106,7 +110,7 @@ def run_module(module: ParsedModule, target: str = "", inputs: Inputs = (), name
             continue
         exported = bool(target) or info.name not in _used(module)
         run = Interpreter()
-        _run(run, module, partial(_blank, run, info, named), inputs, found, exported)
+        _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
         constructor = info.method("__init__")
         if exported and named and run.root is not None and _callable_bare(constructor):
             found.models.append(Model(info.name, _forward_of(run.root), inputs))
@@ -144,15 +148,16 @@ def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.Function
 
 def _run_factory(
     module: ParsedModule,
-    factory: ast.FunctionDef,
+    called: tuple[ast.FunctionDef, Given],
     inputs: Inputs,
     found: Findings,
     seen: set[ast.AST],
 ) -> None:
     run = Interpreter()
+    factory, given = called
 
     def build() -> Instance | None:
-        made = run.call(Function(factory, module), (), {}, factory)
+        made = run.call(Function(factory, module), (), _literals(run, given), factory)
         chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
         return chosen[0] if chosen else None
 
@@ -184,8 +189,12 @@ def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Finding
     seen |= run.visited
 
 
-def _blank(run: Interpreter, info: ClassInfo, known: bool) -> Instance:
-    """An instance whose constructor got arguments that nothing is known of."""
+def _literals(run: Interpreter, given: Given) -> dict[str, Value]:
+    return {name: run.evaluate(ast.parse(text, mode="eval").body) for name, text in given}
+
+
+def _blank(run: Interpreter, info: ClassInfo, known: bool, given: Given = ()) -> Instance:
+    """An instance whose constructor got arguments that nothing is known of, but for those that are `given`."""
     run.blank = True
     made = Instance(info, complete=known, lasting=True)
     constructor = info.method("__init__")
@@ -193,8 +202,10 @@ def _blank(run: Interpreter, info: ClassInfo, known: bool) -> Instance:
         owner, method = constructor
         spec = method.args
         count = len(spec.posonlyargs) + len(spec.args) - 1
-        unknown = (UNKNOWN,) * max(count, 0)
-        named: dict[str, Value] = {each.arg: UNKNOWN for each in spec.kwonlyargs}
+        stated = _literals(run, given)
+        places = [each.arg for each in (*spec.posonlyargs, *spec.args)][1:]
+        unknown = tuple(stated.pop(name, UNKNOWN) for name in places[: max(count, 0)])
+        named: dict[str, Value] = {each.arg: stated.get(each.arg, UNKNOWN) for each in spec.kwonlyargs}
         run.call(Function(method, owner.module, (), made, owner), unknown, named, method)
     return made
 

@@ -49,8 +49,8 @@ class Rule(ABC):
     #: What may become of the export, the likeliest first: which of them it is depends on the rest of the code.
     predicts: tuple[Fault, ...]
     shown: Shown = Shown.EXPORT
-    #: Whether `exporter convert` exports rightly what stock Paddle does not.
-    cured: bool = False
+    #: Whether the export mends what stock Paddle exports wrong or not at all: such a finding is a note.
+    mended: bool = False
 
     @abstractmethod
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
@@ -64,4 +64,6 @@ class Rule(ABC):
         self, module: ParsedModule, node: ast.AST, message: str, cure: str, severity: Severity | None = None
     ) -> Diagnostic:
         """A finding at a node of a module."""
+        if self.mended:
+            message, severity = f"{message} (stock Paddle; exporter's own export mends it)", Severity.INFO
         return Diagnostic(self.code, severity or self.severity, module.location(node), message, cure)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.module import ParsedModule
 from exporter.check.paper.facts import Called
 from exporter.check.rules.base import Fault, Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 _CURES = {
     "builtins.zip": "leave `strict` out, and compare the lengths in `__init__`",
@@ -57,8 +57,9 @@ class BuiltinKeywords(Rule):
     """
 
     code = "EX139"
+    severity = Severity.INFO
     predicts = (Fault.FAILS,)
-    cured = True
+    mended = True
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -9,7 +9,7 @@ from exporter.check.paper.facts import Returned
 from exporter.check.paper.values import Mapping, Sequence, Value
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 
 def _dicts(value: Value) -> Iterator[Mapping]:
@@ -50,9 +50,10 @@ class DictOrder(Rule):
     """
 
     code = "EX109"
+    severity = Severity.INFO
     predicts = (Fault.VALUES, Fault.STRUCTURE)
     shown = Shown.EVERY_RUN
-    cured = True
+    mended = True
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from exporter import machine
-from exporter.errors import UsageError
+from exporter.errors import UsageError, did_you_mean
 from exporter.lower.precision.base import Order
 from exporter.workers import doing
 
@@ -133,7 +132,6 @@ def resolve(keep: tuple[str, ...], layers: Collection[str]) -> tuple[str, ...]:
     """
     for name in keep:
         if name not in layers:
-            close = difflib.get_close_matches(name, layers, n=1)
-            hint = f"did you mean '{close[0]}'?" if close else f"one of: {', '.join(layers)}"
+            hint = did_you_mean(name, layers)
             raise UsageError(f"no layer '{name}' with weights is in the program", where="keep", hint=hint)
     return keep

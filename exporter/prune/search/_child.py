@@ -127,7 +127,7 @@ class Search:
         return labels is not None and any(one[0] == labels[0] for one in self.tracker.made)
 
     def _layer(self) -> paddle.nn.Layer:
-        return load_layer(self.spec.model, self.checkpoint, self.spec.seed)
+        return load_layer(self.spec.factory, self.checkpoint, self.spec.seed)
 
     def _chosen(self, open_to: Sequence[int], share: float) -> dict[int, Array]:
         """For each group that is cut the classes that stay, by their roots."""

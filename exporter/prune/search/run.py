@@ -121,7 +121,7 @@ def _tuning(spec: Spec, folder: Path) -> training.TrainRequest | None:
     if spec.recipe is None or asked.epochs == 0:
         return None
     return training.TrainRequest(
-        spec.recipe, folder / TUNED, spec.seed, asked.epochs, spec.device, start=folder / PRUNED
+        spec.recipe, folder / TUNED, spec.seed, asked.epochs, spec.device, start=folder / PRUNED, args=spec.args
     )
 
 
@@ -157,7 +157,7 @@ def _cut(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> dict
 def _request_digest(spec: Spec, whole: Path | None) -> str:
     """Over all that the plan depends on: the code's file, the weights, what was asked, the inputs and their sizes."""
     asked, source = _asked(spec), find_source(split(spec.model)[0])
-    described = spec.model_dump(mode="json", include={"model", "inputs", "dims", "budget"})
+    described = spec.model_dump(mode="json", include={"model", "args", "inputs", "dims", "budget"})
     chosen = asked.model_dump(exclude={"epochs"})
     code = sha256_file(source) if source else ""
     return sha256_bytes(canonical_json([described, chosen, code, sha256_file(whole) if whole else spec.seed]))

@@ -1,0 +1,35 @@
+"""Whether the model of a spec runs: the inputs of every case are drawn, and `forward` runs at every promised size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exporter.errors import CannotRun, ChildFailed, ModelError
+from exporter.spec.model import Spec
+from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
+
+
+def needs_data(spec: Spec) -> bool:
+    """Whether a case can only be drawn with the recipe's data, which may lie on another machine."""
+    return any(asked.values == "dataset" for asked in spec.inputs.values())
+
+
+def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: Setting) -> None:
+    """Try it with a checkpoint (`weights`), with the `initial` weights of a training, or with the factory's.
+
+    Raises:
+        CannotRun: the model cannot be built, or `forward` fails, crashes or takes too long.
+        UsageError, EnvironmentLacks: the factory, its data or the values of the inputs are wrong.
+    """
+    setting.say("trying the planned cases")
+    asked = {
+        "spec": spec.without_verdict().model_dump(mode="json"),
+        "checkpoint": str(weights) if weights else None,
+        "initial": str(initial) if initial else None,
+    }
+    target = "exporter.preflight._child:try_cases"
+    try:
+        call(target, asked, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
+    except ModelError as error:
+        details = error.details if isinstance(error, ChildFailed) else ""
+        raise CannotRun(error.what, where=error.where, hint=error.hint, details=details) from error

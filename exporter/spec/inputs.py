@@ -1,0 +1,81 @@
+"""The inputs of a model and its named dimensions, as a spec writes them; and the types that all keys share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
+
+from exporter.spec.values import FORMS, check_values, known_values
+from exporter.tensors import DTYPES
+
+#: Text is no number and no flag: `seed: "3"` and `noise: yes` are mistakes.
+Flag = Annotated[bool, Strict()]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+FormatName = Literal["pir", "pdmodel", "onnx"]
+Size = Annotated[int, Strict(), Field(ge=1)]
+
+
+class Frozen(BaseModel):
+    """What every model of a spec is: unchangeable, with no key that is not described."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
+
+
+#: NumPy, which holds the cases, has no bfloat16.
+_DTYPES = tuple(dtype for dtype in DTYPES if dtype != "bfloat16")
+
+
+def _of_numpy(dtype: object) -> object:
+    if dtype == "bfloat16":
+        raise ValueError(
+            "no input can be bfloat16: the recorded cases are NumPy's, which has no such dtype; "
+            "declare float32, and cast the input in `forward`"
+        )
+    return dtype
+
+
+class Input(Frozen):
+    """An input of `forward`, under the name of its parameter; the order in the file is the order of the call."""
+
+    dtype: Annotated[Literal[_DTYPES], BeforeValidator(_of_numpy)] = Field(  # type: ignore[valid-type]  # made of a list
+        description="Dtype of the tensor that `forward` takes. Of `bfloat16` is none: the recorded cases are NumPy's."
+    )
+    shape: tuple[Size | Identifier, ...] = Field(
+        description="Size of each axis, outermost first; a word names a dim of `dims`, and `[]` is a scalar."
+    )
+    values: Annotated[str, AfterValidator(known_values)] = Field(
+        "normal",
+        examples=list(FORMS),
+        description="What the recorded cases hold.",
+    )
+
+    @model_validator(mode="after")
+    def _values_fit_dtype(self) -> Input:
+        check_values(self.values, self.dtype, None)
+        return self
+
+
+class Dim(Frozen):
+    """A named dimension. Cases are recorded at `typical`, `min`, `max` and an odd size, combined pairwise with others.
+
+    The dim that is the first axis of inputs, and no other axis of any, counts rows: it is the batch.
+    """
+
+    min: Size = Field(description="Smallest size that the artifact must serve.")
+    typical: Size = Field(description="Usual size. Strange values, calibration, FLOPs and speed are taken at it.")
+    max: Size = Field(description="Largest size that the artifact must serve.")
+    multiple_of: Size = Field(1, description="Step of the sizes: `min`, `typical` and `max` are multiples of it, too.")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Dim:
+        if self.min > self.max:
+            raise ValueError(f"min ({self.min}) is greater than max ({self.max})")
+        if not self.min <= self.typical <= self.max:
+            raise ValueError(f"typical ({self.typical}) is not between min ({self.min}) and max ({self.max})")
+        for name in ("min", "typical", "max"):
+            if getattr(self, name) % self.multiple_of:
+                raise ValueError(f"{name} ({getattr(self, name)}) is not a multiple of {self.multiple_of}")
+        return self
