@@ -14,7 +14,6 @@ from exporter.pipeline import RENDERERS, Product, forbids
 from exporter.report.console import show
 from exporter.report.json import parity
 from exporter.runtimes.matrix import Matrix
-from exporter.verdict.claim import Outcome
 
 
 def conclude(product: Product, *, as_json: bool) -> ExitCode:
@@ -34,7 +33,7 @@ def conclude(product: Product, *, as_json: bool) -> ExitCode:
             sys.stdout.write(f"{product.bundle.folder}\n")
     if refused:
         return ExitCode.REFUSED
-    return exit_code(product.report) if product.report else ExitCode.PASSED
+    return product.report.exit_code if product.report else ExitCode.PASSED
 
 
 def conclude_report(report: Report, *, as_json: bool) -> ExitCode:
@@ -43,7 +42,7 @@ def conclude_report(report: Report, *, as_json: bool) -> ExitCode:
         _print_json(parity(report))
     else:
         _print_report(report)
-    return exit_code(report)
+    return report.exit_code
 
 
 def conclude_matrix(matrix: Matrix, *, as_json: bool) -> ExitCode:
@@ -53,14 +52,6 @@ def conclude_matrix(matrix: Matrix, *, as_json: bool) -> ExitCode:
     else:
         sys.stdout.write(f"{matrix.markdown()}\nverdict: {matrix.word}\n")
     return matrix.exit
-
-
-def exit_code(report: Report) -> ExitCode:
-    """3 where an engine that was planned is not here; else 1 where the gate says no; else 0."""
-    evidence = [report.verdict.of(claim) for claim in report.verdict.plan]
-    if any(one.outcome is Outcome.MISSING and one.stage == "environment" for one in evidence):
-        return ExitCode.ENVIRONMENT
-    return ExitCode.PASSED if report.verdict.passed else ExitCode.REFUSED
 
 
 def _summary(product: Product) -> dict[str, Any]:
