@@ -37,8 +37,8 @@ class Shown:
     markdown: Path | None
     quality: Path | None
 
-    def check(self) -> None:
-        """Fail now, and not after an hour of releases.
+    def check(self, *others: Path | None) -> None:
+        """Fail now, and not after an hour of releases; `others` are files that will be written, too.
 
         Raises:
             UsageError: a file cannot be written, or there is no such form.
@@ -49,7 +49,7 @@ class Shown:
         if self.annotations and self.as_json:
             hint = "leave out --json, or --annotations"
             raise UsageError("stdout holds one object or lines, not both", where="--annotations", hint=hint)
-        for file in filter(None, (self.junit, self.markdown, self.quality)):
+        for file in filter(None, (self.junit, self.markdown, self.quality, *others)):
             _refuse_unwritable(file)
 
     def tell(self, result: Gated) -> None:

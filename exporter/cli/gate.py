@@ -21,6 +21,12 @@ _NoTrain = Annotated[bool, typer.Option("--no-train", help="Refuse a spec whose 
 _Jobs = Annotated[
     int, typer.Option("--jobs", help="Specs that are released at once; 0: as there is room.", min=0, metavar="N")
 ]
+_Shard = Annotated[
+    str | None, typer.Option("--shard", help="Only part i of n of the specs; each is in one.", metavar="I/N")
+]
+_Result = Annotated[
+    Path | None, typer.Option("--result", help="Also write what `exporter merge` joins.", metavar="FILE")
+]
 _All = Annotated[bool, typer.Option("--all", help="Every spec, whatever changed.")]
 
 
@@ -36,6 +42,8 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     markdown: Markdown = None,
     quality: Quality = None,
     annotations: Annotations = None,
+    shard: _Shard = None,
+    result: _Result = None,
     out: Out = None,
     cache: Cache = None,
     no_cache: NoCache = False,
@@ -51,6 +59,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     from exporter.cache.release import releases
     from exporter.cli._progress import setting, telling
     from exporter.gate.run import release_all
+    from exporter.gate.shards import Selection, Shard, write_result
     from exporter.gate.task import Task, unreleased
     from exporter.gate.touched import find_specs, touched
     from exporter.git import Base
@@ -59,15 +68,23 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     results = []
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     since = Base(base, "--base") if base is not None and not every else None
+    part = Shard.parse(shard) if shard is not None else Shard()
     shown = Shown(as_json, annotations, junit, markdown, quality)
-    shown.check()
+    shown.check(result)
+    if result is not None:
+        result.unlink(missing_ok=True)  # an earlier one must not stand for a gate that does not come to its end
     known = releases(cache, telling(why=why, none=no_cache and cache is None), none=no_cache)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs, live=False) as how:
-        task = Task(overrides, out or Path("artifacts"), not no_train, how, known, bool(junit or markdown))
-        chosen = list(touched(find_specs(specs or ()), since, overrides, how))
-        for result in map(unreleased, chosen) if listed else release_all(task, chosen):
-            results.append(result)
-            shown.tell(result)
+        read = bool(junit or markdown or result)
+        task = Task(overrides, out or Path("artifacts"), not no_train, how, known, read)
+        chosen = list(touched(find_specs(specs or ()), since, overrides, how, part))
+        own = [spec for spec in chosen if not spec.elsewhere]
+        asked = Selection.of(chosen, since, overrides, listed=listed, trains=not no_train) if result else None
+        for gated in map(unreleased, own) if listed else release_all(task, own):
+            results.append(gated)
+            shown.tell(gated)
+    if result is not None and asked is not None:
+        write_result(result, part, asked, results)
     shown.conclude(results)
     return forms.worst(results)
 
