@@ -27,6 +27,9 @@ _Shard = Annotated[
 _Result = Annotated[
     Path | None, typer.Option("--result", help="Also write what `exporter merge` joins.", metavar="FILE")
 ]
+_Executor = Annotated[
+    str, typer.Option("--executor", help="local, or ray: on the nodes of a Ray cluster.", metavar="NAME")
+]
 _All = Annotated[bool, typer.Option("--all", help="Every spec, whatever changed.")]
 
 
@@ -51,6 +54,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     device: Device = None,
     timeout: Timeout = None,
     jobs: _Jobs = 0,
+    executor: _Executor = "local",
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -58,7 +62,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     """Release every spec that a change touches; the worst of their exit codes is its own."""
     from exporter.cache.release import releases
     from exporter.cli._progress import setting, telling
-    from exporter.gate.run import release_all
+    from exporter.gate.run import EXECUTORS, release_all
     from exporter.gate.shards import Selection, Shard, write_result
     from exporter.gate.task import Task, unreleased
     from exporter.gate.touched import find_specs, touched
@@ -71,6 +75,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     part = Shard.parse(shard) if shard is not None else Shard()
     shown = Shown(as_json, annotations, junit, markdown, quality)
     shown.check(result)
+    released_by = EXECUTORS[executor]
     if result is not None:
         result.unlink(missing_ok=True)  # an earlier one must not stand for a gate that does not come to its end
     known = releases(cache, telling(why=why, none=no_cache and cache is None), none=no_cache)
@@ -80,7 +85,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
         chosen = list(touched(find_specs(specs or ()), since, overrides, how, part))
         own = [spec for spec in chosen if not spec.elsewhere]
         asked = Selection.of(chosen, since, overrides, listed=listed, trains=not no_train) if result else None
-        for gated in map(unreleased, own) if listed else release_all(task, own):
+        for gated in map(unreleased, own) if listed else release_all(task, own, released_by):
             results.append(gated)
             shown.tell(gated)
     if result is not None and asked is not None:

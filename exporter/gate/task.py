@@ -63,6 +63,13 @@ class Task:
         made = self._made(spec, replace(self.setting, on_event=follow))
         return replace(made, seconds=time.monotonic() - began, runs=runs)
 
+    def name(self, spec: Touched) -> str:
+        """The name in a spec, below which its bundles lie; empty where it cannot be read."""
+        try:
+            return self._read(spec).name
+        except ExporterError:
+            return ""
+
     def _made(self, spec: Touched, setting: Setting) -> Gated:
         from exporter import pipeline  # with all that it imports, only where something is to be made
         from exporter.diagnostics import Severity
