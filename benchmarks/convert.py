@@ -15,7 +15,7 @@ from _compare import compare, report, report_times
 
 TIME, MEMORY = 1.15, 1.2
 MODELS = {
-    "digits": ("recipes.digits:build", "runs/digits/best.safetensors", "image", "1,8,8"),
+    "digits": ("recipes.digits:build", "runs/digits", "image", "1,8,8"),
     "resnet50": ("paddle.vision.models:resnet50", "-", "x", "3,224,224"),
 }
 
@@ -27,8 +27,14 @@ def main() -> int:
     return 0 if all([_measure(name, runs) for name in names]) else 1
 
 
+def _best(folder: Path) -> str:
+    """The checkpoint of the run that `best` names."""
+    return str(folder / (folder / "best").read_text().strip() / "best.safetensors")
+
+
 def _measure(name: str, runs: int) -> bool:
-    model, weights, inputs, shape = MODELS[name]
+    model, runs_folder, inputs, shape = MODELS[name]
+    weights = "-" if runs_folder == "-" else _best(Path(runs_folder))
     exporter = str(Path(sys.executable).with_name("exporter"))
     with tempfile.TemporaryDirectory() as place:
         ours = [exporter, "convert", model, "--input", f"{inputs}=float32[batch,{shape}]", "--dim", "batch=1..64"]

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from exporter.errors import EnvironmentLacks, UsageError
+from exporter.files import sha256_bytes
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,16 @@ def state_of(folder: Path, files: Sequence[Path] = ()) -> State | None:
     changed = git("status", "--porcelain", "--untracked-files=no")
     tracked = git("ls-files", "--error-unmatch", "--", *map(str, inside)) if inside else ""
     return State(commit.strip(), changed != "" or tracked is None)
+
+
+def changes_of(folder: Path) -> str:
+    """What differs from the commit in the tracked files, as a digest; empty where nothing does, or no git tells."""
+    command = ["git", "-C", str(folder), "diff", "--no-color", "--no-ext-diff", "--binary", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False)
+    except FileNotFoundError:
+        return ""
+    return sha256_bytes(done.stdout) if done.returncode == 0 and done.stdout else ""
 
 
 @dataclass(frozen=True)

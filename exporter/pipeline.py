@@ -18,7 +18,7 @@ from exporter.bundle.documents import with_documents
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec
-from exporter.bundle.provenance import find_checkpoint, find_whole, training_of
+from exporter.bundle.provenance import find_checkpoint, find_whole, runs_of
 from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
 from exporter.bundle.write import (
@@ -51,6 +51,7 @@ from exporter.preflight.evidence import judged
 from exporter.preflight.files import refuse_files, refuse_waivers
 from exporter.proofs.base import Narrowing
 from exporter.prune.search import run as pruning
+from exporter.recipe.source import default_folder
 from exporter.registry import Registry
 from exporter.report._summary import headline
 from exporter.report.base import Renderer
@@ -111,10 +112,10 @@ def forbids(findings: Sequence[Diagnostic]) -> bool:
 
 
 def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
-    """Train what the spec's recipe says, unless a finished run of just this recipe is there."""
+    """Train what the spec's recipe says, unless a finished run of its code as it is now is there."""
     if spec.recipe is None or spec.checkpoint is not None:
         return None
-    return training.ensure(training_of(spec), setting)
+    return runs_of(spec, spec.recipe).ensure(setting)
 
 
 def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
@@ -213,7 +214,7 @@ def _on_the_way(spec: Spec) -> tuple[Path, ...]:
     """Where a release leaves what it makes besides the bundle."""
     folders = [qat.default_folder(spec), pruning.default_folder(spec)]
     if spec.recipe is not None:
-        folders.append(training_of(spec).into)
+        folders.append(default_folder(spec.recipe))
     return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))
 
 

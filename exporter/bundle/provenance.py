@@ -16,7 +16,8 @@ from exporter.prune.search import run as pruning
 from exporter.recipe.source import default_folder
 from exporter.spec.model import Spec
 from exporter.train import qat
-from exporter.train.run import TrainRequest, finished
+from exporter.train.run import TrainRequest
+from exporter.train.runs import Runs
 
 PACKAGES = ("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx", "onnxruntime", "onnxruntime-gpu", "numpy")
 #: Those that hold Paddle's kernels: the same version of either computes the same bits on the CPU.
@@ -51,7 +52,7 @@ def find_whole(spec: Spec) -> Path | None:
         return path
     if spec.recipe is None:
         return None
-    found = finished(training_of(spec))
+    found = runs_of(spec, spec.recipe).chosen()
     if found is None:
         raise UsageError(
             "the recipe has left no finished checkpoint",
@@ -61,10 +62,10 @@ def find_whole(spec: Spec) -> Path | None:
     return found.checkpoint
 
 
-def training_of(spec: Spec) -> TrainRequest:
-    """The run that a spec's recipe asks for; its device does not count where a finished one is looked for."""
-    recipe = str(spec.recipe)
-    return TrainRequest(recipe, default_folder(recipe), spec.seed, device=spec.device, args=spec.args)
+def runs_of(spec: Spec, recipe: str) -> Runs:
+    """The runs of a spec's recipe; a seed that the spec itself gives is taken, and else that of the best run."""
+    request = TrainRequest(recipe, default_folder(recipe), spec.seed, device=spec.device, args=spec.args)
+    return Runs(request, any_seed="seed" not in spec.model_fields_set)
 
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from exporter.cache.identity import code_digest, difference, identity
 from exporter.cache.store import Store
 from exporter.errors import EnvironmentLacks, ExporterError
 from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling, user_cache
+from exporter.recipe.source import default_folder
+from exporter.train.runs import named
 from exporter.watch import watching
 
 if TYPE_CHECKING:
@@ -199,6 +201,7 @@ class Releases:
             "identity": facts,
             "depends": asdict(found),
             "objects": {path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
+            "run": _best_run(asked.spec),
             **{name: product[name] for name in ("folder", "digest", "word", "said", "report", "findings", "trained")},
         }
         self.store.put(asked.key, record, files)
@@ -233,7 +236,19 @@ def _difference(record: Mapping[str, Any], wanted: Mapping[str, Any], now: Mappi
         return f"`{next(name for name in names if record['spec'].get(name) != wanted.get(name))}` of the spec changed"
     if record["day"] and record["day"] != _today():
         return "its waivers are judged by the day"
+    if (run := _best_run(wanted)) not in ("", record.get("run", "")):
+        return f"the best run of its recipe is {run}"
     return difference(record["identity"], dict(now)) or read_depends(record["depends"]).difference()
+
+
+def _best_run(spec: Mapping[str, Any]) -> str:
+    """The run whose checkpoint a release takes, by the name in `best`; empty where there is none.
+
+    A training is no file that a release depends on: where its runs are not kept, a release that is kept holds.
+    """
+    if spec["recipe"] is None or spec["checkpoint"] is not None:
+        return ""
+    return named(default_folder(spec["recipe"]))
 
 
 def _holds(place: Path, files: Mapping[str, str]) -> bool:

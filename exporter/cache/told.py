@@ -1,8 +1,11 @@
-"""Reports, findings and trainings as JSON and back, for records of the cache."""
+"""Reports, findings and trainings as JSON and back: what the cache keeps, and what shards of a gate tell each other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -10,12 +13,13 @@ from pydantic import TypeAdapter
 from exporter.diagnostics import Diagnostic
 from exporter.judge.report import Report
 from exporter.train.run import TrainResult
+from exporter.verdict.blame import Blame
 from exporter.verdict.claim import Claim, Evidence, Verdict
 
 
 @dataclass(frozen=True)
 class _Told:
-    """A report that passed, whose claims are no keys: it blames nothing."""
+    """A report whose claims are no keys."""
 
     name: str
     version: str
@@ -25,6 +29,9 @@ class _Told:
     waivers: list[dict[str, str]]
     digest: str
     methods: list[str]
+    blames: list[Blame] = field(default_factory=list)
+    narrowed: str = ""
+    objections: tuple[str, ...] = ()
 
 
 _REPORT, _FINDINGS = TypeAdapter(_Told), TypeAdapter(tuple[Diagnostic, ...])
@@ -32,7 +39,7 @@ _TRAINED: TypeAdapter[TrainResult | None] = TypeAdapter(TrainResult | None)
 
 
 def told_report(report: Report) -> Any:
-    """A report that passed, as JSON."""
+    """A report as JSON."""
     verdict = report.verdict
     claims = [(claim, verdict.of(claim)) for claim in sorted(verdict.plan)]
     told = _Told(
@@ -44,22 +51,25 @@ def told_report(report: Report) -> Any:
         list(report.waivers),
         report.digest,
         list(report.methods),
+        list(report.blames),
+        verdict.narrowed,
+        verdict.objections,
     )
-    return _REPORT.dump_python(told, mode="json")
+    return _plain(_REPORT.dump_python(told))
 
 
 def report_of(content: Any) -> Report:
     """The report again; raises ValidationError where it is none."""
     told = _REPORT.validate_python(content)
-    verdict = Verdict(frozenset(claim for claim, _ in told.claims), dict(told.claims))
-    return Report(
-        told.name, told.version, verdict, told.budget, told.notes, told.waivers, told.digest, methods=told.methods
-    )
+    evidence = dict(told.claims)
+    verdict = Verdict(frozenset(evidence), evidence, told.narrowed, told.objections)
+    about = (told.budget, told.notes, told.waivers, told.digest, told.methods)
+    return Report(told.name, told.version, verdict, *about, tuple(told.blames))
 
 
 def told_findings(findings: tuple[Diagnostic, ...]) -> Any:
     """Findings as JSON."""
-    return _FINDINGS.dump_python(findings, mode="json")
+    return _plain(_FINDINGS.dump_python(findings))
 
 
 def findings_of(content: Any) -> tuple[Diagnostic, ...]:
@@ -75,3 +85,16 @@ def told_training(trained: TrainResult | None) -> Any:
 def training_of(content: Any) -> TrainResult | None:
     """The training again."""
     return _TRAINED.validate_python(content)
+
+
+def _plain(value: Any) -> Any:
+    """The same of what JSON has: a number that is not finite is a word, half a surrogate pair is written out."""
+    if isinstance(value, Mapping):
+        return {_plain(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

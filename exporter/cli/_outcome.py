@@ -20,7 +20,6 @@ from exporter.report._advice import advice
 from exporter.report.console import show
 from exporter.report.json import parity
 from exporter.runtimes.matrix import Matrix
-from exporter.verdict.claim import Outcome
 
 
 def conclude(product: Product, *, as_json: bool) -> Ending:
@@ -54,7 +53,7 @@ def conclude_report(report: Report, bundle: Path, *, as_json: bool) -> Ending:
 
 
 def _ending(report: Report, bundle: str) -> Ending:
-    code = exit_code(report)
+    code = report.exit_code
     return Refusal(code, advice(report, bundle)) if code else code
 
 
@@ -69,14 +68,6 @@ def conclude_matrix(matrix: Matrix, bundle: Path, *, as_json: bool) -> Ending:
     here = f"exporter verify {shlex.quote(str(bundle))}, which says what the engines that are here make of it"
     other = "another version in --runtime, of which there is a wheel for a Python on this machine"
     return Refusal(matrix.exit, here if matrix.exit is ExitCode.REFUSED else other)
-
-
-def exit_code(report: Report) -> ExitCode:
-    """3 where an engine that was planned is not here; else 1 where the gate says no; else 0."""
-    evidence = [report.verdict.of(claim) for claim in report.verdict.plan]
-    if any(one.outcome is Outcome.MISSING and one.stage == "environment" for one in evidence):
-        return ExitCode.ENVIRONMENT
-    return ExitCode.PASSED if report.verdict.passed else ExitCode.REFUSED
 
 
 def _summary(product: Product) -> dict[str, Any]:

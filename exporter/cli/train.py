@@ -42,19 +42,25 @@ def train(  # noqa: PLR0913 - an option is a parameter
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> ExitCode:
-    """Train RECIPE into runs/NAME: the best checkpoint by its metric, the metrics, a plot, and all to resume it."""
+    """Train RECIPE into a folder of its own in runs/NAME: checkpoint, metrics, a plot, and all to resume it.
+
+    runs/NAME/best names the run with the best metric, which release and gate take; --out DIR stands for itself.
+    """
     from exporter.recipe.source import default_folder, recipe_reference
     from exporter.spec.read import apply_override
     from exporter.train import run
     from exporter.train.progress import shown
+    from exporter.train.runs import BEST, Runs
 
     reference = recipe_reference(recipe)
-    folder = default_folder(reference)
-    into = out or (folder.with_name(f"{folder.name}.qat") if qat else folder)
+    home = default_folder(reference)
+    into = out or (home.with_name(f"{home.name}.qat") if qat else home)
     given: dict[str, Any] = {}
     for text in arguments or ():
         apply_override(given, text, "--arg")
     request = run.TrainRequest(reference, into, seed, epochs, device or "auto", qat, qat=qat is not None, args=given)
+    runs = Runs(request) if out is None and qat is None else None
+    request = runs.placed() if runs else request
     try:
         run.check(request, resume=resume)
         if not (resume and run.finished(request)):
@@ -65,11 +71,15 @@ def train(  # noqa: PLR0913 - an option is a parameter
         if not quiet and run.resumable(request):
             sys.stderr.write("saved; the same command with --resume goes on from there\n")
         raise
+    best = runs.point(result) if runs else None
     if as_json:
-        sys.stdout.write(json.dumps({**asdict(result), "checkpoint": str(result.checkpoint)}) + "\n")
+        told = {**asdict(result), "checkpoint": str(result.checkpoint), "best": str(best) if best else None}
+        sys.stdout.write(json.dumps(told) + "\n")
     else:
         score = f"{result.metric} {result.value:.4f} (epoch {result.epoch} of {result.epochs})"
         sys.stdout.write(f"{result.checkpoint}: {score}\n")
+        if runs:
+            sys.stdout.write(f"{home / BEST}: {best.name if best else 'none with as many epochs as the recipe says'}\n")
     return ExitCode.PASSED
 
 

@@ -19,6 +19,7 @@ from exporter.recipe.source import sources
 from exporter.references import find_source, short, split
 
 if TYPE_CHECKING:
+    from exporter.gate.shards import Shard
     from exporter.spec.model import Spec
     from exporter.workers import Setting
 
@@ -31,12 +32,14 @@ _SPECS = Path("specs")
 class Touched:
     """One spec, and why it must pass the gate again; an empty `why` means that the change does not touch it.
 
-    One that the change deletes is `deleted`: nothing is gated, and nothing guards what it guarded.
+    One that the change deletes is `deleted`: nothing is gated, and nothing guards what it guarded. One of another shard
+    is `elsewhere`, and is not judged here.
     """
 
     path: Path
     why: str
     deleted: bool = False
+    elsewhere: bool = False
 
 
 def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
@@ -56,24 +59,41 @@ def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
     return found
 
 
-def touched(specs: Sequence[Path], base: Base | None, settings: tuple[str, ...], setting: Setting) -> Iterator[Touched]:
+def touched(
+    specs: Sequence[Path],
+    base: Base | None,
+    settings: tuple[str, ...],
+    setting: Setting,
+    shard: Shard | None = None,
+) -> Iterator[Touched]:
     """Judge each spec by what differs from where it and a commit have parted; without a commit, all are touched.
 
-    `settings` are overrides of the specs' keys. Behind the specs come those of specs/ that are no more.
+    `settings` are overrides of the specs' keys. Behind the specs come those of specs/ that are no more. With a `shard`
+    only its own are judged.
 
     Raises:
         UsageError, EnvironmentLacks: as :class:`exporter.git.Base`.
     """
-    if base is None:
-        yield from (Touched(path, "asked for") for path in specs)
-        return
-    changed = changed_since(base)
-    for path in specs:
-        yield Touched(path, _why(path, changed, base.top.resolve(), settings, setting))
+    changed = changed_since(base) if base else Changed(frozenset(), frozenset())
+    deleted = list(_deleted(specs, changed))
+    own = shard.part([*specs, *deleted]) if shard else {*specs, *deleted}
+    for path in [*specs, *deleted]:
+        if path not in own:
+            yield Touched(path, "", elsewhere=True)
+        elif base is None:
+            yield Touched(path, "asked for")
+        elif path in deleted:
+            yield Touched(path, "", deleted=True)
+        else:
+            yield Touched(path, _why(path, changed, base.top.resolve(), settings, setting))
+
+
+def _deleted(specs: Sequence[Path], changed: Changed) -> Iterator[Path]:
+    """The files of specs/ that are no more."""
     folder = _SPECS.resolve()
     for path in sorted(changed.gone):
         if path.parent == folder and path.match("*.y*ml") and _SPECS / path.name not in specs:
-            yield Touched(_SPECS / path.name, "", deleted=True)
+            yield _SPECS / path.name
 
 
 def _why(path: Path, changed: Changed, top: Path, settings: tuple[str, ...], setting: Setting) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from exporter.errors import ExitCode
 from exporter.numbers.golden import one_thread
 from exporter.verdict.blame import Blame
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
@@ -48,6 +49,14 @@ class Report:
         """Every claim with its evidence, the worst outcomes first, then in the order of the claims."""
         pairs = [(claim, self.verdict.of(claim)) for claim in sorted(self.verdict.plan)]
         return sorted(pairs, key=lambda pair: GRAVITY.index(pair[1].outcome))
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """3 where an engine that was planned is not here; else 1 where the gate says no; else 0."""
+        evidence = [self.verdict.of(claim) for claim in self.verdict.plan]
+        if any(found.outcome is Outcome.MISSING and found.stage == "environment" for found in evidence):
+            return ExitCode.ENVIRONMENT
+        return ExitCode.PASSED if self.verdict.passed else ExitCode.REFUSED
 
     def first_reason(self) -> str:
         """Why it did not pass, in one line; empty where it did."""

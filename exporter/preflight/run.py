@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from exporter.bundle.provenance import find_whole, training_of
+from exporter.bundle.provenance import find_whole, runs_of
 from exporter.errors import UsageError
 from exporter.goldens.calibrate import calibration
 from exporter.lower._convert import convert_all
@@ -32,13 +32,14 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
     Raises:
         UsageError, EnvironmentLacks, ModelError: what that step would raise.
     """
-    request = training_of(spec) if spec.recipe else None
-    untrained = request is not None and spec.checkpoint is None and training.finished(request) is None
+    runs = runs_of(spec, spec.recipe) if spec.recipe else None
+    untrained = runs is not None and spec.checkpoint is None and runs.chosen() is None
     whole = None if untrained else find_whole(spec)
     long = untrained or _tunes(spec, whole, smaller)
     with scratch() as place:
         initial = Path(place, "initial.safetensors") if untrained else None
-        if request is not None and (long or len(spec.precisions) > 1):
+        if runs is not None and (long or len(spec.precisions) > 1):
+            request = runs.placed()
             if untrained:
                 training.check(request, resume=training.resumable(request))
             asked = replace(request, qat=qat.wanted(spec) is not None)

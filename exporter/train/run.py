@@ -74,7 +74,7 @@ def finished(request: TrainRequest) -> TrainResult | None:
     Raises:
         UsageError: the recipe has no source file, or `run.json` is not ours.
     """
-    found = _read(request.into)
+    found = read_run(request.into)
     if found is None or not found["finished"] or _difference(found, request):
         return None
     checkpoint = request.into / BEST
@@ -233,15 +233,20 @@ def _place(request: TrainRequest, resume: bool) -> tuple[Path, Json | None]:
 
 def _unfinished(request: TrainRequest) -> tuple[Path, Json | None]:
     """Where a run of this request grows, and its `run.json` if something was saved there that can be resumed."""
-    there = _read(request.into)
+    there = read_run(request.into)
     folder = request.partial if there and there["finished"] else request.into
-    saved = _read(folder)
+    saved = read_run(folder)
     if saved is None or saved["finished"] or not (folder / LAST).exists():
         return folder, None
     return folder, saved
 
 
-def _read(folder: Path) -> Json | None:
+def read_run(folder: Path) -> Json | None:
+    """What the `run.json` in a folder says; None where there is none.
+
+    Raises:
+        UsageError: it is not ours.
+    """
     path = folder / RUN
     if not path.is_file():
         return None

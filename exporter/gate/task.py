@@ -1,0 +1,127 @@
+"""What a gate does with one spec: nothing, where an earlier release holds still; else a release."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporter.errors import ExitCode, ExporterError
+from exporter.report._gate import Gated
+from exporter.spec.reserved import said_of
+
+if TYPE_CHECKING:
+    from exporter.cache.release import Releases
+    from exporter.diagnostics import Diagnostic
+    from exporter.gate.touched import Touched
+    from exporter.spec.model import Spec
+    from exporter.workers import Setting
+
+
+@dataclass(frozen=True)
+class Task:
+    """How each spec of a gate is released: overrides of its keys, the bundles' folder, whether it may train.
+
+    `known` are the releases that are kept. Without `reports` nobody reads the report of a release that is reused.
+    """
+
+    overrides: tuple[str, ...]
+    out: Path
+    trains: bool
+    setting: Setting
+    known: Releases | None
+    reports: bool
+
+    def settled(self, spec: Touched) -> Gated | None:
+        """What is known without any work; None where the spec has to be released, which tells a mistake in it too."""
+        if not spec.why:
+            return unreleased(spec)
+        if self.known is None:
+            return None
+        try:
+            asked = self.known.read(spec.path, self.overrides, lambda: self._read(spec))
+            found = self.known.find(asked, self.out, self.setting.say)
+        except ExporterError:
+            return None
+        if isinstance(found, str):
+            return None
+        report = found.report() if self.reports else None
+        path, why, said = str(spec.path), spec.why, f"{found.said}{said_of(found.bundle)}"
+        told = found.findings()
+        return Gated(path, why, said=said, report=report, verdict=found.word, told=told, seconds=0.0, reused=True)
+
+    def release(self, spec: Touched) -> Gated:
+        """Release a spec, and measure how long it takes; an error in one spec must not stop the others."""
+        runs: dict[str, float] = {}
+
+        def follow(event: Mapping[str, Any]) -> None:
+            if name := event.get("ran"):
+                runs[name] = runs.get(name, 0.0) + event["seconds"]
+
+        began = time.monotonic()
+        made = self._made(spec, replace(self.setting, on_event=follow))
+        return replace(made, seconds=time.monotonic() - began, runs=runs)
+
+    def name(self, spec: Touched) -> str:
+        """The name in a spec, below which its bundles lie; empty where it cannot be read."""
+        try:
+            return self._read(spec).name
+        except ExporterError:
+            return ""
+
+    def _made(self, spec: Touched, setting: Setting) -> Gated:
+        from exporter import pipeline  # with all that it imports, only where something is to be made
+        from exporter.report._summary import headline
+
+        path, why = str(spec.path), spec.why
+        try:
+            wanted = self._read(spec)
+            product = pipeline.release(
+                wanted, self.out, setting, trains=self.trains, known=self.known, taken=pipeline.Taken.BESIDE
+            )
+        except ExporterError as error:
+            findings: tuple[Diagnostic, ...] = getattr(error, "findings", ())
+            exit, said = ExitCode(error.exit_code), (_said(findings[-1]) if findings else str(error))
+            return Gated(path, why, exit, said, findings=_errors(findings) or _located(error), told=findings)
+        if product.report is None:
+            first = next(finding for finding in product.findings if pipeline.forbids([finding]))
+            # Those, too, that foretold what then failed: they know the line of it.
+            errors, exit = _errors(product.findings), pipeline.exit_code(product.findings)
+            return Gated(path, why, exit, _said(first), findings=errors, told=product.findings)
+        reason = product.report.first_reason() or headline(product.report)
+        reason += said_of(product.bundle.folder) if product.bundle else ""
+        report = product.report
+        return Gated(path, why, report.exit_code, reason, report, report.verdict.word, told=product.findings)
+
+    def _read(self, spec: Touched) -> Spec:
+        from exporter.spec.read import read_spec
+
+        return read_spec(spec.path, self.overrides)
+
+
+def unreleased(spec: Touched) -> Gated:
+    """A spec of which only that is said: whether it is touched."""
+    if spec.deleted:
+        return Gated(str(spec.path), "", said="nothing is gated by it any more", unreleased="deleted")
+    return Gated(str(spec.path), spec.why, unreleased="touched" if spec.why else "untouched")
+
+
+def _said(finding: Diagnostic) -> str:
+    return f"{finding.location}: {finding.code}: {finding.message}"
+
+
+def _errors(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    from exporter.diagnostics import Severity
+
+    return tuple(finding for finding in findings if finding.severity is Severity.ERROR)
+
+
+def _located(error: ExporterError) -> tuple[Diagnostic, ...]:
+    """The error as a finding, where it names a line of a file."""
+    from exporter.diagnostics import Diagnostic, Severity
+    from exporter.report._annotations import GATE, place
+
+    at = place(error.where)
+    return () if at is None else (Diagnostic(GATE, Severity.ERROR, at, error.what, error.hint),)
