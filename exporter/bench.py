@@ -18,6 +18,7 @@ from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.engines._device import choose_device
 from exporter.engines._job import TimingJob, runnable
 from exporter.errors import ChildFailed, EnvironmentLacks, ExitCode, UsageError
+from exporter.judge.facts import Latency, Timed
 from exporter.verdict.plan import ENGINES, Run
 from exporter.workers import Setting
 
@@ -223,6 +224,14 @@ def _rows(case: CaseFacts, manifest: Manifest) -> int | None:
 
 def _name(run: Run) -> str:
     return f"{run.variant}/{run.engine}"
+
+
+def timed_by(found: Benchmark) -> Timed:
+    """The measurements as a report shows them."""
+    latencies = (
+        Latency(one.variant, one.engine, one.size, one.median, one.p95, one.rows_per_second) for one in found.measured
+    )
+    return Timed(machine.cpu()["model"], found.wish.threads, tuple(latencies), dict(found.failed))
 
 
 def as_text(found: Benchmark) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from exporter.errors import ExitCode
+from exporter.errors import ExitCode, UsageError
+from exporter.files import write_bytes
 from exporter.judge.report import Report
 from exporter.pipeline import RENDERERS, Product, forbids
 from exporter.report.console import show
@@ -44,6 +46,21 @@ def conclude_report(report: Report, *, as_json: bool) -> ExitCode:
     else:
         _print_report(report)
     return exit_code(report)
+
+
+def refuse_page(page: Path | None, bundle: Path, *, bench: bool) -> None:
+    """Raises UsageError where a page would be written into the bundle, or something is timed for none."""
+    if page is None and bench:
+        raise UsageError("--bench is about the page", where="--bench", hint="say where it goes, with --page FILE.html")
+    if page is not None and page.resolve().is_relative_to(bundle.resolve()):
+        raise UsageError(
+            "lies in the bundle, which is sealed", where=f"--page {page}", hint="write it beside the bundle"
+        )
+
+
+def write_page(report: Report, page: Path) -> None:
+    """Write the report as a page; raises UsageError where it cannot be written."""
+    write_bytes(page, RENDERERS["html"](report).encode())
 
 
 def conclude_matrix(matrix: Matrix, *, as_json: bool) -> ExitCode:
