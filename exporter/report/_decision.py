@@ -28,7 +28,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Open:
-    """Something that nobody proved, and what would prove it (empty where nothing simple does)."""
+    """Something that nobody proved, and what would prove it, with `backticks` around code; empty: nothing simple."""
 
     what: str
     by: str = ""
@@ -128,7 +128,7 @@ def open_ends(report: Report) -> list[Open]:
 def _judged(report: Report) -> list[Open]:
     verdict, found = report.verdict, []
     if verdict.narrowed:
-        found.append(Open(f"The plan was narrowed on purpose: {plain(verdict.narrowed)}.", "exporter verify BUNDLE"))
+        found.append(Open(f"The plan was narrowed on purpose: {plain(verdict.narrowed)}.", "`exporter verify BUNDLE`"))
     found += [Open(f"Waived: {line}.") for line in waivers(report)]
     counts = verdict.counts
     for outcome, said in (("inconclusive", "could not be judged"), ("missing", "came without evidence")):
@@ -142,37 +142,39 @@ def _engines(report: Report) -> list[Open]:
     engines = {claim.engine for claim in plan if claim.engine}
     devices = {report.verdict.of(claim).device for claim in plan} - {""}
     if not any("gpu" in device.lower() for device in devices):
-        found.append(Open("No GPU: everything ran on the CPU.", "exporter verify BUNDLE --device gpu"))
+        found.append(Open("No GPU: everything ran on the CPU.", "`exporter verify BUNDLE --device gpu`"))
     if STRICT in engines and DEFAULT not in engines:
         said = "The default predictor: Paddle Inference ran strict, without the graph passes that it comes with."
-        found.append(Open(said, f"exporter verify BUNDLE --engines {DEFAULT}"))
+        found.append(Open(said, f"`exporter verify BUNDLE --engines {DEFAULT}`"))
     if not any(claim.format == "source" for claim in plan):
-        found.append(Open("The model itself: its code was not at hand.", "exporter verify BUNDLE --source DIR"))
+        found.append(Open("The model itself: its code was not at hand.", "`exporter verify BUNDLE --source DIR`"))
     if not any(claim.kind == "metric" for claim in plan):
         said = "The task metric of the artifacts: it is the checkpoint's, and what they compute was held against that."
-        found.append(Open(said, "a `precisions` entry with `budget: {max_metric_loss: …}` in the spec"))
+        found.append(Open(said, "`budget: {max_metric_loss: …}` of a precision in the spec"))
     return found
 
 
 def _origin(report: Report, facts: Facts) -> list[Open]:
-    found = [Open(f"{plain(end)[:1].upper()}{plain(end)[1:]}.") for end in facts.open_ends]
+    found = [Open(plain(end).rstrip(".") + ".") for end in facts.open_ends]
     if facts.abilities:
         said = some(list(map(plain, facts.abilities)), 6)
-        found.append(Open(f"CPUs with other instruction sets than {said}.", "exporter verify BUNDLE, there"))
+        found.append(Open(f"CPUs with other instruction sets than {said}.", "`exporter verify BUNDLE`, there"))
     elif report.facts is None:
         found.append(Open("Where it comes from: the report holds no facts on the bundle."))
     if report.facts and (facts.code is None or facts.code.dirty):
         said = "The code: it is in no commit" if facts.code is None else "The code: it differs from its commit"
         found.append(Open(f"{said}, so nobody can check it out again.", "commit, and release again"))
     if report.facts and not facts.signed.startswith("signed by"):
-        found.append(Open("Who made it: the signature was not checked.", "exporter verify BUNDLE --trust KEYS"))
+        found.append(Open("Who made it: the signature was not checked.", "`exporter verify BUNDLE --trust KEYS`"))
     return found
 
 
 def _speed(report: Report, facts: Facts) -> list[Open]:
     if facts.timed is None:
-        return [Open("Latency and throughput: not measured.", TIMED_BY)] if report.facts else []
-    return [Open(f"The speed of {plain(name)}: {plain(why)}.", TIMED_BY) for name, why in facts.timed.failed.items()]
+        return [Open("Latency and throughput: not measured.", f"`{TIMED_BY}`")] if report.facts else []
+    return [
+        Open(f"The speed of {plain(name)}: {plain(why)}.", f"`{TIMED_BY}`") for name, why in facts.timed.failed.items()
+    ]
 
 
 def compared(report: Report, run: Run) -> list[Row]:

@@ -16,17 +16,17 @@ from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 #: Kinds in the order in which they explain others: what is stored wrong is computed wrong.
 _KINDS = ("weights", "interface", OUTPUTS, "process", "snr_db", "top1", "metric")
 _STAGES = {
-    "eager": "in eager float32 itself",
-    "trace": "while it was traced",
-    "lower": "in the file",
-    "engine": "in the engine",
-    "lower or engine": "in the file, or in the engine",
+    "eager": "It is eager float32 itself",
+    "trace": "The fault is in the trace",
+    "lower": "The fault is in the file",
+    "engine": "The fault is in the engine",
+    "lower or engine": "The fault is in the file or in the engine",
 }
 
 
 @dataclass(frozen=True)
 class Try:
-    """Something to try next: a sentence, and the command or the line of the spec, if there is one."""
+    """Something to try next: a sentence, and the command or what to write in the spec, with `backticks` around code."""
 
     what: str
     command: str = ""
@@ -81,7 +81,7 @@ def _sentence(claim: Claim, evidence: Evidence, blame: Blame | None) -> str:
         part = f"the code of {blame.path} itself" if blame.own else blame.path
         where = f" ({blame.kind}, {blame.line})" if blame.line else f" ({blame.kind})"
         came = _STAGES.get(blame.stage, blame.stage)
-        return plain(f"{blame.claim.variant} goes wrong at {part}{where}; it came in {came}: {blame.reason}.")
+        return plain(f"{blame.claim.variant} goes wrong at {part}{where}. {came}: {blame.reason}.")
     by = f" by {claim.engine}" if claim.engine else ""
     words = {
         Outcome.MISMATCH: "does not hold",
@@ -102,7 +102,7 @@ def _sizes(report: Report, claim: Claim) -> list[str]:
     """Of each failed engine on the variant how far outputs are off, and how many answers flip."""
     told: list[str] = []
     for run in runs(report):
-        if run.variant == claim.variant and run.computed and not holds(report, run):
+        if run.variant == claim.variant and run.computed and run.gravest is Outcome.MISMATCH:
             told += [f"{run.by}: {line}" for line in (*_outputs(run), *_metric(run))]
     by_line: dict[str, list[str]] = {}
     for line in told:
@@ -156,9 +156,9 @@ def _tries(report: Report, claim: Claim, evidence: Evidence, blame: Blame | None
     found = [
         *_by_outcome(claim, evidence),
         *(_of_low_precision(report, claim) if claim.precision != "fp32" else ()),
-        *_by_stage(blame),
         *_another_engine(report, claim),
         *_another_variant(report, claim),
+        *(_by_stage(blame) if claim.kind != "weights" else ()),
     ]
     return found[:3]
 
@@ -166,16 +166,18 @@ def _tries(report: Report, claim: Claim, evidence: Evidence, blame: Blame | None
 def _by_outcome(claim: Claim, evidence: Evidence) -> list[Try]:
     only = f"exporter verify BUNDLE --engines {claim.engine}" if claim.engine else "exporter verify BUNDLE"
     if evidence.outcome is Outcome.MISSING and evidence.stage == "environment":
-        return [Try("Make the engine available; the environment says what it lacks.", "exporter doctor")]
+        return [Try("Make the engine available; the environment says what it lacks.", "`exporter doctor`")]
     if evidence.outcome is Outcome.CRASHED:
-        return [Try("Run it alone, with what the engine says.", f"{only} --debug")]
+        return [Try("Run it alone, with what the engine says.", f"`{only} --debug`")]
     if evidence.outcome is Outcome.TIMED_OUT:
-        return [Try("Give it more time, if it is only slow.", f"{only} --timeout 3600")]
+        return [Try("Give it more time, if it is only slow.", f"`{only} --timeout 3600`")]
     if evidence.outcome in (Outcome.INCONCLUSIVE, Outcome.VACUOUS):
-        return [Try("Give inputs that tell more: real ones.", "values: dataset, or a .npy file, in the spec's inputs")]
+        return [
+            Try("Give inputs that tell more: real ones.", "`values: dataset` or a `.npy` file, in the spec's inputs")
+        ]
     if claim.kind == "weights":
         said = "Export the checkpoint anew: the file stores other tensors than were trained."
-        return [Try(said, "exporter release SPEC")]
+        return [Try(said, "`exporter release SPEC`")]
     return []
 
 
@@ -183,12 +185,12 @@ def _of_low_precision(report: Report, claim: Claim) -> list[Try]:
     facts, name = report.facts or Facts(), claim.precision
     if name not in facts.searched:
         said = "Search for the layers to keep in float32, the noisiest first, until the budget holds."
-        return [Try(said, f"exporter release SPEC --set precisions.{name}.search=true")]
+        return [Try(said, f"`exporter release SPEC --set precisions.{name}.search=true`")]
     if name == "int8":
         said = "Fine-tune with the roundings in place: a search has been tried."
-        return [Try(said, f"exporter release SPEC --set precisions.{name}.ranges=trained")]
+        return [Try(said, f"`exporter release SPEC --set precisions.{name}.ranges=trained`")]
     return [
-        Try("Promise less, if the task bears it: a search has been tried.", f"precisions.{name}.budget in the spec")
+        Try("Promise less, if the task bears it: a search has been tried.", f"`precisions.{name}.budget` in the spec")
     ]
 
 
@@ -197,7 +199,10 @@ def _by_stage(blame: Blame | None) -> list[Try]:
         return []
     if blame.stage == "trace":
         said = f"Look at {plain(blame.line) or 'forward'}: the traced program takes another way than eager."
-        return [Try(said, "exporter check SPEC")]
+        return [Try(said, "`exporter check SPEC`")]
+    if blame.stage == "lower":
+        said = "Write the file anew: if that is right, this one was changed since; if not, the writer has a fault."
+        return [Try(said, "`exporter release SPEC`")]
     if blame.stage == "eager":
         return [Try("Compute that layer in float64, or with another formula: float32 is not enough there.")]
     return []
@@ -208,11 +213,11 @@ def _another_engine(report: Report, claim: Claim) -> list[Try]:
     right = [run for run in runs(report) if run.variant == claim.variant and run.computed and holds(report, run)]
     if right:
         names = ", ".join(run.by for run in right)
-        return [Try(f"Use another engine: {names} computes the same file right.", f"engines: [{names}] in the spec")]
+        return [Try(f"Use another engine: {names} computes the same file right.", f"`engines: [{names}]` in the spec")]
     planned = {run.by for run in runs(report) if run.variant == claim.variant}
     if claim.engine == DEFAULT and STRICT not in planned:
         said = "Use the strict predictor: it leaves out the graph passes that the default one applies."
-        return [Try(said, f"exporter verify BUNDLE --engines {STRICT}")]
+        return [Try(said, f"`exporter verify BUNDLE --engines {STRICT}`")]
     return []
 
 
@@ -230,7 +235,7 @@ def _another_variant(report: Report, claim: Claim) -> list[Try]:
     said = f"Ship another variant: {', '.join(like)} {'holds' if len(like) == 1 else 'hold'} on every engine."
     if _precision(by_variant[like[0]]) != claim.precision:
         return [Try(said, f"leave `{claim.precision}` out of `precisions` in the spec")]
-    return [Try(said, f"exporter release SPEC --set 'formats=[{','.join(formats)}]'")]
+    return [Try(said, f"`exporter release SPEC --set 'formats=[{','.join(formats)}]'`")]
 
 
 def _precision(of_variant: list[Run]) -> str:

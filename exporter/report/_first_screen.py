@@ -12,6 +12,7 @@ from exporter.report._markup import breakable, code, prose, section, table, tag,
 from exporter.report._summary import bits_count, headline, title, worst
 from exporter.report._summary import number as three_digits
 from exporter.report._words import count
+from exporter.tensors import TensorSpec
 from exporter.verdict.claim import OUTPUTS
 
 _TONES = {"passed": "good", "failed": "bad"}
@@ -24,7 +25,7 @@ def banner(report: Report) -> str:
     tone = _TONES.get(report.verdict.word, "open")
     found = causes(report)
     reason = report.first_reason()
-    first = f'<p class="reason"><b>First reason:</b> {text(reason)}</p>' if reason else ""
+    first = f'<p class="reason"><b>Reason:</b> {text(reason)}</p>' if reason and not found else ""
     return f"""<header class="banner {tone}"><div class="inside">
 <p class="what"><b>{text(report.name)} {text(report.version)}</b> · does what was exported compute what was trained?</p>
 <h1>{title(report)}<span class="answer"> {answer(report)}.</span></h1>
@@ -60,7 +61,7 @@ def told(cause: Cause) -> str:
         parts.append(f"<div><dt>How far off</dt>{''.join(f'<dd>{text(line)}</dd>' for line in cause.size)}</div>")
     if cause.tries:
         lines = "".join(
-            f"<li>{text(one.what)}{f' {code(one.command)}' if one.command else ''}</li>" for one in cause.tries
+            f"<li>{text(one.what)}{f' {prose(one.command)}' if one.command else ''}</li>" for one in cause.tries
         )
         parts.append(f"<div><dt>Try next</dt><dd><ol>{lines}</ol></dd></div>")
     return "\n".join([*parts, "</dl>\n"])
@@ -71,7 +72,7 @@ def product(report: Report) -> str:
     """Cards: what it achieves, what it takes and gives, what it is, what it comes from."""
     facts = report.facts or Facts()
     cards = [*_metric(report, facts), *_numbers(report), *_interface(facts), *_identity(report, facts)]
-    return section("product", "What ships", f'<div class="cards">\n{"".join(cards)}</div>\n')
+    return section("product", "What it is", f'<div class="cards">\n{"".join(cards)}</div>\n')
 
 
 def _card(title: str, figure: str, lines: str, tone: str = "plain") -> str:
@@ -123,7 +124,7 @@ def _interface(facts: Facts) -> Iterator[str]:
         return
     sides = [("in", facts.inputs), ("out", facts.outputs)]
     lines = [
-        f"<dt>{side}</dt><dd>{code(one.name)} {text(one.dtype)}[{text(', '.join(map(str, one.shape)))}]</dd>"
+        f"<dt>{side}</dt><dd>{code(one.name)} {text(one.dtype)}[{_shape(one)}]</dd>"
         for side, tensors in sides
         for one in tensors
     ]
@@ -133,6 +134,10 @@ def _interface(facts: Facts) -> Iterator[str]:
         for name, dim in sorted(facts.dims.items())
     ]
     yield _card("Interface", "", f'<dl class="facts">{"".join(lines)}</dl>')
+
+
+def _shape(tensor: TensorSpec) -> str:
+    return text(", ".join("?" if size == -1 else str(size) for size in tensor.shape))
 
 
 def _identity(report: Report, facts: Facts) -> Iterator[str]:
@@ -147,7 +152,7 @@ def _identity(report: Report, facts: Facts) -> Iterator[str]:
         lines.append(f"<dt>model</dt><dd><code>{text(facts.model)}</code></dd>")
         packages = ", ".join(f"{name} {version}" for name, version in sorted(facts.packages.items()))
         lines.append(f"<dt>made with</dt><dd>{text(packages) or 'not recorded'}</dd>")
-    yield _card("Identity", "", f'<dl class="facts">{"".join(lines)}</dl>')
+    yield _card("Identity", "", f'<dl class="facts">{"".join(lines)}</dl>', "plain wide")
 
 
 def _commit(facts: Facts) -> str:
@@ -165,17 +170,10 @@ def engines(report: Report) -> str:
     if not found:
         return ""
     size = compared_size(found)
-    headings = (
-        "variant by engine",
-        "claims",
-        "#size",
-        "#latency, median",
-        "#p95",
-        "#throughput",
-        "best of those that hold",
-    )
     rows = [_engine(one, size) for one in found]
     facts = report.facts or Facts()
+    speed = ("#latency, median", "#p95", "#throughput") if size else ("latency, throughput",)
+    headings = ("variant by engine", "claims", "#size", *speed, "best of those that hold")
     if facts.timed:
         lead = (
             f"Latency of one call at {code(size)}, in {count(facts.timed.threads, 'thread')}, on "
@@ -198,17 +196,20 @@ def _engine(one: Product, size: str) -> list[str]:
         f'<br><span class="soft small">{text(one.run.place or "did not run")}</span>',
         f'{tag("good" if one.holds else "bad", held)} <span class="soft">{one.run.matches} of {planned}</span>',
         megabytes(one.bytes),
-        milliseconds(here.seconds) if here else _NOT_MEASURED,
-        milliseconds(here.p95) if here else _NOT_MEASURED,
-        _throughput(here),
+        *(_speed(here) if size else (_NOT_MEASURED,)),
         marks or '<span class="soft">–</span>',
     ]
 
 
-def _throughput(here: Latency | None) -> str:
+def _speed(here: Latency | None) -> tuple[str, str, str]:
     if here is None:
-        return _NOT_MEASURED
-    return f"{here.rows_per_second:,.0f} rows/s" if here.rows_per_second else f"{1 / here.seconds:,.0f} calls/s"
+        return _NOT_MEASURED, _NOT_MEASURED, _NOT_MEASURED
+    rows, calls = here.rows_per_second, 1 / here.seconds
+    return (
+        milliseconds(here.seconds),
+        milliseconds(here.p95),
+        f"{rows:,.0f} rows/s" if rows else f"{calls:,.0f} calls/s",
+    )
 
 
 def milliseconds(seconds: float) -> str:
@@ -228,6 +229,6 @@ def unproven(report: Report) -> str:
     """What the verdict does not cover, each with what would prove it."""
     found = open_ends(report)
     how = '<span class="soft">To prove it:</span>'
-    lines = "".join(f"<li>{text(one.what)} {f'{how} {code(one.by)}' if one.by else ''}</li>\n" for one in found)
+    lines = "".join(f"<li>{prose(one.what)} {f'{how} {prose(one.by)}' if one.by else ''}</li>\n" for one in found)
     body = f'<ul class="open">\n{lines}</ul>\n' if found else ""
     return section("unproven", "What was not proven", body, "The verdict says nothing about these.")

@@ -7,6 +7,7 @@ from call to call, a dashed one where code between the calls has computed what g
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -19,9 +20,9 @@ from exporter.verdict.blame import CODE, Blame, Layer
 MOST_ROWS = 40
 #: Arcs side by side; those beyond are counted, and left out.
 _LANES = 6
-_WIDTH, _ROW, _INDENT, _LANE, _BOX = 560, 34, 14, 9, 26
-#: Characters of 12.5 px that fit into a box.
-_NAME = 34
+_WIDTH, _SAID, _ROW, _INDENT, _LANE, _BOX = 500, 124, 34, 14, 9, 26
+#: Characters of 12.5 px that fit into a box: of the name, and of all that stands there.
+_NAME, _TEXT = 28, 42
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,16 @@ def state(layer: Layer, budget: float) -> str:
     if layer.ratio is None:
         return "not shown"
     return "right" if layer.ratio <= budget else "off"
+
+
+def names(layers: Sequence[Layer]) -> list[str]:
+    """The path of each call; of one that is called more than once with its number: `relu #2`."""
+    often, found = Counter(layer.path for layer in layers), []
+    seen: Counter[str] = Counter()
+    for layer in layers:
+        seen[layer.path] += 1
+        found.append(f"{layer.path} #{seen[layer.path]}" if often[layer.path] > 1 else layer.path)
+    return found
 
 
 def nodes(layers: Sequence[Layer]) -> list[Node]:
@@ -146,7 +157,8 @@ def picture(blame: Blame, budget: float, name: str) -> str:
     height = _ROW * len(rows) + _ROW
     parts = [_line(edge, rows, gutter) for edge in joined if edge.end - edge.start == 1]
     parts += [_arc(edge, lane, rows, gutter) for edge, lane in sorted(arcs.items(), key=lambda one: one[1])]
-    parts += [_box(layers, node, at, gutter, budget) for at, node in enumerate(rows)]
+    named = names(layers)
+    parts += [_box(layers, named, _place(node, at, gutter), node, budget) for at, node in enumerate(rows)]
     parts.append(_outcome(layers[0], len(rows), gutter, budget))
     title = f"Graph of {layers[0].kind}, with the call where {blame.claim.variant} goes wrong"
     said = _described(layers, budget) + (f" {left_out} further connections are not drawn." if left_out else "")
@@ -202,29 +214,39 @@ def _arc(edge: Edge, lane: int, rows: Sequence[Node], gutter: int) -> str:
     return f'<path class="edge" d="M{left} {start + 5}H{x}V{end - 5}H{right}"/>'
 
 
-def _box(layers: Sequence[Layer], node: Node, at: int, gutter: int, budget: float) -> str:
-    layer = layers[node.number]
+def _box(layers: Sequence[Layer], named: Sequence[str], place: tuple[int, int], node: Node, budget: float) -> str:
     if len(node.calls) > 1:
-        return _row_of(_place(node, at, gutter), "plain", f"… {len(node.calls)} calls", "")
+        return _row_of(place, "plain", (f"… {len(node.calls)} calls", ""), "")
+    layer, path = layers[node.number], named[node.number]
     word = state(layer, budget)
     tone = {"right": "good", "wrong here": "bad", "off": "off", "not shown": "plain"}[word]
-    own = "✗ its own code" if layer.blamed and node.opened else "✗ wrong here"
-    said = own if word == "wrong here" else f"{_sign(word)} {_ratio(layer.ratio)}"
-    if node.opened and not layer.blamed:
+    if word == "wrong here":
+        said = f"✗ {_ratio(layer.ratio)}: here"
+    elif word == "not shown":
+        said = "? not shown"
+    else:
+        said = f"{_sign(word)} {_ratio(layer.ratio)}"
+    if layer.blamed and node.opened:
+        said = "✗ its own code"
+    elif node.opened:
         tone, said = "open", ""
-    name = layer.kind if layer.path == "." else f"{layer.path}  {layer.kind}"
-    whole = f"{layer.path} ({layer.kind}), {layer.size or 'no tensor'}: {word}, error ratio {_ratio(layer.ratio)}"
-    return _row_of(_place(node, at, gutter), tone, name, said, whole)
+    whole = f"{path} ({layer.kind}), {layer.size or 'no tensor'}: {word}, error ratio {_ratio(layer.ratio)}"
+    name = (layer.kind, "") if layer.path == "." else (path, f"{layer.kind}  {layer.size}")
+    return _row_of(place, tone, name, said, whole)
 
 
-def _row_of(place: tuple[int, int], tone: str, name: str, said: str, whole: str = "") -> str:
+def _row_of(place: tuple[int, int], tone: str, name: tuple[str, str], said: str, whole: str = "") -> str:
+    """A box with a name and what it is, and at its right what is said of it."""
     x, y = place
-    width = _WIDTH - x - 120
-    shown = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    width = _WIDTH - x - _SAID
+    first, second = (plain(part) for part in name)
+    first = first if len(first) <= _NAME else f"…{first[1 - _NAME :]}"
+    room = _TEXT - len(first)
+    second = second if len(second) <= room else f"{second[: max(room - 1, 0)]}…"
     title = f"<title>{_text(whole)}</title>" if whole else ""
     return (
         f'<g class="node {tone}">{title}<rect x="{x}" y="{y}" width="{width}" height="{_BOX}" rx="5"/>'
-        f'<text x="{x + 10}" y="{y + 17}">{_text(shown)}</text>'
+        f'<text x="{x + 10}" y="{y + 17}">{escape(first)}<tspan class="kind" dx="8">{escape(second)}</tspan></text>'
         f'<text class="said" x="{x + width + 10}" y="{y + 17}">{_text(said)}</text></g>'
     )
 
@@ -234,7 +256,7 @@ def _outcome(root: Layer, at: int, gutter: int, budget: float) -> str:
     tone = "good" if word == "right" else "off"
     said = f"{_sign(word)} {_ratio(root.ratio)}"
     place = _place(Node((0,), 0), at, gutter)
-    return _row_of(place, tone, "what the model puts out", said, f"error ratio {_ratio(root.ratio)}")
+    return _row_of(place, tone, ("what the model puts out", ""), said, f"error ratio {_ratio(root.ratio)}")
 
 
 def _sign(word: str) -> str:

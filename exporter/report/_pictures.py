@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from exporter.judge.facts import Facts, Tried
 from exporter.judge.report import Report
+from exporter.numbers.norms import WORST_E_REF
 from exporter.report import _graph
 from exporter.report._decision import Product, at, compared_size, front, products
 from exporter.report._first_screen import megabytes, milliseconds
@@ -30,7 +32,7 @@ def of_blames(report: Report) -> str:
 
 def _blame(blame: Blame, budget: float, name: str) -> str:
     eager = blame.stage == "eager"
-    allowed = 1e-2 / 4 if eager else budget  # of eager itself the errors are relative
+    allowed = WORST_E_REF / 4 if eager else budget  # of eager itself the errors are relative
     graph = _graph.picture(blame, allowed, f"{name}-graph")
     unit = "relative error" if eager else "error ratio"
     return (
@@ -42,7 +44,8 @@ def _blame(blame: Blame, budget: float, name: str) -> str:
 
 def _errors(layers: Sequence[Layer], allowed: float, name: str, unit: str) -> str:
     """The error of each innermost call that can be told, in the order in which they ran, and all of them as a table."""
-    parents = {layer.parent for layer in layers}
+    parents, named = {layer.parent for layer in layers}, _graph.names(layers)
+    layers = [replace(layer, path=path) for layer, path in zip(layers, named, strict=True)]
     known = [
         layer for at, layer in enumerate(layers) if layer.ratio is not None and (at not in parents or layer.blamed)
     ]
@@ -193,20 +196,23 @@ def of_noise(report: Report) -> str:
     parts = []
     for number_of, (variant, layers) in enumerate(sorted(report.noise.items())):
         worst = sorted(layers, key=lambda name: (layers[name].rounding, name))
-        shown = [
-            Bar(name, layers[name].rounding, f"{layers[name].rounding:.1f} dB", "calm") for name in worst[:MOST_BARS]
-        ]
+        shown = [_noise_bar(name, layers[name].rounding) for name in worst[:MOST_BARS]]
         rows = [[text(name), f"{layers[name].rounding:.1f}", _overflow(layers[name].overflow)] for name in worst]
         headings = ("layer", "#signal to noise, dB", "#products cut off at 16 bits, dB")
         sheet = table(f"Noise by layer of {variant}", headings, rows)
         chart = bars(f"noise-{number_of}", f"Noise by layer of {variant}", shown)
-        said = f"{variant}: signal to noise of each layer alone, the noisiest first; a shorter bar is more noise."
+        said = f"{variant}: what rounding adds to each layer alone, as a share of its signal, the noisiest first."
         parts.append(
             f"<figure>{chart}<figcaption>{text(said)}</figcaption>"
             f"<details><summary>{count(len(rows), 'layer')} as a table</summary>\n{sheet}</details></figure>\n"
         )
     charts = f'<div class="charts">{"".join(parts)}</div>\n' if parts else ""
     return section("noise", "Noise by layer", charts)
+
+
+def _noise_bar(name: str, decibel: float) -> Bar:
+    share = 10 ** (-decibel / 20)
+    return Bar(name, share, f"{100 * share:.2g} %", "calm", f"{name}: {decibel:.1f} dB, noise of {100 * share:.2g} %")
 
 
 def _overflow(value: float | None) -> str:

@@ -17,7 +17,7 @@ _ROW, _NAMES, _VALUES = 24, 150, 86
 _NAME = 23
 #: Bars of one chart; the rest is counted.
 MOST_BARS = 48
-_HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 250, 56, 40, 16, 20
+_HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 260, 56, 40, 24, 24
 
 
 @dataclass(frozen=True)
@@ -89,19 +89,21 @@ def _scale(values: Sequence[float], *, log: bool) -> Callable[[float], float]:
 
 
 def points(name: str, title: str, axes: tuple[str, str], shown: Sequence[Point]) -> str:
-    """Points on linear axes from nothing, and the front of the best as a line."""
-    most = max(point.x for point in shown) * 1.12 or 1.0, max(point.y for point in shown) * 1.15 or 1.0
+    """Points on linear axes that span them, and the front of the best as a line."""
+    across, up = (_span(values) for values in zip(*((point.x, point.y) for point in shown), strict=True))
 
     def place(x: float, y: float) -> tuple[float, float]:
-        across = _LEFT + (WIDTH - _LEFT - _RIGHT) * x / most[0]
-        return round(across, 1), round(_HEIGHT - _BOTTOM - (_HEIGHT - _BOTTOM - _TOP) * y / most[1], 1)
+        right = (WIDTH - _LEFT - _RIGHT) * (x - across[0]) / (across[1] - across[0])
+        high = (_HEIGHT - _BOTTOM - _TOP) * (y - up[0]) / (up[1] - up[0])
+        return round(_LEFT + right, 1), round(_HEIGHT - _BOTTOM - high, 1)
 
     parts = []
-    for share in (0.25, 0.5, 0.75, 1.0):
-        x, y = place(most[0] * share, most[1] * share)
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        values = across[0] + share * (across[1] - across[0]), up[0] + share * (up[1] - up[0])
+        x, y = place(*values)
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{most[1] * share:.2g}</text>')
-        parts.append(f'<text x="{x}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{most[0] * share:.2g}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{y + 4}" text-anchor="end">{values[1]:.3g}</text>')
+        parts.append(f'<text x="{x}" y="{_HEIGHT - _BOTTOM + 16}" text-anchor="middle">{values[0]:.3g}</text>')
     parts.append(f'<line class="grid" x1="{_LEFT}" x2="{_LEFT}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}"/>')
     best = sorted((point for point in shown if point.best), key=lambda point: (point.x, -point.y))
     if len(best) > 1:
@@ -115,11 +117,19 @@ def points(name: str, title: str, axes: tuple[str, str], shown: Sequence[Point])
             f'<circle class="spot {shape}" r="10" cx="{x}" cy="{y}"/>'
             f'<text class="label" x="{x}" y="{y + 4}" text-anchor="middle">{text(point.label)}</text></g>'
         )
-    across, up = axes
-    parts.append(f'<text x="{WIDTH - _RIGHT}" y="{_HEIGHT - 6}" text-anchor="end">{text(across)}</text>')
-    parts.append(f'<text x="4" y="11">{text(up)}</text>')
-    said = f"{len(shown)} points by {across} and {up}; best: {', '.join(point.whole for point in best) or 'none'}."
+    parts.append(f'<text x="{WIDTH - _RIGHT}" y="{_HEIGHT - 6}" text-anchor="end">{text(axes[0])}</text>')
+    parts.append(f'<text x="4" y="11">{text(axes[1])}</text>')
+    said = (
+        f"{len(shown)} points by {axes[0]} and {axes[1]}; best: {', '.join(point.whole for point in best) or 'none'}."
+    )
     return svg(name, title, said, _HEIGHT, "".join(parts))
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    """Bounds a little beyond the smallest and the largest; below nothing only where a value is."""
+    least, most = min(values), max(values)
+    room = 0.15 * (most - least) or 0.15 * abs(most) or 1.0
+    return (max(least - room, 0.0) if least >= 0 else least - room), most + room
 
 
 def svg(name: str, title: str, said: str, height: float, inside: str) -> str:

@@ -60,6 +60,7 @@ code { font: 12.5px/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu 
 dl.facts { display: grid; grid-template-columns: auto 1fr; gap: 3px 12px; font-size: 13.5px; margin-top: 4px; }
 dl.facts dt { color: var(--soft); }
 dl.facts dd { overflow-wrap: anywhere; }
+@media (min-width: 1100px) { .cards { grid-template-columns: 1fr 1fr 1.1fr 2.2fr; } }
 .sheet { background: var(--card); border: 1px solid var(--line); border-radius: 8px; overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 600; }
@@ -79,7 +80,7 @@ figure { background: var(--card); border: 1px solid var(--line); border-radius: 
 figcaption { font-size: 13px; color: var(--soft); margin-top: 8px; overflow-wrap: anywhere; }
 svg { display: block; max-width: 100%; height: auto; }
 svg.plot, svg.graph { width: 100%; }
-svg.plot { max-width: 560px; } svg.graph { max-width: 620px; }
+svg.plot { max-width: 560px; } svg.graph { max-width: 600px; }
 svg text { font: 12px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; fill: var(--soft); }
 svg .ink { fill: var(--ink); }
 svg .allowed { fill: var(--bad); font-weight: 650; }
@@ -100,6 +101,7 @@ svg .node.off rect { stroke-dasharray: 4 3; }
 svg .node.open rect { fill: none; stroke: none; }
 svg .node.open text { fill: var(--soft); font-weight: 650; }
 svg .node text { fill: var(--ink); font-size: 12.5px; }
+svg .node .kind { fill: var(--soft); font-weight: 400; }
 svg .node .said { fill: var(--tone); font-weight: 600; }
 .group { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--tone);
   border-radius: 8px; padding: 12px 16px; margin-bottom: 12px; }

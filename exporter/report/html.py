@@ -99,7 +99,7 @@ def _runs(report: Report) -> str:
                 tag(tone(run.gravest), f"{run.matches} of {len(run.rows)}"),
                 run.bits.replace("/", " of "),
                 ratio,
-                strip(run, scale),
+                strip(run, scale) if run.worst else "",
             ]
         )
     headings = ("variant by engine", "#match", "#equal in bits", "#worst ratio", "error ratio of each case")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from exporter.harness import Bench
+from exporter.numbers.norms import WORST_E_REF
 from exporter.root_cause.align import Distance, Observed, Place
 from exporter.root_cause.layers import layers_of
 from exporter.root_cause.locate import distances, eager_distances, locate_by, locate_eager
@@ -120,7 +121,8 @@ def _blame(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None,
     if place is None or distance is None:
         return Blame(claim, "", why_not), None, None
     blame = describe(claim, stage, place, witness.observed)
-    return replace(blame, layers=layers_of(witness.observed, distance, place)), place, witness
+    allowed = WORST_E_REF / 4 if blame.stage == "eager" else search.bench.budget
+    return replace(blame, layers=layers_of(witness.observed, distance, place, allowed)), place, witness
 
 
 def _locate_program(

@@ -7,27 +7,35 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from exporter.root_cause.align import Distance, Observed, Place
+from exporter.root_cause.align import Distance, Observed, Place, is_wrong
 from exporter.verdict.blame import CODE, Layer
 
 
-def layers_of(observed: Observed, distance: Distance, place: Place) -> tuple[Layer, ...]:
+def layers_of(observed: Observed, distance: Distance, place: Place, allowed: float) -> tuple[Layer, ...]:
     """All calls in the order in which they begin, with their distances; one of them is the `place` to blame.
 
-    What ended right before the place and shows no value at all is not wrong but not shown: a program may fold it.
+    A call whose output looks further off than is allowed, while what reads it is right, is not shown: a program may
+    have folded it. So is one before the place of which no value is to be found.
     """
     makers: dict[int, list[int]] = defaultdict(list)
     for number, call in enumerate(observed.calls):
         for key in call["outputs"]:
             makers[key].append(number)
-    above = set(_ancestors(observed.calls, place.call))
+    around = {place.call, *_ancestors(observed.calls, place.call)}
+
+    def hidden(number: int) -> bool:
+        off = _ratio(distance, observed.calls[number]["outputs"]) or 0.0
+        if number in around or off <= allowed:
+            return False
+        return not is_wrong(observed, number, distance, allowed) or (math.isinf(off) and number < place.call)
+
     return tuple(
         Layer(
             path=call["path"] or ".",
             kind=call["kind"],
             parent=call["parent"],
             reads=tuple(sorted({one for key in call["inputs"] for one in _from(observed.calls, number, key, makers)})),
-            ratio=_ratio(distance, call["outputs"], hidden=number < place.call and number not in above),
+            ratio=None if hidden(number) else _ratio(distance, call["outputs"]),
             size=_size(observed, call["outputs"]),
             blamed=number == place.call,
         )
@@ -49,11 +57,8 @@ def _ancestors(calls: Sequence[Mapping[str, Any]], number: int) -> Iterator[int]
         yield number
 
 
-def _ratio(distance: Distance, keys: Sequence[int], *, hidden: bool) -> float | None:
-    known = [off for off in map(distance, keys) if off is not None]
-    if not known or (hidden and math.isinf(max(known))):
-        return None
-    return max(known)
+def _ratio(distance: Distance, keys: Sequence[int]) -> float | None:
+    return max((off for off in map(distance, keys) if off is not None), default=None)
 
 
 def _size(observed: Observed, keys: Sequence[int]) -> str:
