@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.metrics.base import Metric
-from exporter.numbers.norms import error
 from exporter.numbers.rule import Judged, judge_case
+from exporter.numbers.units import in_human_units
 from exporter.registry import Registry
 from exporter.tensors import Array, TensorMap
 from exporter.verdict.claim import Evidence, Outcome
@@ -44,18 +44,3 @@ def with_metrics(judged: Judged, expected: GoldenOutput, got: Array | None) -> E
         metrics |= in_human_units(expected, candidate)
         expected.memo.update({"metrics": metrics} if bits else {})
     return replace(evidence_of(judged), bit_equal=bits, metrics={**metrics, **judged.metrics})
-
-
-def in_human_units(expected: GoldenOutput, candidate: Array) -> dict[str, float]:
-    """How far a result is off as its reader would say: `relative`, the root mean square error as a share of the truth.
-
-    `rows` counts the answers, and `agree` those that are eager's: of scores the class of each row, of whole numbers the
-    numbers themselves. Neither is there where only a sample of a large output was recorded.
-    """
-    if expected.exact:
-        return {"rows": float(candidate.size), "agree": float((candidate == expected.eager).sum())}
-    found = {"relative": error(expected.truth, candidate)[1]}
-    if expected.index is None and candidate.ndim > 1 and candidate.shape[-1] > 1:
-        agree = float((candidate.argmax(-1) == expected.eager.argmax(-1)).sum())
-        found |= {"rows": float(candidate.size // candidate.shape[-1]), "agree": agree}
-    return found

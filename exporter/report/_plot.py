@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from exporter.report._markup import text
 
 WIDTH = 440
-_ROW, _NAMES, _VALUES = 24, 150, 86
+_ROW, _NAMES, _VALUES = 24, 170, 80
 #: Characters of 12 px that fit beside a bar.
-_NAME = 23
+_NAME = 25
 #: Bars of one chart; the rest is counted.
 MOST_BARS = 48
 _HEIGHT, _LEFT, _BOTTOM, _TOP, _RIGHT = 260, 56, 40, 24, 24

@@ -11,9 +11,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.compare.outputs import compare_case, in_human_units
+from exporter.compare.outputs import compare_case
 from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.norms import FLOOR
+from exporter.numbers.units import in_human_units
 from exporter.tensors import Array
 from exporter.verdict.claim import Evidence, Outcome
 from tests.compare.goldens import cases_of, compare, golden
