@@ -220,12 +220,13 @@ def _box(layers: Sequence[Layer], named: Sequence[str], place: tuple[int, int], 
     layer, path = layers[node.number], named[node.number]
     word = state(layer, budget)
     tone = {"right": "good", "wrong here": "bad", "off": "off", "not shown": "plain"}[word]
-    if word == "wrong here":
-        said = f"✗ {_ratio(layer.ratio)}: here"
-    elif word == "not shown":
-        said = "? not shown"
-    else:
-        said = f"{_sign(word)} {_ratio(layer.ratio)}"
+    said = (
+        f"✗ {word}"
+        if layer.blamed
+        else "? not shown"
+        if layer.ratio is None
+        else f"{_sign(word)} {_ratio(layer.ratio)}"
+    )
     if layer.blamed and node.opened:
         said = "✗ its own code"
     elif node.opened:
@@ -260,7 +261,7 @@ def _outcome(root: Layer, at: int, gutter: int, budget: float) -> str:
 
 
 def _sign(word: str) -> str:
-    return {"right": "✓", "off": "✗", "not shown": "?"}[word]
+    return {"right": "✓", "off": "✗"}[word]
 
 
 def _ratio(ratio: float | None) -> str:

@@ -20,6 +20,8 @@ from tests.report import browser
 
 #: Widths of the screen, and how much of the page is taken.
 SIZES = {1400: 1900, 420: 2600}
+#: The picture of README: the first screen of what passed.
+FIRST, FIRST_HEIGHT = "report.png", 1100
 #: Colours of a picture: the page has few, and a picture that is committed should be small.
 COLOURS = 64
 
@@ -78,6 +80,11 @@ def small(png: bytes) -> bytes:
     return into.getvalue()
 
 
+def _write(into: Path, png: bytes) -> None:
+    into.write_bytes(small(png))
+    sys.stdout.write(f"{into} {into.stat().st_size:,} bytes\n")
+
+
 def main(folder: Path) -> None:
     """Write all pictures."""
     if not browser.found():
@@ -90,8 +97,9 @@ def main(folder: Path) -> None:
                     tab.open(page, width, dark=dark)
                     whole = tab.run("document.documentElement.scrollHeight")
                     into = folder / f"report-{name}-{width}-{'dark' if dark else 'light'}.png"
-                    into.write_bytes(small(tab.picture(min(height, whole))))
-                    sys.stdout.write(f"{into} {into.stat().st_size:,} bytes\n")
+                    _write(into, tab.picture(min(height, whole)))
+                    if (name, width, dark) == ("passed", 1400, False):
+                        _write(folder / FIRST, tab.picture(FIRST_HEIGHT))
 
 
 if __name__ == "__main__":
