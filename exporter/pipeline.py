@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
+from exporter.bench.run import Wish, bench, timed_by
 from exporter.bundle import bom
 from exporter.bundle.contents import contents, with_costs, with_record
-from exporter.bundle.documents import with_documents
+from exporter.bundle.documents import origin_of, with_documents
+from exporter.bundle.facts import facts_in, facts_of
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec
@@ -157,7 +159,8 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         except ModelError as error:
             return _foretold(spec, findings, error)
-        content = with_documents(contents(spec, conversion, draft, checkpoint), draft, conversion.modules)
+        content = contents(spec, conversion, draft, checkpoint)
+        content = with_documents(content, draft, origin_of(content, conversion.modules))
         return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
 
 
@@ -277,10 +280,12 @@ def _release(
         what = unlike_the_release(own, content, draft) if compared else ""
         place = own.with_name((CANDIDATE if what else own.name) if report.verdict.passed else FAILED)
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
+        origin = origin_of(content, conversion.modules)
+        report = replace(report, facts=facts_of(content, spec, draft, origin.commit))
         for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
         content = with_costs(content.model_copy(update={"verdict": report.verdict.word}), report.verdict)
-        content = with_documents(content, draft, conversion.modules)
+        content = with_documents(content, draft, origin)
         bundle = seal(draft, place, content, proven, runnable=True)
     if what and taken is Taken.REFUSE:
         said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
@@ -357,6 +362,22 @@ def verify(
         if blaming is None:
             return report
         return blame(harness, report, Keep(blaming.repro, folder, blaming.scramble) if blaming.repro else None)
+
+
+def with_facts(report: Report, folder: Path, setting: Setting, *, timed: bool = False, trusted: str = "") -> Report:
+    """The report of a bundle with what a page tells besides: what the bundle is, and if `timed` how fast it is here.
+
+    `trusted` says who is known to have signed it. Timed are the engines that were judged, on the spec's device.
+
+    Raises:
+        UsageError, BundleError, EnvironmentLacks: as :func:`exporter.bench.run.bench`.
+    """
+    bundle = open_bundle(folder)
+    facts = facts_in(bundle, recorded_spec(bundle.manifest), trusted)
+    if timed:
+        judged = {claim.engine for claim in report.verdict.plan if claim.engine and claim.format != "source"}
+        facts = replace(facts, timed=timed_by(bench(folder, Wish(tuple(sorted(judged))), setting)))
+    return replace(report, facts=facts)
 
 
 def in_runtimes(folder: Path, runtimes: str, setting: Setting) -> Matrix:

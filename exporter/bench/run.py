@@ -21,6 +21,7 @@ from exporter.engines._device import choose_device
 from exporter.engines._job import TimingJob, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import ChildFailed, EnvironmentLacks, ExitCode, ExporterError, UsageError
+from exporter.judge.facts import Latency, Timed
 from exporter.proofs.base import source_of
 from exporter.scratch import scratch
 from exporter.verdict.plan import ENGINES, Run
@@ -93,6 +94,14 @@ class Benchmark:
             "winner": told_of_winner(self.standings),
             "notes": list(self.notes),
         }
+
+
+def timed_by(found: Benchmark) -> Timed:
+    """The measurements as a report shows them."""
+    latencies = (
+        Latency(one.variant, one.engine, one.size, one.median, one.p95, one.rows_per_second) for one in found.measured
+    )
+    return Timed(machine.cpu()["model"], found.wish.threads, tuple(latencies), dict(found.failed))
 
 
 @dataclass

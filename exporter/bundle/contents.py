@@ -23,7 +23,8 @@ def contents(
     described = spec.model_dump(mode="json")
     origin = provenance(spec, checkpoint)
     if trained is not None:
-        origin["training"] = {"recipe": trained.recipe, "metric": {trained.metric: trained.value}, "seed": trained.seed}
+        told = {"recipe": trained.recipe, "metric": {trained.metric: trained.value}, "seed": trained.seed}
+        origin["training"] = {**told, "interval": list(trained.interval)} if trained.interval else told
     return Content.model_validate(
         {
             "schema": MANIFEST_VERSION,

@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.bundle.bom import bill_of_materials
-from exporter.bundle.environment import environment
+from exporter.bundle.environment import Environment, environment
 from exporter.bundle.manifest import BOM, PROVENANCE, Content, Documents
 from exporter.bundle.slsa import provenance_statement
 from exporter.bundle.write import written
 from exporter.errors import UsageError
 from exporter.files import readable_json, write_draft
-from exporter.git import state_of
+from exporter.git import State, state_of
 from exporter.recipe.source import sources
 
 
-def with_documents(content: Content, draft: Path, modules: Mapping[str, str]) -> Content:
-    """Write provenance and bill of materials of all that lies in a draft; `modules` are those that made it.
+@dataclass(frozen=True)
+class Origin:
+    """The code and packages that a bundle is made with, and the commit of the folder that one works in."""
+
+    made_with: Environment
+    commit: State | None
+
+
+def origin_of(content: Content, modules: Mapping[str, str]) -> Origin:
+    """Where a bundle comes from; `modules` are those that made it."""
+    made_with = environment({**modules, **_recipe(content)}, content.provenance["packages"])
+    return Origin(made_with, state_of(Path.cwd(), made_with.places))
+
+
+def with_documents(content: Content, draft: Path, origin: Origin) -> Content:
+    """Write provenance and bill of materials of all that lies in a draft.
 
     Raises:
         EnvironmentLacks: the library that writes the bill is not installed.
     """
-    made_with, files = environment({**modules, **_recipe(content)}, content.provenance["packages"]), written(draft)
-    statement = provenance_statement(content, files, made_with, state_of(Path.cwd(), made_with.places))
+    files = written(draft)
+    statement = provenance_statement(content, files, origin.made_with, origin.commit)
     write_draft(draft / PROVENANCE, readable_json(statement))
-    write_draft(draft / BOM, bill_of_materials(content, files, made_with))
+    write_draft(draft / BOM, bill_of_materials(content, files, origin.made_with))
     return content.model_copy(update={"documents": Documents()})
 
 

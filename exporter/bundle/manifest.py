@@ -111,6 +111,14 @@ class _Cost(_Loose):
     megabytes: Annotated[float, Field(gt=0, le=1e9)]
 
 
+class _Training(_Loose):
+    """What the training told: the metric of the checkpoint on the held-out samples, and its 95 % interval."""
+
+    recipe: str = ""
+    metric: dict[str, float] = {}
+    interval: tuple[float, float] | None = None
+
+
 class _Provenance(_Loose):
     """What a bundle tells of its origin, as far as anything reads it."""
 
@@ -119,6 +127,7 @@ class _Provenance(_Loose):
     code: dict[str, str] = {}
     weights: dict[str, Any] = {}
     costs: dict[str, _Cost] = {}
+    training: _Training = _Training()
 
 
 def _told_as(kind: type[_Loose]) -> AfterValidator:

@@ -26,7 +26,14 @@ _PADDLE = ("paddlepaddle", "paddlepaddle-gpu")
 _CUDA = ("nvidia-cublas-cu", "nvidia-cuda-runtime-cu", "nvidia-cudnn-cu")
 _CUDA_MAJORS = ("12", "13")
 #: Keys of the manifest that another machine or toolchain may fill otherwise for the same input.
-NOT_REPRODUCIBLE = ("documents", "provenance.costs", "provenance.machine", "provenance.packages", "provenance.python")
+NOT_REPRODUCIBLE = (
+    "documents",
+    "files.report.html",
+    "provenance.costs",
+    "provenance.machine",
+    "provenance.packages",
+    "provenance.python",
+)
 
 
 def find_checkpoint(spec: Spec) -> Path | None:

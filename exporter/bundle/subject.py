@@ -167,14 +167,19 @@ def _contradiction(manifest: Manifest, said: Mapping[str, object], outcomes: lis
 def about(content: Content, notes: Sequence[str] = (), digest: str = "", device: str = "cpu") -> About:
     """What a report says of a bundle that runs on `device` besides its claims; `notes` are said first."""
     methods = {output.method for case in content.cases for output in case.outputs.values()}
-    left_out = [
-        f"the probing case {name} tells nothing and was left out: {why}" for name, why in content.left_out.items()
-    ]
     return About(
         name=content.name,
         version=content.version,
         digest=digest,
         unlike=unlike_the_recorded(content.provenance, device),
-        notes=(*notes, *content.notes, *left_out),
+        notes=(*notes, *open_ends(content)),
         methods=tuple(sorted(methods)),
     )
+
+
+def open_ends(content: Content) -> tuple[str, ...]:
+    """Sentences on what the release could not show of the model."""
+    left_out = [
+        f"the probing case {name} tells nothing and was left out: {why}" for name, why in content.left_out.items()
+    ]
+    return (*content.notes, *left_out)

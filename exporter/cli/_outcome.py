@@ -13,7 +13,8 @@ from rich.console import Console
 from exporter.check import settle
 from exporter.cli._run import Ending
 from exporter.cli._screen import tell
-from exporter.errors import ExitCode, Refusal
+from exporter.errors import ExitCode, Refusal, UsageError
+from exporter.files import write_bytes
 from exporter.judge.report import Report
 from exporter.pipeline import RENDERERS, Product, forbids
 from exporter.report._advice import advice
@@ -55,6 +56,21 @@ def conclude_report(report: Report, bundle: Path, *, as_json: bool) -> Ending:
 def _ending(report: Report, bundle: str) -> Ending:
     code = report.exit_code
     return Refusal(code, advice(report, bundle)) if code else code
+
+
+def refuse_page(page: Path | None, bundle: Path, *, bench: bool) -> None:
+    """Raises UsageError where a page would be written into the bundle, or something is timed for none."""
+    if page is None and bench:
+        raise UsageError("--bench is about the page", where="--bench", hint="say where it goes, with --page FILE.html")
+    if page is not None and page.resolve().is_relative_to(bundle.resolve()):
+        raise UsageError(
+            "lies in the bundle, which is sealed", where=f"--page {page}", hint="write it beside the bundle"
+        )
+
+
+def write_page(report: Report, page: Path) -> None:
+    """Write the report as a page; raises UsageError where it cannot be written."""
+    write_bytes(page, RENDERERS["html"](report).encode())
 
 
 def conclude_matrix(matrix: Matrix, bundle: Path, *, as_json: bool) -> Ending:

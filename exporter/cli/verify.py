@@ -23,6 +23,12 @@ _Engines = Annotated[str | None, typer.Option("--engines", help="Only these, sep
 _Without = Annotated[
     str | None, typer.Option("--without", help="Leave these proofs out, as metric,speed.", metavar="KINDS")
 ]
+_Page = Annotated[
+    Path | None, typer.Option("--page", help="Write the report as a page to decide by.", metavar="FILE.html")
+]
+_Bench = Annotated[
+    bool, typer.Option("--bench", help="Time the engines too, for the page: the fastest of those that hold is marked.")
+]
 _Runtime = Annotated[
     str | None,
     typer.Option("--runtime", help="Only in these, as paddle==2.6.2,3.1.1,onnxruntime==1.20.1.", metavar="LIST"),
@@ -40,6 +46,8 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     digest: Digest = None,
     repro: _Repro = None,
     scramble: _Scramble = False,
+    page: _Page = None,
+    bench: _Bench = False,
     runtime: _Runtime = None,
     device: Device = None,
     timeout: Timeout = None,
@@ -60,7 +68,7 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
     """
     from exporter import pipeline
-    from exporter.cli._outcome import conclude_matrix, conclude_report
+    from exporter.cli._outcome import conclude_matrix, conclude_report, refuse_page, write_page
     from exporter.cli._progress import setting
     from exporter.cli._trust import Demands, demanded, refuse_exchanged
     from exporter.proofs.base import Narrowing
@@ -68,9 +76,10 @@ def verify(  # noqa: PLR0913 - an option is a parameter
     if scramble and repro is None:
         raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
     demands = Demands(tuple(trust or ()), signature, digest)
+    refuse_page(page, bundle, bench=bench)
     if runtime is not None:
-        if engines or case or without or source or repro or device:
-            hint = "leave out --engines, --case, --without, --source, --repro and --device"
+        if engines or case or without or source or repro or page or device:
+            hint = "leave out --engines, --case, --without, --source, --repro, --page and --device"
             raise UsageError("runs verify.py as it is", where="--runtime", hint=hint)
         with setting(quiet=quiet, timeout=timeout) as how:
             expected = demanded(bundle, demands, how)
@@ -82,6 +91,9 @@ def verify(  # noqa: PLR0913 - an option is a parameter
         listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
         narrowing = Narrowing(listed[0], case or "", listed[1])
         report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
+        if page is not None:
+            signed = "signed by a key that is trusted here" if demands.trust else ""
+            write_page(pipeline.with_facts(report, bundle, how, timed=bench, trusted=signed), page)
     refuse_exchanged(report.digest, expected, bundle)
     return conclude_report(report, bundle, as_json=as_json)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.metrics.base import Metric
 from exporter.numbers.rule import Judged, judge_case
+from exporter.numbers.units import in_human_units
 from exporter.registry import Registry
 from exporter.tensors import Array, TensorMap
 from exporter.verdict.claim import Evidence, Outcome
@@ -40,5 +41,6 @@ def with_metrics(judged: Judged, expected: GoldenOutput, got: Array | None) -> E
     metrics = expected.memo.get("metrics") if bits else None
     if metrics is None:
         metrics = {name: metric(expected.eager, candidate) for name, metric in METRICS.all()}
+        metrics |= in_human_units(expected, candidate)
         expected.memo.update({"metrics": metrics} if bits else {})
     return replace(evidence_of(judged), bit_equal=bits, metrics={**metrics, **judged.metrics})

@@ -135,6 +135,7 @@ def _report(harness: Harness, about: About, verdict: Verdict, said: Sequence[str
         waivers=tuple(waiver.model_dump(mode="json") for waiver in spec.waivers),
         digest=about.digest,
         methods=about.methods,
+        noise=harness.noise,
     )
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from exporter.errors import ExitCode
+from exporter.judge.facts import Facts
 from exporter.numbers.golden import one_thread
+from exporter.proofs.quantisation.noise import LayerNoise
 from exporter.verdict.blame import Blame
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome, Verdict
 
@@ -32,7 +34,8 @@ UNTRAINED = "its weights are the factory's own, and not trained: the spec asks f
 class Report:
     """A verdict with what a reader needs to place it. `notes` are sentences that belong on every form.
 
-    `blames` say where failures came in, one for each run that failed or came near.
+    `blames` say where failures came in, one for each run that failed or came near. `facts` tell what the bundle is;
+    `noise` of each layer what low precision adds to it, by variant.
     """
 
     name: str
@@ -44,6 +47,8 @@ class Report:
     digest: str = ""
     methods: Sequence[str] = field(default=())
     blames: Sequence[Blame] = ()
+    facts: Facts | None = None
+    noise: Mapping[str, Mapping[str, LayerNoise]] = field(default_factory=dict)
 
     def rows(self) -> list[tuple[Claim, Evidence]]:
         """Every claim with its evidence, the worst outcomes first, then in the order of the claims."""

@@ -1,11 +1,11 @@
-"""Confidence intervals for the loss of a metric: on rows drawn anew (bootstrap), and of a share of paired rows."""
+"""Confidence intervals: of a mean; and for the loss of a metric, on rows drawn anew (bootstrap) or of paired rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from exporter.numbers.rule import wilson
+from exporter.numbers.rule import Z, wilson
 
 #: How often rows are drawn anew, with a fixed seed, so that the interval repeats.
 DRAWS = 2000
@@ -19,6 +19,17 @@ def bootstrap(loss: Callable[[Any], float], rows: int) -> tuple[float, float]:
     drawn = np.array([loss(generator.integers(0, rows, rows)) for _ in range(DRAWS)])
     low, high = np.quantile(drawn, (0.025, 0.975))
     return float(low), float(high)
+
+
+def of_mean(scores: Any) -> tuple[float, float]:
+    """The 95 % interval of a mean: Wilson's where every score is 0 or 1, else by the normal distribution."""
+    import numpy as np
+
+    values = np.asarray(scores, dtype="float64")
+    if set(np.unique(values)) <= {0.0, 1.0}:
+        return wilson(int(values.sum()), values.size)
+    half = Z * float(values.std(ddof=1)) / float(np.sqrt(values.size)) if values.size > 1 else float("inf")
+    return float(values.mean()) - half, float(values.mean()) + half
 
 
 def paired(lost: Any, won: Any) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from exporter.harness import Bench, run_engines
 from exporter.lower._convert import effective_budget, fixed_dims
 from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase, to_run
-from exporter.proofs.quantisation.noise import suffering
+from exporter.proofs.quantisation.noise import LayerNoise, Suffering, suffering
 from exporter.root_cause.witness import Witnesses
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec
@@ -114,7 +114,7 @@ class Harness:
     narrowing: Narrowing = Narrowing()
     evidence: dict[Claim, Evidence] = field(default_factory=dict)
     _results: dict[Run, Mapping[Claim, Evidence]] = field(default_factory=dict)
-    _noise: dict[str, tuple[list[str], str]] = field(default_factory=dict)
+    _noise: dict[str, Suffering] = field(default_factory=dict)
 
     @property
     def spec(self) -> Spec:
@@ -150,8 +150,13 @@ class Harness:
         self._results.update(zip(waiting, run_engines(self.bench, waiting, self.setting), strict=True))
         return [self._results[run] for run in runs]
 
-    def suffering(self, artifact: Artifact) -> tuple[list[str], str]:
-        """What the report says of the noise of a variant's layers, and which suffers most; worked out once."""
+    @property
+    def noise(self) -> dict[str, Mapping[str, LayerNoise]]:
+        """The noise of each layer of the variants of which a proof has measured it."""
+        return {variant: found.layers for variant, found in sorted(self._noise.items()) if found.layers}
+
+    def suffering(self, artifact: Artifact) -> Suffering:
+        """What the report says of the noise of a variant's layers; worked out once."""
         if artifact.variant not in self._noise:
             self._noise[artifact.variant] = suffering(self.bench, artifact, self.setting)
         return self._noise[artifact.variant]

@@ -38,7 +38,7 @@ class SignalToNoise(Proof):
         ):
             evidence = over_cases(promise, harness.bench.cases, harness.evidence)
             artifact = harness.artifact(promise.claim)
-            if evidence.outcome is Outcome.MISMATCH and (worst := harness.suffering(artifact)[1]):
+            if evidence.outcome is Outcome.MISMATCH and (worst := harness.suffering(artifact).worst):
                 evidence = replace(evidence, reason=f"{evidence.reason}; {worst}")
             proven[promise.claim] = evidence
         return proven
@@ -47,7 +47,7 @@ class SignalToNoise(Proof):
         notes = []
         names = [f"{format}-{precision}" for format, precision in lower(harness.variants)]
         for artifact in (harness.subject.artifacts[name] for name in names if name in harness.subject.artifacts):
-            notes += [*searched(artifact), *harness.suffering(artifact)[0]]
+            notes += [*searched(artifact), *harness.suffering(artifact).notes]
         return notes
 
 

@@ -10,8 +10,8 @@ from exporter.judge.report import Report
 from exporter.report._summary import Run, error_ratio, number, runs
 from exporter.report._words import plain
 
-WIDTH, HEIGHT, MARGIN = 344, 58, 16
-_AXIS = 24
+WIDTH, HEIGHT, MARGIN = 344, 46, 16
+_AXIS = 16
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -36,17 +36,17 @@ def scale_of(report: Report) -> Scale:
     return Scale(math.ceil(math.log10(max(largest, 4 * report.budget))) + 1, report.budget)
 
 
-def axis(scale: Scale) -> str:
-    """The scale's numbers and the budget; stands in the head of the table."""
+def _axis(scale: Scale) -> str:
+    """The scale's numbers and the budget, below the dots."""
     step = math.ceil(scale.decades / 6)
     place = scale.x(scale.budget)
     marks = [
-        f'<text x="{scale.x(10.0**power)}" y="16" text-anchor="middle">{_power(power)}</text>'
+        f'<text x="{scale.x(10.0**power)}" y="{HEIGHT + 12}" text-anchor="middle">{_power(power)}</text>'
         for power in range(-1, scale.decades, step)
         if abs(scale.x(10.0**power) - place) > 28  # the budget's own number needs room
     ]
-    budget = f'<text x="{place}" y="16" text-anchor="middle" class="allowed">≤ {scale.budget:g}</text>'
-    return _svg(_AXIS, "scale of error ratios", "".join(marks) + budget)
+    marks.append(f'<text x="{place}" y="{HEIGHT + 12}" text-anchor="middle" class="allowed">≤ {scale.budget:g}</text>')
+    return "".join(marks)
 
 
 def strip(run: Run, scale: Scale) -> str:
@@ -66,13 +66,13 @@ def strip(run: Run, scale: Scale) -> str:
         said = escape(plain(f"{claim.case}/{claim.output}: {number(ratio)}"))
         dot = f'class="dot {tone}" r="4.5" cx="{scale.x(ratio)}" cy="{height:g}"'
         parts.append(f"<circle {dot}><title>{said}</title></circle>")
-    return _svg(HEIGHT, f"error ratios of {run.name}", "".join(parts))
+    return _svg(f"error ratios of {run.name}", "".join(parts) + _axis(scale))
 
 
 def _power(power: int) -> str:
     return f"{10.0**power:g}" if power < 4 else f"10{str(power).translate(_SUPERSCRIPTS)}"
 
 
-def _svg(height: int, label: str, inside: str) -> str:
-    size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
-    return f'<svg {size} role="img" aria-label="{escape(label)}">{inside}</svg>'
+def _svg(label: str, inside: str) -> str:
+    size = f'width="{WIDTH}" height="{HEIGHT + _AXIS}" viewBox="0 0 {WIDTH} {HEIGHT + _AXIS}"'
+    return f'<svg class="strip" {size} role="img" aria-label="{escape(label)}">{inside}</svg>'

@@ -103,7 +103,7 @@ def descend(observed: Observed, distance: Distance, threshold: float) -> Place:
             children[call["parent"]].append(number)
     at, line = 0, ""
     while True:
-        wrong = next((one for one in children[at] if _is_wrong(observed, one, distance, threshold)), None)
+        wrong = next((one for one in children[at] if is_wrong(observed, one, distance, threshold)), None)
         if wrong is None:
             break
         if worst(distance, calls[wrong]["inputs"]) > threshold:
@@ -126,7 +126,7 @@ def loudest(observed: Observed, distance: Distance, threshold: float, *, folded:
     for number, call in enumerate(observed.calls):
         off, before = worst(distance, call["outputs"]), worst(distance, call["inputs"])
         gain = off / max(before, 1.0) if math.isfinite(off) else 0.0
-        hidden = folded and not _is_wrong(observed, number, distance, threshold)
+        hidden = folded and not is_wrong(observed, number, distance, threshold)
         if off > threshold and gain >= best and not hidden:
             best, place = gain, Place(number, off, before, call["line"], own=False)
     return place
@@ -137,8 +137,8 @@ def worst(distance: Distance, keys: Sequence[int]) -> float:
     return max((off for off in map(distance, keys) if off is not None), default=0.0)
 
 
-def _is_wrong(observed: Observed, number: int, distance: Distance, threshold: float) -> bool:
-    """Some output is off, and nothing that read it came out right all the same."""
+def is_wrong(observed: Observed, number: int, distance: Distance, threshold: float) -> bool:
+    """Whether some output of a call is off, and nothing that read it came out right all the same."""
     call = observed.calls[number]
     wrong = [key for key in call["outputs"] if not _within(distance(key), threshold)]
     if not wrong:

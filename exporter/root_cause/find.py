@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from exporter.harness import Bench
-from exporter.root_cause.align import Observed, Place
-from exporter.root_cause.locate import locate, locate_eager
+from exporter.numbers.norms import WORST_E_REF
+from exporter.root_cause.align import Distance, Observed, Place
+from exporter.root_cause.layers import layers_of
+from exporter.root_cause.locate import distances, eager_distances, locate_by, locate_eager
 from exporter.root_cause.part import Captured
 from exporter.root_cause.program import program_values
 from exporter.root_cause.repro import leave
@@ -110,27 +112,35 @@ def _blame(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None,
     if isinstance(witness, str):
         return Blame(claim, "", witness), None, None
     if run.engine == "eager" or evidence.outcome is Outcome.INCONCLUSIVE:
+        distance: Distance | None = eager_distances(witness.observed)
         place, why_not = locate_eager(witness.observed)
         stage = "eager", "eager float32 itself is far from float64 there"
     else:
-        place, why_not = _locate_program(search, run, claim, witness)
+        place, why_not, distance = _locate_program(search, run, claim, witness)
         stage = came_in_at(search, run, claim, witness) if place is not None else ("", "")
-    if place is None:
+    if place is None or distance is None:
         return Blame(claim, "", why_not), None, None
-    return describe(claim, stage, place, witness.observed), place, witness
+    blame = describe(claim, stage, place, witness.observed)
+    allowed = WORST_E_REF / 4 if blame.stage == "eager" else search.bench.budget
+    return replace(blame, layers=layers_of(witness.observed, distance, place, allowed)), place, witness
 
 
-def _locate_program(search: Search, run: Run, claim: Claim, witness: Witness) -> tuple[Place | None, str]:
+def _locate_program(
+    search: Search, run: Run, claim: Claim, witness: Witness
+) -> tuple[Place | None, str, Distance | None]:
     try:
         if run.format != "source":
             values = program_values(search.bench, run, claim.case, search.setting)
         elif witness.fresh is not None:
             values = witness.fresh
         else:
-            return None, f"no program could be traced: {witness.why_not_fresh}"
+            return None, f"no program could be traced: {witness.why_not_fresh}", None
     except NOT_HERE as error:
-        return None, f"the program does not run with its intermediate values put out: {error}"
-    return locate(witness, values, search.bench.budget, folded=search.bench.folds(run.variant))
+        return None, f"the program does not run with its intermediate values put out: {error}", None
+    budget = search.bench.budget
+    distance = distances(witness, values, budget)
+    place, why_not = locate_by(witness.observed, distance, budget, folded=search.bench.folds(run.variant))
+    return place, why_not, distance
 
 
 def describe(claim: Claim, stage: tuple[str, str], place: Place, observed: Observed) -> Blame:

@@ -30,6 +30,11 @@ def locate(witness: Witness, values: TensorMap, budget: float, *, folded: bool =
     Where its outputs are within the budget all the same, the sublayers are searched for one that is not: a fault that
     is small at the output is large at its own layer.
     """
+    return locate_by(witness.observed, distances(witness, values, budget), budget, folded=folded)
+
+
+def distances(witness: Witness, values: TensorMap, budget: float) -> Distance:
+    """How far each of the source's tensors is off in a program; None where even a sound program does not show it."""
     observed = witness.observed
     shown = Shown(observed, values)
     seen = None
@@ -39,7 +44,14 @@ def locate(witness: Witness, values: TensorMap, budget: float, *, folded: bool =
     def distance(key: int) -> float | None:
         return shown(key) if seen is None or key in seen else None
 
-    off = worst(shown, observed.calls[0]["outputs"])
+    return distance
+
+
+def locate_by(
+    observed: Observed, distance: Distance, budget: float, *, folded: bool = False
+) -> tuple[Place | None, str]:
+    """The same, by the distances of the source's tensors."""
+    off = worst(distance, observed.calls[0]["outputs"])
     if off > budget:
         threshold = max(budget, math.sqrt(off * budget)) if math.isfinite(off) else budget * _SLACK
         return descend(observed, distance, threshold), ""
@@ -56,8 +68,8 @@ def _within_budget(observed: Observed, distance: Distance, budget: float, *, fol
     )
 
 
-def locate_eager(observed: Observed) -> tuple[Place | None, str]:
-    """The first sublayer where rounding alone does the damage; else the reason why no place was found."""
+def eager_distances(observed: Observed) -> Distance:
+    """The relative error of each of eager's own tensors."""
 
     def distance(key: int) -> float | None:
         fact = observed.facts.get(str(key))
@@ -65,6 +77,12 @@ def locate_eager(observed: Observed) -> tuple[Place | None, str]:
             return None
         return max(fact["e_ref"]) if fact["finite"] else math.inf
 
+    return distance
+
+
+def locate_eager(observed: Observed) -> tuple[Place | None, str]:
+    """The first sublayer where rounding alone does the damage; else the reason why no place was found."""
+    distance = eager_distances(observed)
     if not worst(distance, observed.calls[0]["outputs"]) > WORST_E_REF / 4:
         return None, "eager float32 agrees with float64 here, so it is the recorded golden that differs"
     return descend(observed, distance, WORST_E_REF / 4), ""

@@ -22,7 +22,7 @@ from exporter.prune.shrink import shrink
 from exporter.recipe.base import Recipe
 from exporter.recipe.load import load_data, load_recipe
 from exporter.references import bound_arguments, user_code
-from exporter.tensors import load_with_metadata
+from exporter.tensors import load, load_with_metadata
 from exporter.train import evaluate, loop, qat, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
 from exporter.train.fake_quant import round_in_training
@@ -61,7 +61,7 @@ def train(request: Json) -> Json:
         if request["qat"]:
             doing("evaluating in float32")
             where = f"{reference}, held-out data before training"
-            before[qat.BEFORE] = repr(evaluate.held_out(layer, recipe, data.held_out, where)[1])
+            before[qat.BEFORE] = repr(evaluate.held_out(layer, recipe, data.held_out, where).metric)
             round_in_training(layer, state.ranges, reference)
         about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
         about |= {"metric": recipe.metric_name, **plan, **before}
@@ -185,13 +185,29 @@ def _finish(job: loop.Job, state: State, description: Json) -> Json:
     write_plot(job.folder / PLOT, state.history, job.recipe, job.reference)
     best = loop.best_row(state.history, job.recipe)
     name = job.recipe.metric_name
+    metric = {"name": name, "goal": job.recipe.goal, "value": best[name], "epoch": best["epoch"]}
     description |= {
         "finished": True,
-        "metric": {"name": name, "goal": job.recipe.goal, "value": best[name], "epoch": best["epoch"]},
+        "metric": {**metric, **_interval(job, state)},
         "checkpoint": {"file": loop.BEST, "sha256": sha256_file(job.folder / loop.BEST)},
     }
     write_json(job.folder / RUN, description)  # last: it is what makes the run a finished one
     return description
+
+
+def _interval(job: loop.Job, state: State) -> Json:
+    """Between which bounds the metric of the best epoch lies; nothing where that cannot be said.
+
+    Weights that were trained with roundings are another model without them.
+    """
+    if state.ranges:
+        return {}
+    doing("evaluating the best epoch")
+    where = f"{job.reference}, held-out data of the best epoch"
+    set_weights(state.layer, load(job.folder / loop.BEST), str(job.folder / loop.BEST))
+    held = evaluate.held_out(state.layer, job.recipe, job.data.held_out, where)
+    bounds = evaluate.interval(job.recipe, held, job.data.held_out, where)
+    return {"interval": list(bounds)} if bounds else {}
 
 
 def _check_same(folder: Path, before: Json, now: Json) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exporter.errors import ModelError, UsageError
+from exporter.numbers.intervals import of_mean
 from exporter.recipe.base import Recipe
 from exporter.references import user_code
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     import paddle
 
     from exporter.tensors import Array, TensorMap
+
+
+#: Samples whose metric is asked one by one for its interval.
+MOST_ROWS = 20_000
 
 
 def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: str) -> tuple[paddle.Tensor, ...]:
@@ -79,8 +84,16 @@ def batches(arrays: TensorMap, size: int) -> Iterator[dict[str, Array]]:
         yield {name: array[start : start + size] for name, array in arrays.items()}
 
 
-def held_out(layer: paddle.nn.Layer, recipe: Recipe, arrays: TensorMap, where: str) -> tuple[float, float]:
-    """Mean loss and metric of the layer, in evaluation mode, over all held-out samples.
+class Held(NamedTuple):
+    """Mean loss and metric over all held-out samples, and what the layer gave, one row a sample."""
+
+    loss: float
+    metric: float
+    outputs: list[Array]
+
+
+def held_out(layer: paddle.nn.Layer, recipe: Recipe, arrays: TensorMap, where: str) -> Held:
+    """Run the layer, in evaluation mode, over all held-out samples.
 
     Raises:
         UsageError, ModelError: as :func:`forward`, :func:`loss_of` and :func:`score`.
@@ -100,7 +113,27 @@ def held_out(layer: paddle.nn.Layer, recipe: Recipe, arrays: TensorMap, where: s
             collected.append(tuple(_rows(output, rows, where) for output in outputs))
     layer.train()
     whole = [np.concatenate(pieces) for pieces in zip(*collected, strict=True)]
-    return losses / total, score(recipe, whole, arrays, where)
+    return Held(losses / total, score(recipe, whole, arrays, where), whole)
+
+
+def interval(recipe: Recipe, held: Held, labels: TensorMap, where: str) -> tuple[float, float] | None:
+    """The 95 % interval of a metric that is the mean of what it says of each sample, as an accuracy is.
+
+    None of others, such as an F1 score, and where there are too many samples to ask one by one.
+    """
+    import numpy as np
+
+    rows = len(held.outputs[0])
+    if not 1 < rows <= MOST_ROWS:
+        return None
+    scores = []
+    try:
+        for at in range(rows):
+            one = {name: labels[name][at : at + 1] for name in recipe.labels}
+            scores.append(score(recipe, [output[at : at + 1] for output in held.outputs], one, where))
+    except (UsageError, ModelError):  # of one sample alone it says nothing
+        return None
+    return of_mean(scores) if np.isclose(np.mean(scores), held.metric) else None
 
 
 def outputs_of(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: str) -> list[Array]:

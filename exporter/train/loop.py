@@ -151,7 +151,7 @@ def _end_epoch(job: Job, state: State) -> Json:
     doing("evaluating", epoch=state.epoch + 1, epochs=job.epochs)
     where = f"{job.reference}, held-out data after epoch {state.epoch + 1}"
     rate = float(state.optimizer.get_lr())
-    held_out_loss, metric = evaluate.held_out(state.layer, job.recipe, job.data.held_out, where)
+    held_out_loss, metric, _ = evaluate.held_out(state.layer, job.recipe, job.data.held_out, where)
     row: Json = {
         "epoch": state.epoch + 1,
         "steps": state.step,

@@ -54,7 +54,10 @@ class TrainRequest:
 
 @dataclass(frozen=True)
 class TrainResult:
-    """A finished run. `epoch`, counted from 1 to `epochs`, is the one whose weights the checkpoint holds."""
+    """A finished run. `epoch`, counted from 1 to `epochs`, is the one whose weights the checkpoint holds.
+
+    `interval` is the metric's, of 95 %; None where the metric is no mean over samples, or the run is an older one.
+    """
 
     checkpoint: Path
     metric: str
@@ -64,6 +67,7 @@ class TrainResult:
     recipe: str
     recipe_digest: str
     seed: int
+    interval: tuple[float, float] | None = None
 
 
 def finished(request: TrainRequest) -> TrainResult | None:
@@ -303,6 +307,7 @@ def _result(request: TrainRequest, found: Json) -> TrainResult:
         recipe=found["recipe"],
         recipe_digest=found["recipe_digest"],
         seed=found["seed"],
+        interval=(float(bounds[0]), float(bounds[1])) if (bounds := metric.get("interval")) else None,
     )
 
 

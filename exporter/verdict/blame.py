@@ -7,6 +7,29 @@ from typing import Any
 
 from exporter.verdict.claim import Claim
 
+#: In the place of a call: the code between the calls.
+CODE = -1
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One call of a sublayer in the case that failed, in the order in which calls begin.
+
+    `parent` is the number of the call inside which it happened, None for the root's. `reads` holds the numbers of the
+    calls that its inputs come from: earlier ones that put them out, those around it that were given them, or `CODE`,
+    where the code between the calls has computed them. `ratio` is
+    the error ratio of its worst output (of `eager` a relative error), infinite where no value of the program is like
+    it, None where that cannot be told. `size` is the shape of its first output.
+    """
+
+    path: str
+    kind: str
+    parent: int | None
+    reads: tuple[int, ...]
+    ratio: float | None
+    size: str = ""
+    blamed: bool = False
+
 
 @dataclass(frozen=True)
 class Blame:
@@ -17,7 +40,8 @@ class Blame:
     `line` the code that called it, or, with `own`, the code in its own `forward` around which values part.
     `inputs` are the tensors that went into it, as `float32[1, 64]`; the ratios are error ratios at its output and at
     the worst of its inputs (of `eager`, which is what they are measured by, plain relative errors), None where it is
-    not finite or no value of the program is like it. `reason` is a sentence.
+    not finite or no value of the program is like it. `reason` is a sentence. `layers` are all calls of sublayers, where
+    the program's values could be compared.
     """
 
     claim: Claim
@@ -31,6 +55,7 @@ class Blame:
     error_ratio: float | None = None
     inputs_ratio: float | None = None
     repro: str = ""
+    layers: tuple[Layer, ...] = ()
 
     @property
     def located(self) -> bool:

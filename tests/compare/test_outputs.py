@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 from exporter.compare.outputs import compare_case
 from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.norms import FLOOR
+from exporter.numbers.units import in_human_units
 from exporter.tensors import Array
 from exporter.verdict.claim import Evidence, Outcome
 from tests.compare.goldens import cases_of, compare, golden
@@ -307,8 +308,10 @@ class TestWholeCases:
 def test_what_was_compared_is_measured_and_eager_s_own_bits_once() -> None:
     cases = cases_of([(4, 6), (4, 6)], seed=11)
     own = judge(cases[0].eager, cases)
-    assert set(own.metrics) == {"error_ratio", "cosine", "max_abs", "max_rel", "max_ulp"} and own.bit_equal
+    measured = {"error_ratio", "cosine", "max_abs", "max_rel", "max_ulp"}
+    assert set(own.metrics) == {*measured, "relative", "rows", "agree"} and own.bit_equal
     assert (own.metrics["max_abs"], own.metrics["max_ulp"]) == (0.0, 0.0)
+    assert own.metrics["relative"] < 1e-6 and own.metrics["agree"] == own.metrics["rows"] == 4
     assert own.metrics is not judge(cases[0].eager, cases).metrics and "metrics" in cases[0].memo
     cases[0].memo["metrics"] = {"max_abs": 77.0}
     assert judge(cases[0].eager, cases).metrics["max_abs"] == 77.0, "not measured again"
@@ -317,6 +320,20 @@ def test_what_was_compared_is_measured_and_eager_s_own_bits_once() -> None:
     near = judge(off, cases)
     assert not near.bit_equal and near.metrics["max_ulp"] == 1.0 and near.metrics["error_ratio"] > 0
     assert cases[0].memo["metrics"] == {"max_abs": 77.0}, "another's numbers do not stand for eager's"
+
+
+def test_it_is_told_how_far_scores_are_off_and_how_many_answers_flip() -> None:
+    cases = cases_of([(4, 6), (4, 6)], seed=11)
+    off = cases[0].eager.copy()
+    off[1] = np.roll(off[1], 1)  # its highest value moves by one place
+    off[2] *= 1.5  # scaled, so that its highest value stays
+    found = judge(off, cases)
+    gone = float(np.sqrt(np.mean((off - cases[0].truth) ** 2) / np.mean(cases[0].truth ** 2)))
+    assert found.metrics["relative"] == pytest.approx(gone)
+    assert (found.metrics["rows"], found.metrics["agree"]) == (4, 3)
+    sampled = replace(cases[0], eager=cases[0].eager.ravel()[:7], truth=cases[0].truth.ravel()[:7], index=np.arange(7))
+    assert "rows" not in in_human_units(sampled, off.ravel()[:7]), "of a sample there are no rows"
+    assert in_human_units(golden(np.arange(4)), np.array([0, 1, 5, 3])) == {"rows": 4, "agree": 3}
 
 
 def test_what_was_not_compared_is_not_measured() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.numbers.intervals import DRAWS, bootstrap, paired
+from exporter.numbers.intervals import DRAWS, bootstrap, of_mean, paired
 from exporter.numbers.rule import wilson
 
 
@@ -27,6 +27,15 @@ def test_rows_are_drawn_anew_two_thousand_times_and_always_the_same() -> None:
     drawn.clear()
     assert bootstrap(loss, 12) == (low, high)
     assert all(np.array_equal(first, second) for first, second in zip(again, drawn, strict=True))
+
+
+def test_a_mean_of_hits_has_the_interval_of_a_share_and_any_other_that_of_a_mean() -> None:
+    assert of_mean(np.arange(10) < 3) == wilson(3, 10)
+    assert of_mean([1.0] * 5) == wilson(5, 5) and of_mean([1.0] * 5)[0] < 1, "no miss is no proof of none"
+    scores = np.array([1.0, 2.0, 4.0, 5.0])
+    half = 1.959964 * np.sqrt(10 / 3) / 2
+    assert of_mean(scores) == pytest.approx((3 - half, 3 + half))
+    assert of_mean([0.5]) == (-np.inf, np.inf)
 
 
 def test_of_pairs_the_bounds_of_both_shares_are_taken_together() -> None:

@@ -154,8 +154,9 @@ def test_of_a_real_file_each_layer_s_noise_is_that_of_its_input_and_weight(
         pairs = [energies(taken[name], rounded(taken[name], layer)), energies(weight, given)]
         expected = decibel(1.0, sum(lost / signal for signal, lost in pairs))
         assert found[name].rounding == pytest.approx(expected, abs=0.1) and 20 < expected < 60
-    (note,), worst = suffering(of.bench(), low, Setting())
+    (note,), worst, layers = suffering(of.bench(), low, Setting())
     first_named = min(found, key=lambda name: found[name].rounding)
+    assert layers.keys() == found.keys()
     assert note.startswith(f"onnx-int8: noise that rounding adds, by layer, the worst first: {first_named} ")
     assert worst == f"the layer that suffers most is {first_named}, at {found[first_named].rounding:.1f} dB"
 
@@ -177,7 +178,7 @@ def test_where_nothing_can_be_shown_nothing_is_said(work: tuple[Path, dict[str, 
         found(plain, low, one=replace(low, details=lost))
     (folder / "onnx/model.onnx").write_bytes(b"\x08\x08no model")
     assert found(plain, low) == {}
-    assert suffering(subject(plain, low, folder=folder).bench(), low, Setting()) == ([], "")
+    assert suffering(subject(plain, low, folder=folder).bench(), low, Setting()) == ([], "", {})
 
 
 def test_fp32_may_take_four_times_what_it_took_at_the_release_and_runs_only_where_layers_are_described(
@@ -223,7 +224,7 @@ def test_the_noise_is_measured_by_strict_kernels_of_paddle_where_they_run_the_fi
     monkeypatch.setattr(noises, "layer_noise", measured)
     steps: list[str] = []
     low = artifact("int8", format)
-    assert suffering(subject(low, recorded=cases()).bench(), low, Setting(say=steps.append)) == ([], "")
+    assert suffering(subject(low, recorded=cases()).bench(), low, Setting(say=steps.append)) == ([], "", {})
     assert asked == [engine] and steps == [f"measuring the noise of each layer of {format}-int8"]
 
 

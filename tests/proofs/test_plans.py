@@ -12,6 +12,7 @@ from exporter.lower._convert import PRECISIONS
 from exporter.numbers.golden import to_run
 from exporter.proofs._promises import Promise, over_cases, promises, weighed
 from exporter.proofs.base import Narrowing
+from exporter.proofs.quantisation.noise import Suffering
 from exporter.spec.model import Budget
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
@@ -102,7 +103,7 @@ class TestTheHarness:
         (found,) = of.results([PLAIN])
         assert {evidence.outcome for evidence in found.values()} == {Outcome.CRASHED}
         assert of.results([PLAIN]) == [found] and of.results([PLAIN])[0] is found
-        assert of.suffering(BOTH[1]) == ([], "") and of.suffering(BOTH[1]) is of.suffering(BOTH[1])
+        assert of.suffering(BOTH[1]) == ([], "", {}) and of.suffering(BOTH[1]) is of.suffering(BOTH[1])
 
     def test_a_planned_case_that_is_not_recorded_is_missing(self) -> None:
         here = Claim("onnx", "fp32", "onnxruntime", "batch=4", "y")
@@ -235,7 +236,7 @@ class TestNoiseAndShares:
             for case in to_run(cases())
             for name in ("y", "label")
         }
-        made = harness(of, evidence=known, _noise={"onnx-int8": (["a note"], "the worst layer is fc")})
+        made = harness(of, evidence=known, _noise={"onnx-int8": Suffering(["a note"], "the worst layer is fc", {})})
         ratios = PROOFS["snr_db"].prove(sorted(PROOFS["snr_db"].plan(made)), made)
         return dict(ratios) | dict(PROOFS["top1"].prove(sorted(PROOFS["top1"].plan(made)), made))
 
@@ -263,7 +264,9 @@ class TestNoiseAndShares:
         front = {"front": [{"kept": ["fc"], "bytes": 1500, "snr_db": 41.25, "speedup": 1.5}]}
         of = subject(artifact(details=front), artifact("int8", details=front))
         runs = (PLAIN, LOW, Run("pir", "int8", "paddle_inference_int8"))
-        made = harness(of, *runs, _noise={"onnx-int8": (["a note"], "the worst"), "onnx": (["none"], "")})
+        made = harness(
+            of, *runs, _noise={"onnx-int8": Suffering(["a note"], "the worst", {}), "onnx": Suffering(["none"], "", {})}
+        )
         assert list(PROOFS["snr_db"].notes(made)) == [
             "onnx-int8: the search's front: 1 layers kept: 1,500 bytes, 41.25 dB, x1.5 of fp32's speed",
             "a note",

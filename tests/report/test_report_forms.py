@@ -190,7 +190,7 @@ def test_html_draws_one_dot_for_each_error_ratio() -> None:
     report = REPORTS["failed"]()
     rated = [found for _, found in report.rows() if "error_ratio" in found.metrics]
     page = FORMS["html"](report)
-    assert page.count("<circle") == len(rated)
+    assert page.count('<circle class="dot') == len(rated)
     assert page.count('class="dot bad"') == sum(not found.metrics["error_ratio"] <= report.budget for found in rated)
 
 

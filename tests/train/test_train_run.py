@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from exporter.errors import UsageError
+from exporter.numbers.rule import wilson
 from exporter.tensors import load, load_with_metadata
 from exporter.train import run
 from exporter.train.run import TrainRequest
@@ -87,6 +88,7 @@ def test_finished_knows_recipe_seed_epochs_and_content(whole: Path, tmp_path: Pa
     assert found is not None
     assert found.checkpoint == whole / "best.safetensors"
     assert (found.metric, found.epochs, found.seed) == ("accuracy", 3, 0)
+    assert found.interval == wilson(round(30 * found.value), 30), "of the best epoch, on 30 held-out samples"
     assert run.finished(TrainRequest(RECIPE, whole, epochs=3)) == found, "3 is what the recipe says"
     assert run.finished(TrainRequest(RECIPE, whole, seed=1)) is None
     assert run.finished(TrainRequest(RECIPE, whole, args={"width": 3})) is None, "the model is another one"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,16 @@ from exporter.workers import Setting
 _SHOWN = 5
 
 
-def suffering(bench: Bench, artifact: Artifact, setting: Setting) -> tuple[list[str], str]:
-    """A note on the noise of the worst layers; and the sentence that names the layer that suffers most, or none.
+class Suffering(NamedTuple):
+    """A note on the noise of the worst layers; the sentence that names the worst, or none; and each layer's noise."""
+
+    notes: list[str]
+    worst: str
+    layers: Mapping[str, LayerNoise]
+
+
+def suffering(bench: Bench, artifact: Artifact, setting: Setting) -> Suffering:
+    """What int8 adds to the layers of a variant.
 
     It is measured by an engine that runs the fp32 variant, strict Paddle kernels before others.
     """
@@ -38,9 +46,10 @@ def suffering(bench: Bench, artifact: Artifact, setting: Setting) -> tuple[list[
     setting.say(f"measuring the noise of each layer of {artifact.variant}")
     noise = layer_noise(bench, artifact, setting, first)
     if not noise:
-        return [], ""
+        return Suffering([], "", {})
     told, worst = _suffering(noise, in_16_bits=machine.adds_in_16_bits())
-    return [f"{artifact.variant}: noise that rounding adds, by layer, the worst first: {told}"], worst
+    notes = [f"{artifact.variant}: noise that rounding adds, by layer, the worst first: {told}"]
+    return Suffering(notes, worst, noise)
 
 
 def _suffering(noise: Mapping[str, LayerNoise], *, in_16_bits: bool) -> tuple[str, str]:
