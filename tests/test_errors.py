@@ -25,7 +25,7 @@ def test_the_closest_name_whatever_its_case(name: str, known: tuple[str, ...], n
 
 
 def test_a_hint_lists_few_names_and_suggests_among_many() -> None:
-    assert did_you_mean("onxx", ("pir", "onnx")) == "did you mean 'onnx'? known: pir, onnx"
+    assert did_you_mean("onxx", ("pir", "onnx")) == "did you mean 'onnx'? one of: pir, onnx"
     assert did_you_mean("zebra", ("pir", "onnx"), "it has: {}") == "it has: pir, onnx"
     many = [f"name{number}" for number in range(40)]
     assert did_you_mean("name7x", many) == "did you mean 'name7'?"

@@ -53,7 +53,7 @@ def test_arguments_of_a_factory_are_refused_by_name() -> None:
     with pytest.raises(UsageError) as caught:
         bound_arguments(needs_width, {"widht": 3}, "net:build")
     assert caught.value.what == "the factory takes no argument 'widht'" and caught.value.where == "net:build: args"
-    assert caught.value.hint == "did you mean 'width'? it takes: width, bias"
+    assert caught.value.hint == "did you mean 'width'? one of: width, bias"
     with pytest.raises(UsageError, match="cannot be called with `args`"):
         bound_arguments(needs_width, {"bias": True}, "net:build")
     with pytest.raises(UsageError, match="cannot be called without arguments"):

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import CannotRun, ExitCode, ModelError, Refusal
+from exporter.errors import CannotRun, ExitCode, ModelError
 from exporter.references import short
 from exporter.registry import Registry
 
@@ -60,14 +60,6 @@ def exit_code(findings: Iterable[Diagnostic]) -> ExitCode:
     if CANNOT_RUN in codes or codes == {CANNOT_EXPORT}:
         return ExitCode.MODEL
     return ExitCode.REFUSED if codes else ExitCode.PASSED
-
-
-def ending(findings: Iterable[Diagnostic]) -> ExitCode | Refusal:
-    """The same with what to try: the explanation of the first error."""
-    listed = tuple(findings)
-    code = exit_code(listed)
-    first = next((finding.code for finding in listed if finding.severity is Severity.ERROR), "")
-    return Refusal(code, f"exporter explain {first}, which shows what to write instead") if first else code
 
 
 def is_mended(finding: Diagnostic) -> bool:

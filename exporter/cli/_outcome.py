@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from exporter.check import settle
+from exporter.cli._findings import ending
 from exporter.cli._run import Ending
 from exporter.cli._screen import tell
 from exporter.errors import ExitCode, Refusal, UsageError
@@ -38,7 +38,7 @@ def conclude(product: Product, *, as_json: bool) -> Ending:
         if product.bundle:
             tell(f"{product.bundle.folder}\n")
     if forbids(product.findings):
-        return settle.ending(product.findings)
+        return ending(product.findings)
     if product.report is None:
         return ExitCode.PASSED
     return _ending(product.report, str(product.bundle.folder) if product.bundle else "BUNDLE")

@@ -43,7 +43,7 @@ def check(  # noqa: PLR0913 - an option is a parameter
     del debug  # the funnel looks for it
     from exporter.check.run import examine
     from exporter.check.settings import of_project
-    from exporter.check.settle import ending
+    from exporter.cli._findings import ending
     from exporter.registry import Registry
     from exporter.report.findings.base import Form
 

@@ -191,7 +191,7 @@ def _refuse_numbers(results: Sequence[_Result]) -> None:
     of, there = results[0].shard.of, Counter(result.shard.number for result in results)
     if missing := [number for number in range(1, of + 1) if number not in there]:
         what = ", ".join(f"{number}/{of}" for number in missing)
-        hint = "a shard that left no file did not pass: look at its log, and run it again with --shard"
+        hint = "run it again with --shard; one that left no file did not pass, and its log says why"
         raise UsageError(f"without {what} nothing tells whether all specs passed", where="merge", hint=hint)
     if twice := [number for number, times in there.items() if times > 1]:
         files = ", ".join(str(result.file) for result in results if result.shard.number == twice[0])

@@ -63,7 +63,11 @@ def look(request: Json) -> Json:
             continue
         inputs = {name: asdict(wanted) for name, wanted in zip(names, _ranged(layer, tried), strict=True)}
         return {"inputs": inputs, "outputs": _described(*runs)}
-    raise ModelError(f"no input that its layers suggest suits forward: {last}", where=request["model"], hint="")
+    raise ModelError(
+        f"no input that its layers suggest suits forward: {last}",
+        where=request["model"],
+        hint="name inputs that do in the spec",
+    )
 
 
 def _said(wanted: Wanted) -> str:
@@ -118,7 +122,7 @@ def _run(layer: paddle.nn.Layer, tried: Sequence[Wanted], sizes: Mapping[str, in
         given = layer(*[paddle.to_tensor(value) for value in _inputs(tried, sizes)])
     found = [leaf for _, leaf in leaves(given)]
     if not found or not all(isinstance(leaf, paddle.Tensor) for leaf in found):
-        raise ModelError("forward gives something else than tensors")
+        raise ModelError("forward gives something else than tensors", hint="return tensors alone from forward")
     return list(zip(output_names(given, None), found, strict=True))
 
 
