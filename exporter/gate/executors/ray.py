@@ -121,13 +121,13 @@ def _received(library: Any, reference: Any, cores: int, task: Task, spec: Touche
             return lost(spec, f"{_LOST}; {error.cause}")
         what = f"a node cannot release {spec.path}: {error.cause}"
         raise EnvironmentLacks(
-            what, where=_WHERE, hint="install exporter and all that it needs on each node"
+            what, where=_WHERE, hint="install the exporter and all that it needs on each node"
         ) from error
     except library.exceptions.RayError as error:
         return lost(spec, f"{_LOST}; {type(error).__name__}")
     content = parse_json(answer.encode(), _MOST_VALUES)
     if "lacks" in content:
-        hint = "install the same exporter on each node, and the same packages"
+        hint = "install the same the exporter on each node, and the same packages"
         raise EnvironmentLacks(f"node {node}: {content['lacks']}", where=_WHERE, hint=hint)
     laid(made, units, Path.cwd())
     task.setting.say(f"{spec.path} was released on {node}")
