@@ -73,7 +73,7 @@ def refused_convert(workplace: Path) -> Iterator[Callable[..., Done]]:
         (("convert", "models.sound:mlp", "--input", "x=float[3]"), ("float32",)),
         (("convert", "models.sound:mlp", "--input", "x=float32[n]"), ("dim 'n' is used in inputs but not described",)),
         (("convert", "models.sound:mlp", "--input", "x=float32[n]", "--dim", "n=4..1"), ("min (4) is greater than",)),
-        (("convert", "models.sound:mlp", *MLP, "--values", "y=normal"), ("no input is called 'y'", "inputs: x")),
+        (("convert", "models.sound:mlp", *MLP, "--values", "y=normal"), ("no input is called 'y'", "one of: x")),
         (("convert", "models.nowhere:build", *MLP), ("models.nowhere", "run from the folder that holds models")),
         (("convert", "models.sound:mlp", *MLP, "--weights", "none.safetensors"), ("none.safetensors", "no such check")),
         (("convert", "models.sound:mlp", *MLP, "--weights", "."), ("no such checkpoint",)),
@@ -93,7 +93,7 @@ def test_what_needs_no_child_to_be_refused(workplace: Path, arguments: tuple[str
         ("name: net\nseed: !!int x\n", (":2:7", "not valid YAML", "leave the tag out")),
         ("nmae: net\n", (":1:1", "unknown key 'nmae'", "did you mean 'name'?")),
         ("name: net\nname: net\n", (":2:1", "given twice", "line 1")),
-        ("- 1\n", ("a spec is a mapping", "specs/digits.yaml")),
+        ("- 1\n", ("a spec is a mapping", "exporter init --schema")),
     ],
 )
 def test_a_spec_that_is_wrong_is_shown_by_its_place(workplace: Path, text: str, say: tuple[str, ...]) -> None:

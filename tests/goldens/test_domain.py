@@ -63,7 +63,7 @@ def test_an_id_beyond_its_table(values: str) -> None:
 def test_a_length_beyond_its_sequence(lengths: list[int], value: int) -> None:
     found = refusal(Net(), {"ids": IDS, "lengths": np.array(lengths)})
     assert str(found) == f"input 'lengths' holds {value}, and the sequence of 5 steps of lstm (LSTM) allows 0 to 5"
-    assert found.for_user(spec(), CASE).hint == "write values: integers(1,seq)"
+    assert found.for_user(spec(), CASE).hint == "write values: integers(1,seq+1)"
 
 
 USES: dict[str, Callable[[Any, Any], Any]] = {
