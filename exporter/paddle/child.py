@@ -25,7 +25,7 @@ def prepare_paddle() -> None:
 def _prepare(paddle: ModuleType) -> None:
     hand_back(paddle)
     start_on_cpu(paddle)
-    tell_of_reads(paddle)
+    tell_of_reads()
 
 
 class _OnImport(MetaPathFinder):

@@ -6,7 +6,6 @@ import functools
 import os
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 #: Functions of `paddle.base.core` that open a file by themselves, of which they are given the path (Paddle 3.3.1:
@@ -17,9 +16,9 @@ _READERS = (
 )
 
 
-def tell_of_reads(paddle: ModuleType) -> None:
-    """Let each of the readers tell which file it opens."""
-    core = paddle.base.core
+def tell_of_reads() -> None:
+    """Let each of the readers of the Paddle that is imported tell which file it opens."""
+    core = sys.modules.get("paddle.base.core")
     for name in _READERS:
         if (reader := getattr(core, name, None)) is not None:
             setattr(core, name, _telling(reader))
