@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 #: What a child is told by its environment: that it is to leave this file in the folder of its request.
@@ -172,10 +173,20 @@ def _compiled() -> set[str]:
 
 
 def _hear_starts(seen: Seen, event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit event that starts a process."""
-    if event in _STARTS and not getattr(_OWN, "unseen", False):
+    """An audit event that starts a process, but for those by which Paddle looks for compilers while it is imported."""
+    if event in _STARTS and not getattr(_OWN, "unseen", False) and not _imports_a_known_package():
         program = os.fsdecode(arguments[0]).split()[:1] if arguments else []
         seen.hidden.add(f"the process {Path(program[0]).name}" if program else "a process of its own")
+
+
+def _imports_a_known_package() -> bool:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        top = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if frame.f_code.co_name == "<module>" and top in _OPEN_THROUGH_PYTHON:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _file_of(module: object) -> object:

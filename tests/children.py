@@ -260,6 +260,14 @@ def run_onnx(request: dict[str, Any]) -> dict[str, Any]:
     return {"ran": given.tolist() == [-1, -1]}
 
 
+def loads_a_program(request: dict[str, Any]) -> dict[str, Any]:
+    """By Paddle, whose compiled code opens the files."""
+    import paddle
+
+    paddle.jit.load(request["program"])
+    return {}
+
+
 def transforms(request: dict[str, Any]) -> dict[str, Any]:
     """Reads what the request names and a file that it does not, writes where it says, and names both."""
     said = Path(request["source"]).read_text()

@@ -236,7 +236,7 @@ def _difference(record: Mapping[str, Any], wanted: Mapping[str, Any], now: Mappi
         return f"`{next(name for name in names if record['spec'].get(name) != wanted.get(name))}` of the spec changed"
     if record["day"] and record["day"] != _today():
         return "its waivers are judged by the day"
-    if (run := _best_run(wanted)) not in ("", record.get("run", "")):
+    if (run := _best_run(wanted)) not in ("", record["run"]):
         return f"the best run of its recipe is {run}"
     return difference(record["identity"], dict(now)) or read_depends(record["depends"]).difference()
 

@@ -78,7 +78,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
         result.unlink(missing_ok=True)  # an earlier one must not stand for a gate that does not come to its end
     known = releases(cache, telling(why=why, none=no_cache and cache is None), none=no_cache)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs, live=False) as how:
-        read = bool(junit or markdown or result)
+        read = bool(junit or markdown or result or as_json)
         task = Task(overrides, out or Path("artifacts"), not no_train, how, known, read)
         chosen = list(touched(find_specs(specs or ()), since, overrides, how, part))
         own = [spec for spec in chosen if not spec.elsewhere]

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Task:
     """How each spec of a gate is released: overrides of its keys, the bundles' folder, whether it may train.
 
-    `known` are the releases that are kept. Without `reports` nobody reads the report of a release that is reused.
+    `known` are the releases that are kept. Without `reports` nobody reads the report of a release that is reused, or
+    its findings.
     """
 
     overrides: tuple[str, ...]
@@ -49,7 +50,7 @@ class Task:
             return None
         report = found.report() if self.reports else None
         path, why, said = str(spec.path), spec.why, f"{found.said}{said_of(found.bundle)}"
-        told = found.findings()
+        told = found.findings() if self.reports else ()
         return Gated(path, why, said=said, report=report, verdict=found.word, told=told, seconds=0.0, reused=True)
 
     def release(self, spec: Touched) -> Gated:

@@ -193,6 +193,14 @@ def test_a_file_that_is_asked_about_counts_as_one_that_is_read(project: Project)
     assert not project.reuses(asks="weights.bin")
 
 
+@pytest.mark.usefixtures("project")
+def test_what_paddle_opens_by_itself_is_seen() -> None:
+    program = ROOT / "tests/data/bundles/v4/pir/model"
+    with watching() as seen:
+        call("tests.children:loads_a_program", {"program": str(program)}, imports=("paddle",))
+    assert {f"{program}.json", f"{program}.pdiparams"} <= seen.read and not seen.hidden
+
+
 def test_what_is_not_known_to_depend_on_its_request_alone_always_runs(project: Project) -> None:
     with remembering(project.answers):
         for _ in range(2):
