@@ -98,4 +98,6 @@ def test_a_case_is_found_under_the_names_that_it_is_run_again_by() -> None:
     assert one_case(described, "batch=4:zeros") is described[1]
     with pytest.raises(UsageError, match="no case 'batch=5' was recorded") as caught:
         one_case(described[:2], "batch=5")
-    assert caught.value.where == "--case" and caught.value.hint == "one of: batch=4, batch=4:zeros"
+    assert (
+        caught.value.where == "--case" and caught.value.hint == "did you mean 'batch=4'? one of: batch=4, batch=4:zeros"
+    )
