@@ -62,7 +62,8 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stopped") / "tiny"
     status, said = interrupted_run(folder, signal.SIGINT)
     assert status == 130
-    assert said.endswith("saved; the same command with --resume goes on from there\nerror: interrupted\n")
+    saved = "saved; the same command with --resume goes on from there\nerror: interrupted\n  try: "
+    assert saved in said and said.endswith("goes on with --resume\n")
     return folder
 
 
