@@ -5,10 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exporter.errors import UsageError, printable
 from exporter.train.progress import describe
 from exporter.workers import Json, Limits, Setting
+
+if TYPE_CHECKING:
+    from exporter.cache.release import Releases
 
 #: Seconds of processor time, or of doing nothing, that one child may take, unless --timeout says otherwise.
 DEFAULT_TIMEOUT = 300.0
@@ -42,15 +47,18 @@ def setting(*, quiet: bool, timeout: float | None, jobs: int = 0, live: bool = T
             yield Setting(limits, follow, say, jobs, follows)
 
 
-def telling(*, why: bool, none: bool) -> Callable[[object], None]:
-    """Who hears of each step what was reused or made: stderr, where `why` asks for it.
+def known_releases(cache: Path | None, *, no_cache: bool, why: bool) -> Releases | None:
+    """The releases that are kept; with `why` stderr hears of each step what was reused or made.
 
     Raises:
-        UsageError: no cache is to be used (`none`).
+        UsageError: `why` is asked, and no cache is to be used.
     """
-    if why and none:
+    from exporter.cache.release import releases
+
+    if why and no_cache and cache is None:
         raise UsageError("there is no cache to tell of", where="--why", hint="leave --no-cache out, or name a --cache")
-    return (lambda step: _line(str(step))) if why else (lambda _step: None)
+    tell: Callable[[object], None] = (lambda step: _line(str(step))) if why else (lambda _step: None)
+    return releases(cache, tell, none=no_cache)
 
 
 def _line(step: str) -> None:

@@ -59,8 +59,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     debug: Debug = False,
 ) -> Ending:
     """Release every spec that a change touches; the worst of their exit codes is its own."""
-    from exporter.cache.release import releases
-    from exporter.cli._progress import setting, telling
+    from exporter.cli._progress import known_releases, setting
     from exporter.gate.run import EXECUTORS, release_all
     from exporter.gate.shards import Selection, Shard, write_result
     from exporter.gate.task import Task, unreleased
@@ -76,7 +75,7 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     released_by = EXECUTORS[executor]
     if result is not None:
         result.unlink(missing_ok=True)  # an earlier one must not stand for a gate that does not come to its end
-    known = releases(cache, telling(why=why, none=no_cache and cache is None), none=no_cache)
+    known = known_releases(cache, no_cache=no_cache, why=why)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs, live=False) as how:
         read = bool(junit or markdown or result or as_json)
         task = Task(overrides, out or Path("artifacts"), not no_train, how, known, read)

@@ -35,15 +35,15 @@ def release(  # noqa: PLR0913 - an option is a parameter
 ) -> Ending:
     """Train if needed, check, convert, verify and seal SPEC into artifacts/NAME/VERSION (or below --out)."""
     from exporter import pipeline
-    from exporter.cache.release import Asked, Kept, releases
+    from exporter.cache.release import Asked, Kept
     from exporter.cli._outcome import conclude
-    from exporter.cli._progress import setting, telling
+    from exporter.cli._progress import known_releases, setting
     from exporter.spec.read import read_spec
     from exporter.spec.reserved import CANDIDATE
 
     overrides = (*(settings or ()), *([f"device={device}"] if device else ()))
     wanted = read_spec(spec, overrides)
-    known = releases(cache, telling(why=why, none=no_cache and cache is None), none=no_cache)
+    known = known_releases(cache, no_cache=no_cache, why=why)
     with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
         root = out or Path("artifacts")
         found = known.find(Asked.of(wanted), root, how.say) if known else None
