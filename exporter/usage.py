@@ -2,8 +2,9 @@
 
 A child that waits for a processor on a busy machine is charged nothing, an endless loop what it computes, and a
 deadlock the time that it sleeps. Linux tells all of it: `/proc/PID/stat` (proc(5)) the time computed, that of ended
-children that were waited for included, and `/proc/PID/task/TID/schedstat` (Documentation/scheduler/sched-stats.rst) how
-long each thread stood in the queue for a processor.
+children that were waited for included, `/proc/PID/task/TID/schedstat` (Documentation/scheduler/sched-stats.rst) how
+long each thread stood in the queue for a processor, and `/proc/stat` how long a virtual machine's processors were the
+host's for others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _MOST_ASLEEP = 2.0
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _PROC = Path("/proc")
+#: States of a process that waits only for its parent to take leave of it.
+_ENDED = "ZX"
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,8 @@ class _Process:
 class _Look:
     """All processes of a child; `queued` is each thread's time in the queue, None if it is unknown.
 
-    On a busy machine the looking takes long itself: it was done between the moments `since` and `until`.
+    On a busy machine the looking takes long itself: it was done between the moments `since` and `until`. `stolen` is
+    the time that the host took from each processor; `alive` says whether the child itself had not ended.
     """
 
     since: float
@@ -48,6 +52,8 @@ class _Look:
     states: frozenset[str] = frozenset()
     queued: Mapping[int, float] | None = field(default_factory=dict)
     members: tuple[int, ...] = ()
+    stolen: tuple[float, ...] = ()
+    alive: bool = True
 
 
 class Meter:
@@ -76,7 +82,8 @@ class Meter:
         # What an ended child had used moves from its own line to its parent's.
         worked = min(now.until - before.until, max(0.0, now.own + now.ended - before.own - before.ended))
         self.worked += worked
-        if "D" in now.states or reaped:  # it waits for a disk; or for children that came and went unseen
+        # It waits for a disk; or for children that came and went unseen; or it has ended, and nothing is left to see.
+        if "D" in now.states or reaped or not now.alive:
             return now.resident
         if now.queued is None or before.queued is None:
             if worked or "R" in now.states:
@@ -86,7 +93,8 @@ class Meter:
             # Of all together, since they wait for each other: one that is queued lets the next one sleep.
             queued = sum(late - before.queued.get(thread, 0.0) for thread, late in now.queued.items())
         # Of the time between the two looks: what was done during a look may be in its numbers or not.
-        asleep = min(_MOST_ASLEEP, max(0.0, now.since - before.until - worked - queued))
+        stolen = max((late - early for early, late in zip(before.stolen, now.stolen, strict=False)), default=0.0)
+        asleep = min(_MOST_ASLEEP, max(0.0, now.since - before.until - worked - queued - stolen))
         # Linux counts a thread's time in the queue when it leaves it: one that is in it now did not sleep either.
         if asleep and not any(map(_runnable, now.members)):
             self.slept += asleep
@@ -119,7 +127,17 @@ def _look(pid: int | None) -> _Look:
         states=frozenset(process.state for process in family.values()),
         queued=queued if known else None,
         members=tuple(family),
+        stolen=_stolen(),
+        alive=pid is None or (pid in family and family[pid].state not in _ENDED),
     )
+
+
+def _stolen() -> tuple[float, ...]:
+    """Of each processor the seconds that the host gave to others; nothing where Linux does not say."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        lines = (_PROC / "stat").read_text().splitlines()
+        return tuple(int(line.split()[8]) * _TICK for line in lines if line.startswith("cpu") and line[3].isdigit())
+    return ()
 
 
 def _family(pid: int) -> Iterator[tuple[int, _Process]]:

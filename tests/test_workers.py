@@ -145,8 +145,8 @@ def load() -> Iterator[None]:
 @pytest.mark.parametrize("function", ["burns", "waits_for_another"])
 def test_a_busy_machine_ends_no_child_that_computes_less_than_its_limit(function: str) -> None:
     began = time.monotonic()
-    call(f"tests.children:{function}", {"seconds": 1.5}, Limits(seconds=2.5))
-    assert time.monotonic() - began > 2.5, "the clock would have ended it: else the load was none"
+    call(f"tests.children:{function}", {"seconds": 0.8}, Limits(seconds=1.6))
+    assert time.monotonic() - began > 1.6, "the clock would have ended it: else the load was none"
 
 
 @pytest.mark.usefixtures("load")
@@ -155,7 +155,7 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 ) -> None:
     """A kernel without CONFIG_SCHED_INFO, or with it switched off, says 0."""
     monkeypatch.setattr(usage, "_threads", lambda pid: iter([(pid, 0.0, 0.0)]))
-    call("tests.children:burns", {"seconds": 1.5}, Limits(seconds=2.5))
+    call("tests.children:burns", {"seconds": 0.8}, Limits(seconds=1.6))
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
         call("tests.children:locks", {}, SHORT)
 
@@ -164,20 +164,49 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 def test_a_thread_that_is_in_the_queue_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Linux adds the time in the queue when a thread leaves it, which on a busy machine is after many looks."""
     monkeypatch.setattr(usage, "_threads", lambda pid: iter([(pid, 1.0, 0.0)]))
-    call("tests.children:burns", {"seconds": 3.0}, Limits(seconds=9))  # with the queue it would be charged some 15 s
+    call("tests.children:burns", {"seconds": 1.5}, Limits(seconds=4.5))  # with the queue it would be charged some 8 s
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
         call("tests.children:locks", {}, SHORT)
 
 
+def charged(monkeypatch: pytest.MonkeyPatch, *looks: usage._Look) -> usage.Meter:
+    """A meter after looks that saw this."""
+    meter, left = usage.Meter(), list(looks)
+    monkeypatch.setattr(usage, "_look", lambda pid: left.pop(0))
+    for _ in looks:
+        meter.look(os.getpid())
+    return meter
+
+
 def test_a_look_that_itself_took_long_charges_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """The looking process was in the queue; what the child had computed meanwhile is in the numbers of that look."""
-    meter = usage.Meter()
     start = time.monotonic()
     looks = [usage._Look(start, start + 3, own=1.0), usage._Look(start + 3.1, start + 3.2, own=1.0)]
-    monkeypatch.setattr(usage, "_look", lambda pid: looks.pop(0))
-    for _ in range(2):
-        meter.look(os.getpid())
+    meter = charged(monkeypatch, *looks)
     assert meter.worked == 1.0 and meter.slept == pytest.approx(0.1)
+
+
+def test_a_child_that_has_ended_before_the_look_did_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a second and more lies between two looks: what it computed last is seen by neither."""
+    now = time.monotonic()
+    before, gone_now = usage._Look(now, now, own=1.0), usage._Look(now + 1.5, now + 1.5, alive=False)
+    assert charged(monkeypatch, before, gone_now).slept == 0.0
+    assert charged(monkeypatch, before, usage._Look(now + 1.5, now + 1.5, own=1.0)).slept == pytest.approx(1.5)
+    monkeypatch.undo()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    assert_soon(lambda: gone(ended.pid))
+    assert not usage._look(ended.pid).alive and usage._look(os.getpid()).alive
+    ended.wait()
+    assert not usage._look(ended.pid).alive
+
+
+def test_what_the_host_took_from_a_processor_is_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic()
+    before = usage._Look(now, now, own=1.0, stolen=(10.0, 5.0))
+    after = usage._Look(now + 1.5, now + 1.5, own=1.0, stolen=(10.2, 6.0))
+    assert charged(monkeypatch, before, after).slept == pytest.approx(0.5)
+    monkeypatch.undo()
+    assert len(usage._stolen()) >= len(os.sched_getaffinity(0))
 
 
 @pytest.mark.usefixtures("load")
