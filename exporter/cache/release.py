@@ -22,7 +22,7 @@ from exporter.errors import EnvironmentLacks, ExporterError
 from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling, user_cache
 from exporter.recipe.source import default_folder
 from exporter.train.runs import named
-from exporter.watch import watching
+from exporter.watch import Seen, watching
 
 if TYPE_CHECKING:
     from exporter.cache.answers import Answers
@@ -179,16 +179,29 @@ class Releases:
     def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
         """Watch what a release reads inside the block; `made` are the folders of what it makes on its way."""
         began, facts = time.time_ns(), identity(spec.device)
-        with watching() as seen:
-            keeper = _Keeper()
-            yield keeper
-        product = keeper.product
-        if product is None:
-            return
+        try:
+            with watching() as seen:
+                keeper = _Keeper()
+                yield keeper
+            if keeper.product is not None:
+                self._keep(spec, keeper.product, seen, (began, facts), [root / spec.name, self.store.folder, *made])
+        finally:
+            self.store.shrink()  # steps are kept where the release fails, too
+
+    def _keep(
+        self,
+        spec: Spec,
+        product: Mapping[str, Any],
+        seen: Seen,
+        before: tuple[int, dict[str, Any]],
+        made: list[Path],
+    ) -> None:
+        """Keep what a release has made of what it read, if all of that is known, and is what it was `before`."""
+        began, facts = before
         if why := too_little_seen(seen, spec.depends):
             self.tell(Step(spec.name, "the release", why, kept=False))
             return
-        found = depends(seen, [root / spec.name, self.store.folder, *made], spec.depends)
+        found = depends(seen, made, spec.depends)
         if changed_since(began, found) or difference(facts, identity(spec.device)):
             return  # nobody knows which of the two contents was read
         folder = Path(product["bundle"])
@@ -205,7 +218,6 @@ class Releases:
             **{name: product[name] for name in ("folder", "digest", "word", "said", "report", "findings", "trained")},
         }
         self.store.put(asked.key, record, files)
-        self.store.shrink()
 
 
 def releases(

@@ -21,6 +21,7 @@ from exporter.cache import release as cache_release
 from exporter.cache.release import Asked, Kept, Releases, releases
 from exporter.cache.store import Store
 from exporter.errors import UsageError
+from exporter.files import sha256_file
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from exporter.tensors import save
@@ -351,3 +352,17 @@ def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyP
     assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
     monkeypatch.setattr(release, "_today", lambda: "2098-12-31")
     assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "its waivers are judged by the day"
+
+
+def test_a_release_that_fails_leaves_the_cache_within_its_size_too(tmp_path: Path) -> None:
+    """Its steps are kept all the same, for the next attempt."""
+    known = Releases(Store(tmp_path / "cache", most=3000))
+    spec = Spec.model_validate(small("models.net:Net", weights="factory"))
+    for number in range(5):
+        file = tmp_path / f"{number}.bin"
+        file.write_bytes(bytes([number]) * 1000)
+        with pytest.raises(UsageError), known.keeping(spec, tmp_path / "artifacts", ()):
+            known.store.put(str(number), {"objects": {file.name: sha256_file(file)}}, [file])
+            raise UsageError("it is wrong", hint="mend it")
+    left = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert left and sum(path.stat().st_size for path in left) <= 3000

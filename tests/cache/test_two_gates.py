@@ -42,7 +42,7 @@ def assert_no_wrong_verdict(place: Path, times: int, seed: int) -> None:
     assert ended(gate(works[0]))[0] == 0
     whole = time.monotonic() - began
     for number in range(times):
-        sound = number % 3 != 2
+        sound = number % 3 != 1
         for work in works:
             changed(work, number, sound=sound)
         killed, other = map(gate, works)
@@ -60,7 +60,7 @@ def assert_no_wrong_verdict(place: Path, times: int, seed: int) -> None:
 
 
 def test_one_of_two_gates_is_killed_a_few_times(tmp_path: Path) -> None:
-    assert_no_wrong_verdict(tmp_path, 3, 1)
+    assert_no_wrong_verdict(tmp_path, 2, 1)
 
 
 @pytest.mark.slow
