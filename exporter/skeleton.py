@@ -298,7 +298,10 @@ from exporter.recipe.base import Recipe, Samples
 
 
 def data() -> Samples:
-    """Load the samples, the same ones at every call, and hold some out that training never sees."""
+    """Load the samples, the same ones at every call, and hold some out that training never sees.
+
+    What does not fit into memory comes in batches: data(part) gives a paddle.io.Dataset or DataLoader of each part.
+    """
     raise NotImplementedError("return Samples(train={{...}}, held_out={{...}}), each with the arrays {arrays}")
 
 

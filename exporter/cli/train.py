@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from exporter.cli._options import Debug, Device, Json, Out, Quiet, Timeout
-from exporter.cli._run import Verb
+from exporter.cli._run import Ending, Verb
 from exporter.errors import ExitCode
 
 _Recipe = Annotated[str, typer.Argument(help="digits, recipes/digits.py or recipes.digits:recipe", metavar="RECIPE")]
@@ -22,6 +22,7 @@ _Qat = Annotated[
     typer.Option("--qat", help="Fine-tune this float32 checkpoint with 8-bit rounding (QAT).", metavar="CHECKPOINT"),
 ]
 _Epochs = Annotated[int | None, typer.Option("--epochs", help="Instead of as many as the recipe says.", min=1)]
+_Doctor = Annotated[bool, typer.Option("--doctor", help="Train nothing; say what gets no gradient, and why.")]
 _Arguments = Annotated[
     list[str] | None,
     typer.Option("--arg", help="An argument of the recipe's build; `args` in a spec.", metavar="NAME=VALUE"),
@@ -36,12 +37,13 @@ def train(  # noqa: PLR0913 - an option is a parameter
     epochs: _Epochs = None,
     qat: _Qat = None,
     arguments: _Arguments = None,
+    doctor: _Doctor = False,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
     quiet: Quiet = False,
     debug: Debug = False,
-) -> ExitCode:
+) -> Ending:
     """Train RECIPE into a folder of its own in runs/NAME: checkpoint, metrics, a plot, and all to resume it.
 
     runs/NAME/best names the run with the best metric, which release and gate take; --out DIR stands for itself.
@@ -59,12 +61,18 @@ def train(  # noqa: PLR0913 - an option is a parameter
     for text in arguments or ():
         apply_override(given, text, "--arg")
     request = run.TrainRequest(reference, into, seed, epochs, device or "auto", qat, qat=qat is not None, args=given)
+    if doctor:
+        from exporter.cli._gradients import show
+
+        return show(run.examine(request, timeout=timeout), as_json=as_json)
     runs = Runs(request) if out is None and qat is None else None
     request = runs.placed() if runs else request
     try:
         run.check(request, resume=resume)
         if not (resume and run.finished(request)):
-            run.rehearse(request, timeout=timeout)
+            note = run.rehearse(request, timeout=timeout)
+            if note and not quiet:
+                sys.stderr.write(f"note: {note}\n")
         with shown(sys.stderr, quiet=quiet) as on_event:
             result = run.train(request, resume=resume, timeout=timeout, on_event=on_event)
     except KeyboardInterrupt:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from exporter.errors import UsageError, did_you_mean
-from exporter.recipe.base import Data, Recipe
+from exporter.recipe.base import Data, Part, Recipe, unset
+from exporter.recipe.batches import Batches, Stream, Whole, Window, streams
+from exporter.recipe.training import Training, faults
 from exporter.references import load_object, user_code
 
 if TYPE_CHECKING:
@@ -29,7 +31,10 @@ def load_recipe(reference: str) -> Recipe:
             where=reference,
             hint="make it an exporter.recipe.base.Recipe(...), as recipes/digits.py does",
         )
-    for name in ("epochs", "batch_size"):
+    _refuse_unset(recipe, reference)
+    _refuse_training(recipe, reference)
+    batched = recipe.batch_size or not streams(recipe)
+    for name in ("epochs", "batch_size") if batched else ("epochs",):
         value = getattr(recipe, name)
         if not isinstance(value, int) or value < 1:
             raise UsageError(f"{name} is {value!r}", where=reference, hint="give a whole number from 1 on")
@@ -48,14 +53,52 @@ def load_recipe(reference: str) -> Recipe:
     return recipe
 
 
+def _refuse_unset(recipe: Recipe, reference: str) -> None:
+    needed = ("metric",) if recipe.fit else ("loss", "metric", "optimizer")
+    if lacking := [name for name in needed if getattr(recipe, name) is unset]:
+        hint = "give it" + ("" if recipe.fit or lacking[0] == "metric" else ", or a `fit` that trains by itself")
+        raise UsageError(f"the recipe has no {lacking[0]}", where=reference, hint=hint)
+    if isinstance(recipe.metric, type):
+        hint = f"make an object of it: {recipe.metric.__name__}()"
+        raise UsageError(f"metric is the class {recipe.metric.__name__}", where=reference, hint=hint)
+
+
+def _refuse_training(recipe: Recipe, reference: str) -> None:
+    asked: Any = recipe.training
+    if not isinstance(asked, Training):
+        what = f"training is a {type(asked).__name__}"
+        raise UsageError(what, where=reference, hint="make it an exporter.recipe.training.Training(...)")
+    for what, hint in faults(recipe.training):
+        raise UsageError(f"training: {what}", where=reference, hint=hint)
+    if recipe.fit and recipe.training != Training():
+        what = "`fit` trains by itself, and `training` is for the loop that it replaces"
+        raise UsageError(what, where=reference, hint="leave one of them out")
+    if recipe.training.workers and not streams(recipe):
+        what = "training.workers have nothing to do: data() gives whole arrays"
+        raise UsageError(what, where=reference, hint="let data(part) return a paddle.io.Dataset, or leave them out")
+
+
+def load_batches(recipe: Recipe, reference: str) -> Batches:
+    """The recipe's data as batches, for training and evaluation.
+
+    Raises:
+        UsageError: as :func:`load_data`; later also where a batch that comes is wrong.
+    """
+    return Stream(recipe, reference) if streams(recipe) else Whole(load_data(recipe, reference), recipe)
+
+
 def load_data(recipe: Recipe, reference: str) -> Data:
     """Load the recipe's samples and check that every array is there, whole, finite, and as long as the others.
+
+    Of a recipe that gives batches the first rows of each part, which are only read when they are asked for.
 
     Raises:
         UsageError: with the part (`train` or `held_out`) and the array that is wrong.
     """
+    if streams(recipe):
+        return Window(Stream(recipe, reference))
     with user_code("data() failed", reference):
-        data = recipe.data()
+        data = cast("Callable[[], Data]", recipe.data)()
         parts = {"train": data.train, "held_out": data.held_out}
     for part, arrays in parts.items():
         _check_part(arrays, (*recipe.inputs, *recipe.labels), f"{reference}, data().{part}")
@@ -94,14 +137,7 @@ def _check_part(arrays: Mapping[str, Any], names: Sequence[str], where: str) -> 
         raise UsageError("there are no samples", where=where, hint="check how the data is loaded and split")
 
 
-def held_out_samples(recipe: Recipe, names: Sequence[str], count: int, seed: int) -> dict[str, Array]:
-    """Real samples that training never saw; as :func:`samples_of`."""
-    return samples_of(recipe, "held_out", names, count, seed)
-
-
-def samples_of(
-    recipe: Recipe, part: Literal["train", "held_out"], names: Sequence[str], count: int, seed: int
-) -> dict[str, Array]:
+def rows_of(data: Data, part: Part, names: Sequence[str], count: int, seed: int) -> dict[str, Array]:
     """Pick `count` real samples of one part: an array [count, …] for each of `names` (inputs or labels).
 
     The choice depends on `seed` and on the number of samples of that part alone. No sample comes twice while there is
@@ -110,13 +146,6 @@ def samples_of(
     Raises:
         UsageError: the data has no such array, or is not sound.
     """
-    return rows_of(load_data(recipe, "the recipe"), part, names, count, seed)
-
-
-def rows_of(
-    data: Data, part: Literal["train", "held_out"], names: Sequence[str], count: int, seed: int
-) -> dict[str, Array]:
-    """As :func:`samples_of`, of data that was loaded already."""
     import numpy as np
 
     arrays = data.train if part == "train" else data.held_out

@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from exporter import tensors
 from exporter.errors import BundleError, UsageError
 from exporter.files import canonical_json, sha256_bytes
 from exporter.train import randomness
+from exporter.train.techniques import Averages
 from exporter.workers import Json
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from exporter.tensors import Array, TensorMap
 
-_LAYER, _OPTIMIZER = "layer.", "optimizer."
+_LAYER, _OPTIMIZER, _EXTRA, _AVERAGE = "layer.", "optimizer.", "extra.", "average."
 _SCHEDULE = "LR_Scheduler"  # the one key of an optimizer's state that is no tensor (optimizer.py, Paddle 3.3)
 
 
@@ -29,7 +30,9 @@ class State:
 
     `epoch` counts the epochs that are done, `step` the batches done of the next one, whose losses add up to
     `loss_sum`. `history` has one row for each epoch done, as in `metrics.jsonl`. `ranges` are those of
-    :mod:`exporter.train.fake_quant`, where the run rounds.
+    :mod:`exporter.train.fake_quant`, where the run rounds. `seen` is the digest of the batch that was trained last,
+    between two batches of an epoch. `averages` and `scaler` are those of :mod:`exporter.train.techniques`. `extra` is
+    JSON that a loop of the recipe's own keeps, `arrays` what it names.
     """
 
     layer: paddle.nn.Layer
@@ -39,6 +42,33 @@ class State:
     loss_sum: float = 0.0
     history: list[Json] = field(default_factory=list)
     ranges: dict[str, list[float]] = field(default_factory=dict)
+    seen: str = ""
+    extra: Json = field(default_factory=dict)
+    arrays: dict[str, Array] = field(default_factory=dict)
+    averages: Averages | None = None
+    scaler: Any = None
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What :func:`save_state` wrote, checked, and in no layer yet."""
+
+    path: Path
+    content: TensorMap
+    position: Json
+
+
+class _NoOptimizer:
+    """In the place of one, as long as the loop has saved none."""
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def set_state_dict(self, state: Mapping[str, Any]) -> None:
+        pass
+
+
+NO_OPTIMIZER = cast("paddle.optimizer.Optimizer", _NoOptimizer())
 
 
 def weights(layer: paddle.nn.Layer) -> dict[str, Array]:
@@ -79,9 +109,16 @@ def save_state(path: Path, state: State, about: Mapping[str, str]) -> None:
         "ranges": state.ranges,
         "schedule": optimizer.pop(_SCHEDULE, None),
         "random": randomness.capture(),
+        **({"seen": state.seen} if state.seen else {}),
+        **({"extra": state.extra} if state.extra else {}),
     }
     content = {_LAYER + name: array for name, array in weights(state.layer).items()}
     content |= {_OPTIMIZER + name: tensor.numpy() for name, tensor in optimizer.items()}
+    content |= {_EXTRA + name: array for name, array in state.arrays.items()}
+    if state.averages:
+        content |= {_AVERAGE + name: array for name, array in state.averages.arrays().items()}
+    if state.scaler:
+        position["scaler"] = state.scaler.state_dict()
     text = json.dumps(position, default=_scalar)
     tensors.save(path, content, {**about, "position": text, "digest": _digest(content, text)})
 
@@ -92,6 +129,13 @@ def load_state(path: Path, state: State) -> None:
     Raises:
         UsageError: no such file; it is damaged; or it does not fit the model.
     """
+    saved = read_state(path)
+    put_position(saved, state)
+    put_optimizer(saved, state)
+
+
+def read_state(path: Path) -> Saved:
+    """Read what :func:`save_state` wrote; raises UsageError where there is no such file, or a damaged one."""
     hint = "remove the folder and train again; best.safetensors in it may still be good"
     try:
         content, metadata = tensors.load_with_metadata(path)
@@ -99,13 +143,31 @@ def load_state(path: Path, state: State) -> None:
         raise UsageError(f"damaged: {error.what}", where=str(path), hint=hint) from error
     if metadata.get("digest") != _digest(content, metadata.get("position", "")):
         raise UsageError("damaged: the digest in it does not match its content", where=str(path), hint=hint)
-    position: Json = json.loads(metadata["position"])
-    set_weights(state.layer, _below(_LAYER, content), str(path))
-    _set_optimizer(state, _below(_OPTIMIZER, content), position["schedule"], str(path))
-    randomness.restore(position["random"])
+    return Saved(path, content, json.loads(metadata["position"]))
+
+
+def put_position(saved: Saved, state: State) -> None:
+    """Put all but optimizer and generators into a fresh state; raises UsageError where it does not fit the model."""
+    position = saved.position
+    set_weights(state.layer, _below(_LAYER, saved.content), str(saved.path))
     state.epoch, state.step = position["epoch"], position["step"]
     state.loss_sum, state.history = position["loss_sum"], position["history"]
     state.ranges.update(position.get("ranges", {}))  # the same object: the layer's hooks hold it
+    state.seen, state.extra = position.get("seen", ""), position.get("extra", {})
+    state.arrays = _below(_EXTRA, saved.content)
+    if state.averages:
+        state.averages.load(_below(_AVERAGE, saved.content))
+    if state.scaler:
+        import numpy as np
+
+        scaling = saved.position["scaler"]
+        state.scaler.load_state_dict({**scaling, "scale": np.array([scaling["scale"]], "float32")})  # as it gave it
+
+
+def put_optimizer(saved: Saved, state: State) -> None:
+    """Put back optimizer and random generators; raises UsageError where the optimizer is another one."""
+    _set_optimizer(state, _below(_OPTIMIZER, saved.content), saved.position["schedule"], str(saved.path))
+    randomness.restore(saved.position["random"])
 
 
 def _set_optimizer(state: State, found: TensorMap, schedule: Json | None, where: str) -> None:

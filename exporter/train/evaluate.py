@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
 
 from exporter.errors import ModelError, UsageError
 from exporter.numbers.intervals import of_mean
-from exporter.recipe.base import Recipe
+from exporter.recipe.base import Recipe, unset
+from exporter.recipe.batches import as_array, as_tensor
 from exporter.references import user_code
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 20_000
 
 
-def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: str) -> tuple[paddle.Tensor, ...]:
+def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: Mapping[str, Any], where: str) -> tuple[paddle.Tensor, ...]:
     """Run the layer on a batch's inputs; one output or several, always as a tuple.
 
     Raises:
@@ -30,7 +33,7 @@ def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: str
     import paddle
 
     with user_code("forward failed", where):
-        outputs = layer(*(paddle.to_tensor(batch[name]) for name in recipe.inputs))
+        outputs = layer(*(as_tensor(batch[name]) for name in recipe.inputs))
     outputs = tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
     for output in outputs:
         if not isinstance(output, paddle.Tensor):
@@ -40,7 +43,7 @@ def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: str
     return outputs
 
 
-def loss_of(recipe: Recipe, outputs: Sequence[paddle.Tensor], batch: TensorMap, where: str) -> paddle.Tensor:
+def loss_of(recipe: Recipe, outputs: Sequence[paddle.Tensor], batch: Mapping[str, Any], where: str) -> paddle.Tensor:
     """The recipe's loss of a batch, as a scalar tensor.
 
     Raises:
@@ -49,7 +52,7 @@ def loss_of(recipe: Recipe, outputs: Sequence[paddle.Tensor], batch: TensorMap, 
     import paddle
 
     with user_code("loss failed", where):
-        loss = recipe.loss(*outputs, *(paddle.to_tensor(batch[name]) for name in recipe.labels))
+        loss = recipe.loss(*outputs, *(as_tensor(batch[name]) for name in recipe.labels))
     if not isinstance(loss, paddle.Tensor) or loss.size != 1:
         kind = f"tensor of shape {list(loss.shape)}" if isinstance(loss, paddle.Tensor) else type(loss).__name__
         raise UsageError(f"loss gave a {kind}", where=where, hint="return a scalar tensor, e.g. with .mean()")
@@ -59,12 +62,18 @@ def loss_of(recipe: Recipe, outputs: Sequence[paddle.Tensor], batch: TensorMap, 
 def score(recipe: Recipe, outputs: Sequence[Array], labels: TensorMap, where: str) -> float:
     """The recipe's metric of outputs, one row a sample, against the labels of the same samples.
 
+    A metric that takes batches takes them as one.
+
     Raises:
         UsageError: the metric fails, or gives no number.
         ModelError: it gives NaN or infinity.
     """
-    with user_code(f"metric '{recipe.metric_name}' failed", where):
-        value: Any = recipe.metric(*outputs, *(labels[name] for name in recipe.labels))
+    scoring = Scoring(recipe, where)
+    scoring.add(outputs, labels)
+    return scoring.value()
+
+
+def _number(recipe: Recipe, value: Any, where: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as error:
@@ -77,66 +86,127 @@ def score(recipe: Recipe, outputs: Sequence[Array], labels: TensorMap, where: st
     return number
 
 
-def batches(arrays: TensorMap, size: int) -> Iterator[dict[str, Array]]:
-    """Cut arrays into batches in their order; the last may be smaller."""
-    total = len(next(iter(arrays.values())))
-    for start in range(0, total, size):
-        yield {name: array[start : start + size] for name, array in arrays.items()}
+class Scoring:
+    """The recipe's metric over batches; only a metric of whole arrays keeps what the batches gave.
+
+    With `singles` it is also asked of each sample alone, for :meth:`interval`.
+    """
+
+    def __init__(self, recipe: Recipe, where: str, *, singles: bool = False) -> None:
+        self._recipe, self._where = recipe, where
+        metric = cast("Any", recipe.metric)
+        self._metric = copy.deepcopy(metric) if hasattr(metric, "update") else None
+        self._rows: list[list[Array]] = []
+        self._singles: list[float] | None = [] if singles else None
+        if self._metric is not None:
+            with self._blamed():
+                self._metric.reset()
+
+    def add(self, outputs: Sequence[Array], labels: TensorMap) -> None:
+        """Take note of a batch; raises UsageError where the metric fails."""
+        values = [*outputs, *(labels[name] for name in self._recipe.labels)]
+        if self._metric is None:
+            self._rows.append(values)
+        else:
+            with self._blamed():
+                _update(self._metric, values)
+        if self._singles is not None:
+            self._singles = self._with_singles(self._singles, outputs, labels)
+
+    def value(self) -> float:
+        """The metric of all batches.
+
+        Raises:
+            UsageError: the metric fails, or gives no number.
+            ModelError: it gives NaN or infinity.
+        """
+        import numpy as np
+
+        if self._metric is None:
+            whole = [np.concatenate(pieces) for pieces in zip(*self._rows, strict=True)]
+            with self._blamed():
+                value: Any = cast("Any", self._recipe.metric)(*whole)
+        else:
+            with self._blamed():
+                value = self._metric.accumulate()
+        return _number(self._recipe, value, self._where)
+
+    def interval(self) -> tuple[float, float] | None:
+        """The 95 % interval of a metric that is the mean of what it says of each sample, as an accuracy is.
+
+        None of others, such as an F1 score, and where there are too many samples to ask one by one.
+        """
+        import numpy as np
+
+        if not self._singles or len(self._singles) < 2:
+            return None
+        return of_mean(self._singles) if np.isclose(np.mean(self._singles), self.value()) else None
+
+    def _with_singles(self, before: list[float], outputs: Sequence[Array], labels: TensorMap) -> list[float] | None:
+        count = len(outputs[0])
+        if len(before) + count > MOST_ROWS:
+            return None
+        try:
+            for at in range(count):
+                label = {name: labels[name][at : at + 1] for name in self._recipe.labels}
+                before.append(score(self._recipe, [output[at : at + 1] for output in outputs], label, self._where))
+        except (UsageError, ModelError):  # of one sample alone it says nothing
+            return None
+        return before
+
+    def _blamed(self) -> Any:
+        return user_code(f"metric '{self._recipe.metric_name}' failed", self._where)
 
 
-class Held(NamedTuple):
-    """Mean loss and metric over all held-out samples, and what the layer gave, one row a sample."""
+def _update(metric: Any, values: Sequence[Array]) -> None:
+    """Give one batch to a metric as `paddle.Model` does: through its `compute`, where it has one."""
+    import paddle
 
-    loss: float
+    if not hasattr(metric, "compute"):
+        metric.update(*values)
+        return
+    made = metric.compute(*map(paddle.to_tensor, values))
+    made = made if isinstance(made, (tuple, list)) else (made,)
+    metric.update(*(as_array(value) if isinstance(value, paddle.Tensor) else value for value in made))
+
+
+@dataclass(frozen=True)
+class Held:
+    """Mean loss and metric over all held-out samples; no loss where the recipe has none."""
+
+    loss: float | None
     metric: float
-    outputs: list[Array]
+    interval: tuple[float, float] | None = None
 
 
-def held_out(layer: paddle.nn.Layer, recipe: Recipe, arrays: TensorMap, where: str) -> Held:
-    """Run the layer, in evaluation mode, over all held-out samples.
+def held_out(
+    layer: paddle.nn.Layer, recipe: Recipe, batches: Iterable[Mapping[str, Any]], where: str, *, singles: bool = False
+) -> Held:
+    """Run the layer, in evaluation mode, over all held-out samples; `singles` asks for the metric's interval.
 
     Raises:
         UsageError, ModelError: as :func:`forward`, :func:`loss_of` and :func:`score`.
     """
-    import numpy as np
     import paddle
 
     total, losses = 0, 0.0
-    collected: list[tuple[Array, ...]] = []
+    scoring = Scoring(recipe, where, singles=singles)
     layer.eval()
     with paddle.no_grad():
-        for batch in batches({name: arrays[name] for name in (*recipe.inputs, *recipe.labels)}, recipe.batch_size):
+        for batch in batches:
             outputs = forward(layer, recipe, batch, where)
-            rows = len(batch[recipe.inputs[0]])
-            losses += float(loss_of(recipe, outputs, batch, where)) * rows
+            rows = batch[recipe.inputs[0]].shape[0]
+            if recipe.loss is not unset:
+                losses += float(loss_of(recipe, outputs, batch, where)) * rows
             total += rows
-            collected.append(tuple(_rows(output, rows, where) for output in outputs))
+            made = [_rows(output, rows, where) for output in outputs]
+            scoring.add(made, {name: as_array(batch[name]) for name in recipe.labels})
     layer.train()
-    whole = [np.concatenate(pieces) for pieces in zip(*collected, strict=True)]
-    return Held(losses / total, score(recipe, whole, arrays, where), whole)
+    loss = losses / total if recipe.loss is not unset else None
+    return Held(loss, scoring.value(), scoring.interval())
 
 
-def interval(recipe: Recipe, held: Held, labels: TensorMap, where: str) -> tuple[float, float] | None:
-    """The 95 % interval of a metric that is the mean of what it says of each sample, as an accuracy is.
-
-    None of others, such as an F1 score, and where there are too many samples to ask one by one.
-    """
-    import numpy as np
-
-    rows = len(held.outputs[0])
-    if not 1 < rows <= MOST_ROWS:
-        return None
-    scores = []
-    try:
-        for at in range(rows):
-            one = {name: labels[name][at : at + 1] for name in recipe.labels}
-            scores.append(score(recipe, [output[at : at + 1] for output in held.outputs], one, where))
-    except (UsageError, ModelError):  # of one sample alone it says nothing
-        return None
-    return of_mean(scores) if np.isclose(np.mean(scores), held.metric) else None
-
-
-def outputs_of(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: str) -> list[Array]:
+def outputs_of(layer: paddle.nn.Layer, recipe: Recipe, batch: Mapping[str, Any], where: str) -> list[Array]:
     """What the layer gives for one batch in evaluation mode, one row a sample; its loss must exist, too.
 
     Raises:
@@ -147,9 +217,10 @@ def outputs_of(layer: paddle.nn.Layer, recipe: Recipe, batch: TensorMap, where: 
     layer.eval()
     with paddle.no_grad():
         outputs = forward(layer, recipe, batch, where)
-        loss_of(recipe, outputs, batch, where)
+        if recipe.loss is not unset:
+            loss_of(recipe, outputs, batch, where)
     layer.train()
-    return [_rows(output, len(batch[recipe.inputs[0]]), where) for output in outputs]
+    return [_rows(output, batch[recipe.inputs[0]].shape[0], where) for output in outputs]
 
 
 def _rows(output: paddle.Tensor, count: int, where: str) -> Array:

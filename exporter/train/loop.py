@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter import tensors
 from exporter.errors import ModelError, UsageError
 from exporter.files import write_bytes
-from exporter.recipe.base import Data, Recipe
+from exporter.recipe.base import Recipe
+from exporter.recipe.batches import Batches, as_tensor, batch_digest
+from exporter.recipe.training import Training
 from exporter.references import user_code
-from exporter.train import evaluate, qat
-from exporter.train.checkpoint import State, save_state, weights
+from exporter.train import evaluate, qat, randomness
+from exporter.train.checkpoint import NO_OPTIMIZER, State, save_state, weights
+from exporter.train.progress import NOTE
+from exporter.train.techniques import Averages, Precision, prepare_layer, prepare_optimizer
 from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    import paddle
 
 BEST, LAST, METRICS = "best.safetensors", "last.safetensors", "metrics.jsonl"
-_SHOW_EVERY = 0.1  # seconds between two events of progress
+SHOW_EVERY = 0.1  # seconds between two events of progress
 
 
 @dataclass(frozen=True)
@@ -32,11 +38,12 @@ class Job:
 
     reference: str
     recipe: Recipe
-    data: Data
+    batches: Batches
     folder: Path
     seed: int
     epochs: int
     about: dict[str, str]
+    precision: Precision = field(default_factory=lambda: Precision(Training()))
 
 
 def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
@@ -51,16 +58,67 @@ def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
         UsageError: the recipe's own code fails.
     """
     state.layer.train()
-    while state.epoch < job.epochs:
+    while state.epoch < job.epochs and not _stale(job, state):
         _train_epoch(job, state, stop)
-        row = _end_epoch(job, state)
-        if row["best"]:
-            about = {**job.about, "epoch": str(row["epoch"]), "value": repr(row[job.recipe.metric_name])}
-            if state.ranges:
-                about[qat.KEY] = qat.as_text(state.ranges)
-            tensors.save(job.folder / BEST, weights(state.layer), about)
+        with state.averages.applied() if state.averages else nullcontext():
+            row = _end_epoch(job, state)
+            keep_if_best(job, state, row)
         save_run(job, state)
         doing("finished epoch", epochs=job.epochs, metric=job.recipe.metric_name, row=row)
+
+
+def _stale(job: Job, state: State) -> bool:
+    """Whether so many epochs were no better that the run shall end."""
+    patience = job.recipe.training.early_stop
+    if patience is None or not state.history:
+        return False
+    stale = state.history[-1]["epoch"] - best_row(state.history, job.recipe)["epoch"]
+    if stale >= patience:
+        note(f"no better {job.recipe.metric_name} in {stale} epochs: stopped after epoch {state.epoch}")
+    return bool(stale >= patience)
+
+
+def keep_if_best(job: Job, state: State, row: Json) -> None:
+    """Write the weights as `best.safetensors`, if the row, which is in the history, is the best one."""
+    if not row["best"]:
+        return
+    about = {**job.about, "epoch": str(row["epoch"]), "value": repr(row[job.recipe.metric_name])}
+    if state.ranges:
+        about[qat.KEY] = qat.as_text(state.ranges)
+    tensors.save(job.folder / BEST, weights(state.layer), about)
+
+
+def begin(recipe: Recipe, reference: str, layer: paddle.nn.Layer) -> tuple[State, Precision]:
+    """The state of a new run: the layer as the recipe's options ask for it, its optimizer, and its precision.
+
+    Raises:
+        UsageError: the options do not fit the layer or the optimizer; `optimizer` fails or gives something else.
+    """
+    import paddle
+
+    if recipe.fit:
+        return State(layer, NO_OPTIMIZER), Precision(Training())
+    options = recipe.training
+    prepare_layer(layer, options, reference)
+    with user_code("optimizer() failed", reference):
+        optimizer = recipe.optimizer(layer)
+    if not isinstance(optimizer, paddle.optimizer.Optimizer):
+        kind = type(optimizer).__name__
+        raise UsageError(f"optimizer() gave a {kind}", where=reference, hint="return a paddle.optimizer.Optimizer")
+    prepare_optimizer(optimizer, options, reference)
+    precision = Precision(options)
+    if precision.ignored:
+        note(precision.ignored)
+    averages = Averages(layer, options.ema) if options.ema else None
+    return State(layer, optimizer, averages=averages, scaler=precision.scaler), precision
+
+
+def eager(recipe: Recipe) -> Recipe:
+    """The recipe for training with roundings, which read values in forward, once for each batch."""
+    options = recipe.training
+    if options.to_static or options.recompute:
+        note("training with roundings leaves to_static and recompute out")
+    return replace(recipe, training=replace(options, to_static=False, recompute=()))
 
 
 def begin_late(job: Job, state: State) -> None:
@@ -72,7 +130,10 @@ def begin_late(job: Job, state: State) -> None:
     from paddle.optimizer.lr import ReduceOnPlateau
 
     skipped = max(0, job.recipe.epochs - job.epochs)
-    times = skipped * (len(_order(job, 0)) if job.recipe.schedule_by == "batch" else 1)
+    updates = job.batches.steps // job.recipe.training.accumulate
+    times = skipped * (updates if job.recipe.schedule_by == "batch" else 1)
+    if skipped and not times:
+        note("the number of batches in an epoch is not known: the learning rates are those of the first epochs")
     if not isinstance(state.optimizer._learning_rate, ReduceOnPlateau):
         for _ in range(times):
             _advance_schedule(state, 0.0, job.reference)
@@ -86,7 +147,10 @@ def first_step(job: Job, state: State) -> None:
     """
     where = f"{job.reference}, epoch 1, step 1"
     state.layer.train()
-    loss = _step(job, state, _order(job, 0)[0], where)
+    loss = math.nan
+    for batch in itertools.islice(job.batches.epoch(job.seed, 0), job.recipe.training.accumulate):
+        loss = _step(job, state, batch, where)
+    _update(job, state, loss, where)
     if job.recipe.schedule_by == "epoch":
         _advance_schedule(state, loss, where)
 
@@ -97,38 +161,69 @@ def best_row(history: list[Json], recipe: Recipe) -> Json:
     return max(history, key=lambda row: (sign * row[recipe.metric_name], -row["epoch"]))
 
 
+def note(text: str) -> None:
+    """Tell the user a line about the run."""
+    doing(f"{NOTE}{text}")
+
+
 def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
-    order = _order(job, state.epoch)
     shown = 0.0
-    for step, rows in enumerate(order):
-        if step < state.step:
-            continue
-        where = f"{job.reference}, epoch {state.epoch + 1}, step {step + 1}"
-        loss = _step(job, state, rows, where)
+    for batch in _rest(job, state):
+        where = f"{job.reference}, epoch {state.epoch + 1}, step {state.step + 1}"
+        loss = _step(job, state, batch, where)
         state.loss_sum += loss
-        state.step = step + 1
-        if time.monotonic() - shown > _SHOW_EVERY:
+        state.step += 1
+        if whole := state.step % job.recipe.training.accumulate == 0:
+            _update(job, state, loss, where)
+        if time.monotonic() - shown > SHOW_EVERY:
             shown = time.monotonic()
-            doing("training", epoch=state.epoch + 1, epochs=job.epochs, step=step + 1, steps=len(order), loss=loss)
-        if stop():
+            show_step(job, state.epoch, state.step, loss)
+        if whole and stop():
+            state.seen = batch_digest(batch)
             save_run(job, state)
             raise KeyboardInterrupt
+    if state.step < job.recipe.training.accumulate:
+        what = f"an epoch has {state.step} batches, and training.accumulate is {job.recipe.training.accumulate}"
+        raise UsageError(what, where=job.reference, hint="accumulate fewer, or give more or smaller batches")
+    state.optimizer.clear_grad()  # of batches that were too few for an update
 
 
-def _order(job: Job, epoch: int) -> list[Array]:
-    """The rows of each batch of an epoch; they depend on seed and epoch alone, so a resumed run finds them again."""
-    import numpy as np
-
-    total, size = len(job.data.train[job.recipe.inputs[0]]), job.recipe.batch_size
-    rows = np.random.default_rng((job.seed, epoch)).permutation(total)
-    return [rows[start : start + size] for start in range(0, max(total - size, 0) + 1, size)]
+def show_step(job: Job, epoch: int, step: int, loss: float, steps: int = 0) -> None:
+    """Tell how far an epoch is, counted from 0; `steps` is its number of batches, by default what the data says."""
+    doing("training", epoch=epoch + 1, epochs=job.epochs, step=step, steps=steps or job.batches.steps, loss=loss)
 
 
-def _step(job: Job, state: State, rows: Array, where: str) -> float:
-    names = (*job.recipe.inputs, *job.recipe.labels)
-    batch = {name: job.data.train[name][rows] for name in names}
-    outputs = evaluate.forward(state.layer, job.recipe, batch, where)
-    loss = evaluate.loss_of(job.recipe, outputs, batch, where)
+def rest_of_epoch(job: Job, epoch: int, done: int) -> tuple[Mapping[str, Any] | None, Iterator[dict[str, Any]]]:
+    """The batch that was trained last, and those behind it; the generators stay as they are, where any is done."""
+    if not done:
+        return None, job.batches.epoch(job.seed, epoch)
+    drawn = randomness.capture()
+    rest = job.batches.epoch(job.seed, epoch, done - 1)
+    last = next(rest, None)
+    randomness.restore(drawn)
+    return last, rest
+
+
+def _rest(job: Job, state: State) -> Iterator[Mapping[str, Any]]:
+    """What is left of the epoch; in the midst of it the batch that was trained last is compared with what it was."""
+    last, rest = rest_of_epoch(job, state.epoch, state.step)
+    if state.step and state.seen and (last is None or batch_digest(last) != state.seen):
+        note("the data gives other batches than before the interruption: the run goes on, but not bit for bit")
+    return rest
+
+
+def _step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float:
+    """Add the gradients of a batch, and return its loss."""
+    options = job.recipe.training
+    if options.penalty:
+        batch = _differentiable(batch, job.recipe.inputs)
+    with job.precision.mixed():
+        outputs = evaluate.forward(state.layer, job.recipe, batch, where)
+        loss = evaluate.loss_of(job.recipe, outputs, batch, where)
+    if options.penalty:
+        with user_code("penalty failed", where):
+            inputs = [batch[name] for name in job.recipe.inputs]
+            loss = loss + options.penalty(state.layer, loss, inputs, list(outputs))
     value = float(loss)
     if not math.isfinite(value):
         raise ModelError(f"the loss is {value}", where=where, hint="lower the learning rate, or mend the loss")
@@ -138,12 +233,25 @@ def _step(job: Job, state: State, rows: Array, where: str) -> float:
             where=where,
             hint="compute it from the outputs by Paddle's operators, and leave some parameter trainable",
         )
-    loss.backward()
-    state.optimizer.step()
-    state.optimizer.clear_grad()
-    if job.recipe.schedule_by == "batch":
-        _advance_schedule(state, value, where)
+    job.precision.backward(loss / options.accumulate if options.accumulate > 1 else loss)
     return value
+
+
+def _differentiable(batch: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
+    """The batch as tensors, whose inputs of real numbers have gradients."""
+    made = {name: as_tensor(value) for name, value in batch.items()}
+    for name in inputs:
+        made[name].stop_gradient = not made[name].is_floating_point()
+    return made
+
+
+def _update(job: Job, state: State, loss: float, where: str) -> None:
+    """Change the weights by the gradients that were added up."""
+    job.precision.update(state.optimizer)
+    if state.averages:
+        state.averages.update()
+    if job.recipe.schedule_by == "batch":
+        _advance_schedule(state, loss, where)
 
 
 def _end_epoch(job: Job, state: State) -> Json:
@@ -151,20 +259,20 @@ def _end_epoch(job: Job, state: State) -> Json:
     doing("evaluating", epoch=state.epoch + 1, epochs=job.epochs)
     where = f"{job.reference}, held-out data after epoch {state.epoch + 1}"
     rate = float(state.optimizer.get_lr())
-    held_out_loss, metric, _ = evaluate.held_out(state.layer, job.recipe, job.data.held_out, where)
+    held = evaluate.held_out(state.layer, job.recipe, job.batches.held_out(), where)
     row: Json = {
         "epoch": state.epoch + 1,
         "steps": state.step,
         "loss": state.loss_sum / state.step,
-        "held_out_loss": held_out_loss,
-        job.recipe.metric_name: metric,
+        "held_out_loss": held.loss,
+        job.recipe.metric_name: held.metric,
         "learning_rate": rate,
     }
     row["best"] = best_row([*state.history, row], job.recipe) is row
     if job.recipe.schedule_by == "epoch":
-        _advance_schedule(state, held_out_loss, where)
+        _advance_schedule(state, held.loss or 0.0, where)
     state.history.append(row)
-    state.epoch, state.step, state.loss_sum = state.epoch + 1, 0, 0.0
+    state.epoch, state.step, state.loss_sum, state.seen = state.epoch + 1, 0, 0.0, ""
     return row
 
 
@@ -180,8 +288,13 @@ def _advance_schedule(state: State, loss: float, where: str) -> None:
 def save_run(job: Job, state: State) -> None:
     """Write all that a run needs to go on, and its history so far."""
     save_state(job.folder / LAST, state, job.about)
-    write_bytes(job.folder / METRICS, b"".join(_lines(state.history)))
+    write_history(job, state)
     doing("saved", epoch=state.epoch, step=state.step)
+
+
+def write_history(job: Job, state: State) -> None:
+    """Write the rows of all epochs so far."""
+    write_bytes(job.folder / METRICS, b"".join(_lines(state.history)))
 
 
 def _lines(history: list[Json]) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 
 from exporter.files import write_bytes
@@ -24,12 +25,14 @@ def write_plot(path: Path, history: list[Json], recipe: Recipe, title: str) -> N
     FigureCanvasAgg(figure)  # no pyplot: it would look for a display
     losses, metric = figure.subplots(1, 2)
     epochs = [row["epoch"] for row in history]
-    losses.plot(epochs, [row["loss"] for row in history], label="training", marker=".")
-    losses.plot(epochs, [row["held_out_loss"] for row in history], label="held out", marker=".")
-    if all(row[name] > 0 for row in history for name in ("loss", "held_out_loss")):
+    known = {name: key for name, key in (("training", "loss"), ("held out", "held_out_loss")) if key in history[0]}
+    for name, key in known.items():  # a loop of the recipe's own may log neither
+        losses.plot(epochs, [row.get(key, math.nan) for row in history], label=name, marker=".")
+    if known and all(row.get(key, 1) > 0 for row in history for key in known.values()):
         losses.set_yscale("log")
     losses.set(title=f"{title}: loss", xlabel="epoch")
-    losses.legend()
+    if known:
+        losses.legend()
     best = best_row(history, recipe)
     metric.plot(epochs, [row[recipe.metric_name] for row in history], marker=".")
     metric.axvline(best["epoch"], linestyle=":", color="gray")

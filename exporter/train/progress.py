@@ -13,6 +13,8 @@ from exporter.workers import Json, OnEvent
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+#: How an event begins that is a line for the user.
+NOTE = "note: "
 _LINE_EVERY = 30.0  # seconds between two lines within an epoch, where there is no bar
 
 
@@ -27,7 +29,7 @@ class Meter:
     def update(self, event: Json) -> None:
         """Take note of a `training` or `finished epoch` event."""
         if event["doing"] == "training":
-            self.steps = event["steps"]
+            self.steps = event["steps"]  # 0: not known
             self.done = (event["epoch"] - 1) * self.steps + event["step"]
         else:
             self.steps = event["row"]["steps"]
@@ -38,7 +40,7 @@ class Meter:
     def __str__(self) -> str:
         start, before = self.first or (self.clock(), self.done)
         seconds = self.clock() - start
-        if self.done <= before or seconds <= 0:
+        if not self.steps or self.done <= before or seconds <= 0:
             return "– batches/s  –:– left"
         rate = (self.done - before) / seconds
         return f"{rate:.1f} batches/s  {_clock_text((self.total - self.done) / rate)} left"
@@ -48,14 +50,14 @@ def describe(event: Json) -> str:
     """One line about an event, without rate; "" where there is nothing to say."""
     what = event["doing"]
     if what == "training":
-        return (
-            f"epoch {event['epoch']}/{event['epochs']}  step {event['step']}/{event['steps']}  loss {event['loss']:.4f}"
-        )
+        step = f"{event['step']}/{event['steps']}" if event["steps"] else event["step"]
+        return f"epoch {event['epoch']}/{event['epochs']}  step {step}  loss {event['loss']:.4f}"
     if what == "finished epoch":
         row, metric = event["row"], event["metric"]
-        said = f"loss {row['loss']:.4f}  held out {row['held_out_loss']:.4f}  {metric} {row[metric]:.4f}"
+        keys = (("loss", "loss"), ("held out", "held_out_loss"), (metric, metric))
+        said = "  ".join(f"{name} {row[key]:.4f}" for name, key in keys if key in row)
         return f"epoch {row['epoch']}/{event['epochs']}  {said}{'  best' if row['best'] else ''}"
-    return what if what.startswith(("loading", "drawing")) else ""
+    return what if what.startswith(("loading", "drawing", NOTE)) else ""
 
 
 class Epochs:
@@ -72,6 +74,8 @@ class Epochs:
 
     def __call__(self, event: Json) -> None:
         """Show one event."""
+        if event["doing"].startswith(NOTE):
+            self.say(f"{self.of}{event['doing']}")
         if event["doing"] not in ("training", "finished epoch"):
             return
         self.meter.update(event)
@@ -90,7 +94,7 @@ class Lines(Epochs):
     def __call__(self, event: Json) -> None:
         """Show one event."""
         super().__call__(event)
-        if event["doing"] not in ("training", "finished epoch") and (text := describe(event)):
+        if event["doing"].startswith(("loading", "drawing")) and (text := describe(event)):
             self.said = self.meter.clock()
             self._write(text)
 
@@ -113,7 +117,7 @@ class Bar:
         if event["doing"] in ("training", "finished epoch"):
             self.meter.update(event)
             self.progress.update(self.task, completed=self.meter.done, total=self.meter.total, rate=str(self.meter))
-        if event["doing"] == "finished epoch":
+        if event["doing"] == "finished epoch" or event["doing"].startswith(NOTE):
             self.progress.console.print(text, highlight=False, markup=False)
         elif text:
             self.progress.update(self.task, description=text)

@@ -7,22 +7,26 @@ training would take. Nothing but `weights` in the request is written.
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exporter.errors import ExporterError
-from exporter.recipe.base import Data, Recipe
-from exporter.recipe.load import load_data, load_recipe
+from exporter.recipe.base import Recipe
+from exporter.recipe.batches import Batches, Whole, as_array
+from exporter.recipe.load import load_batches, load_recipe
 from exporter.tensors import save_scratch
 from exporter.train import evaluate, loop, randomness
-from exporter.train.checkpoint import State, weights
-from exporter.train.child import build_layer, make_optimizer, require_plots, use_device
+from exporter.train.checkpoint import weights
+from exporter.train.child import build_layer, require_plots, use_device
 from exporter.train.fake_quant import round_in_training
 from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
+    import paddle
+
     from exporter.tensors import Array
 
 #: More bytes of repeated outputs than this are not made; the metric then gets fewer samples.
@@ -35,7 +39,7 @@ def rehearse(request: Json) -> Json:
     """Build, take one step, evaluate one batch, and save; `weights` gets the layer's weights behind the step.
 
     With `steps` false only the evaluation is made, of a recipe whose training is over. With `qat` a second step is
-    taken with roundings in place.
+    taken with roundings in place. The answer may have a `note` for the user.
 
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`exporter.train.child.train`.
@@ -47,39 +51,57 @@ def rehearse(request: Json) -> Json:
     recipe = load_recipe(reference)
     use_device(request["device"])
     doing("loading the data")
-    data = load_data(recipe, reference)
+    batches = load_batches(recipe, reference)
     doing("building the model that the recipe trains")
     randomness.seed_all(request["seed"])
     layer = build_layer(recipe, reference, request["args"])
     if not request["steps"]:
-        _evaluate(layer, recipe, data, reference)
+        _evaluate(layer, recipe, batches, reference)
         return {}
-    state = State(layer, make_optimizer(recipe, reference, layer))
+    if recipe.fit:
+        return _rehearse_own(layer, recipe, batches, request)
+    state, precision = loop.begin(recipe, reference, layer)
+    epochs = request["epochs"] or recipe.epochs
     with tempfile.TemporaryDirectory() as folder:
-        job = loop.Job(reference, recipe, data, Path(folder), request["seed"], request["epochs"] or recipe.epochs, {})
+        job = loop.Job(reference, recipe, batches, Path(folder), request["seed"], epochs, {}, precision)
         doing("training for one step")
         loop.first_step(job, state)
         if request["weights"]:  # behind the step: a layer that starts as zero would prove nothing
             save_scratch(Path(request["weights"]), weights(layer))
-        _evaluate(layer, recipe, data, reference)
+        _evaluate(layer, recipe, batches, reference)
         loop.save_run(job, state)
         if request["qat"]:
             doing("training for one step with roundings")
+            if recipe.training.to_static or recipe.training.recompute:
+                layer = build_layer(recipe, reference, request["args"])
+                state, precision = loop.begin(loop.eager(recipe), reference, layer)
+                job = replace(job, precision=precision)
             round_in_training(layer, state.ranges, reference)
             loop.first_step(job, state)
     return {}
 
 
-def _evaluate(layer: object, recipe: Recipe, data: Data, reference: str) -> None:
-    """Run the first and the last batch of the held-out data, and give the metric as many samples as it will have."""
+def _rehearse_own(layer: paddle.nn.Layer, recipe: Recipe, batches: Batches, request: Json) -> Json:
+    """Run forward and the metric of a recipe whose `fit` trains: it cannot be run for one step alone."""
+    if request["qat"]:
+        round_in_training(layer, {}, request["recipe"])
+    _evaluate(layer, recipe, batches, request["recipe"])
+    if request["weights"]:
+        save_scratch(Path(request["weights"]), weights(layer))
+    return {"note": f"{request['recipe']}: fit is not rehearsed, and a mistake in it shows when it trains"}
+
+
+def _evaluate(layer: paddle.nn.Layer, recipe: Recipe, batches: Batches, reference: str) -> None:
+    """Run the first and the last held-out batch, and give the metric as many samples as it will have."""
     doing("evaluating one batch")
     where = f"{reference}, held-out data"
-    arrays, size = data.held_out, recipe.batch_size
-    total = len(arrays[recipe.inputs[0]])
-    ends = dict.fromkeys((0, (total - 1) // size * size))  # the last one may be smaller
-    made = [evaluate.outputs_of(layer, recipe, _rows(recipe, arrays, start, size), where) for start in ends]
-    few = min(total, max(size, _MOST_BYTES // max(sum(output.nbytes // len(output) for output in made[0]), 1)))
-    labels = {name: arrays[name][:few] for name in recipe.labels}
+    ends = batches.ends()  # the last one may be smaller
+    made = [evaluate.outputs_of(layer, recipe, batch, where) for batch in ends]
+    labels = {name: as_array(ends[0][name]) for name in recipe.labels}
+    if isinstance(batches, Whole):
+        size = max(sum(output.nbytes // len(output) for output in made[0]), 1)
+        labels = batches.labels(max(len(made[0][0]), _MOST_BYTES // size))
+    few = len(labels[recipe.labels[0]])
     outputs = [np.resize(output, (few, *output.shape[1:])) for output in made[0]]
     try:
         evaluate.score(recipe, outputs, labels, where)
@@ -87,10 +109,6 @@ def _evaluate(layer: object, recipe: Recipe, data: Data, reference: str) -> None
         # An untrained layer may give one class to every sample, for which a sound metric has no value.
         if not any(_scores(recipe, outputs, labels, where, number) for number in range(_TRIES)):
             raise
-
-
-def _rows(recipe: Recipe, arrays: object, start: int, size: int) -> dict[str, Array]:
-    return {name: arrays[name][start : start + size] for name in (*recipe.inputs, *recipe.labels)}  # type: ignore[index]
 
 
 def _scores(recipe: Recipe, outputs: list[Array], labels: dict[str, Array], where: str, seed: int) -> bool:

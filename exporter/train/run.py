@@ -23,7 +23,7 @@ from exporter.train.progress import Epochs
 from exporter.workers import Json, Limits, OnEvent, Setting
 
 RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
-_OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png"}
+_OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png", "own"}
 _BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "paddle", "finished"}
 _FINISHED = _BEGUN | {"metric", "checkpoint"}
 
@@ -179,8 +179,10 @@ def rehearse(
     steps: bool = True,
     timeout: float | None = None,
     on_event: OnEvent | None = None,
-) -> None:
+) -> str:
     """Find in a child, in seconds, what the training would find after its first epoch; see :mod:`.rehearsal`.
+
+    Returns a line for the user about what was not tried; "" where everything was.
 
     `weights` gets the layer's weights after one step. Without `steps` only an evaluation is made. `timeout` is in
     seconds; without it the data takes as long to load as it takes.
@@ -200,7 +202,22 @@ def rehearse(
     }
     limits = Limits(seconds=timeout or float("inf"))
     call = "exporter.train.rehearsal:rehearse"
-    workers.call(call, asked, limits, environment=workers.SINGLE_THREAD, imports=workers.PADDLE, on_event=on_event)
+    single, paddle = workers.SINGLE_THREAD, workers.PADDLE
+    answer = workers.call(call, asked, limits, environment=single, imports=paddle, on_event=on_event)
+    return str(answer.get("note", ""))
+
+
+def examine(request: TrainRequest, *, timeout: float | None = None, on_event: OnEvent | None = None) -> Json:
+    """In a child: what is wrong with the gradients of the recipe's first batch; see :mod:`.examination`.
+
+    Raises:
+        UsageError, EnvironmentLacks, ModelError: as :func:`train`.
+    """
+    source_digest(request.recipe)  # there is such a recipe
+    asked = {"recipe": request.recipe, "seed": request.seed, "device": request.device, "args": dict(request.args)}
+    call, limits = "exporter.train.examination:examine_recipe", Limits(seconds=timeout or float("inf"))
+    single, paddle = workers.SINGLE_THREAD, workers.PADDLE
+    return workers.call(call, asked, limits, environment=single, imports=paddle, on_event=on_event)
 
 
 def resumable(request: TrainRequest) -> bool:

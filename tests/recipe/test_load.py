@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from exporter.errors import UsageError
 from exporter.recipe.base import Recipe, Samples
-from exporter.recipe.load import held_out_samples, load_data, load_recipe
+from exporter.recipe.load import load_data, load_recipe, rows_of
 
 ROWS = 7
 ARRAYS = {"x": np.arange(ROWS * 2.0).reshape(ROWS, 2), "y": np.arange(ROWS)}
@@ -25,23 +25,23 @@ def recipe() -> Recipe:
 
 @given(st.integers(1, 30), st.integers(0, 2**32))
 def test_held_out_samples_are_real_rows_each_once_before_any_comes_again(count: int, seed: int) -> None:
-    found = held_out_samples(recipe(), ("x", "y"), count, seed)
+    found = rows_of(Samples(ARRAYS, ARRAYS), "held_out", ("x", "y"), count, seed)
     assert found["x"].shape == (count, 2)
     assert np.array_equal(found["x"], ARRAYS["x"][found["y"]]), "the arrays are of one choice of rows"
     times = np.bincount(found["y"], minlength=ROWS)
     assert times.max() - times.min() <= 1
-    again = held_out_samples(recipe(), ("x", "y"), count, seed)
+    again = rows_of(Samples(ARRAYS, ARRAYS), "held_out", ("x", "y"), count, seed)
     assert np.array_equal(again["y"], found["y"])
 
 
 def test_held_out_samples_depend_on_the_seed() -> None:
-    choices = {tuple(held_out_samples(recipe(), ("y",), ROWS, seed)["y"]) for seed in range(5)}
+    choices = {tuple(rows_of(Samples(ARRAYS, ARRAYS), "held_out", ("y",), ROWS, seed)["y"]) for seed in range(5)}
     assert len(choices) > 1
 
 
 def test_held_out_samples_names_what_the_data_lacks() -> None:
     with pytest.raises(UsageError, match="no array 'z'") as caught:
-        held_out_samples(recipe(), ("z",), 1, 0)
+        rows_of(Samples(ARRAYS, ARRAYS), "held_out", ("z",), 1, 0)
     assert caught.value.hint == "one of: x, y"
 
 

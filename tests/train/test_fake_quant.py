@@ -13,6 +13,7 @@ import pytest
 from paddle import nn
 
 from exporter.errors import UsageError
+from exporter.recipe.batches import Whole
 from exporter.tensors import Array
 from exporter.train import loop
 from exporter.train.checkpoint import State, load_state, save_state, weights
@@ -152,7 +153,7 @@ def test_a_model_with_nothing_to_round_is_refused() -> None:
 def test_a_short_run_takes_the_rates_of_the_recipe_s_last_epochs(by: Literal["epoch", "batch"], steps: int) -> None:
     recipe = replace(tiny.recipe, schedule_by=by)
     state = State(tiny.Tiny(), tiny.optimizer(tiny.Tiny()))
-    loop.begin_late(loop.Job("here", recipe, tiny.data(), Path(), 0, 1, {}), state)
+    loop.begin_late(loop.Job("here", recipe, Whole(tiny.data(), recipe), Path(), 0, 1, {}), state)
     expected = tiny.optimizer(tiny.Tiny())
     for _ in range(steps):
         expected._learning_rate.step()
@@ -163,5 +164,5 @@ def test_a_rate_that_goes_by_the_loss_stays() -> None:
     layer = tiny.Tiny()
     rate = paddle.optimizer.lr.ReduceOnPlateau(0.5, patience=0)
     state = State(layer, paddle.optimizer.SGD(rate, parameters=layer.parameters()))
-    loop.begin_late(loop.Job("here", tiny.recipe, tiny.data(), Path(), 0, 1, {}), state)
+    loop.begin_late(loop.Job("here", tiny.recipe, Whole(tiny.data(), tiny.recipe), Path(), 0, 1, {}), state)
     assert state.optimizer.get_lr() == 0.5

@@ -70,6 +70,28 @@ def test_among_other_steps_only_the_epochs_are_said_and_of_which_recipe() -> Non
     assert said == [f"recipes.cats:recipe {line}" for line in LINES.splitlines() if line.startswith("epoch")]
 
 
+def test_a_loop_of_unknown_length_is_shown_by_its_steps_and_what_it_does_not_log_is_left_out() -> None:
+    clock, stream = Clock(), io.StringIO()
+    show = Lines(stream, clock)
+    show({**step(1, 1, 2.5), "steps": 0})
+    clock.now += 31
+    show({**step(1, 9, 1.5), "steps": 0})
+    show(
+        {
+            "doing": "finished epoch",
+            "epochs": 2,
+            "metric": "f1",
+            "row": {"epoch": 1, "steps": 0, "f1": 0.5, "best": True},
+        }
+    )
+    show({"doing": "note: fit is told of"})
+    assert stream.getvalue().splitlines() == [
+        "epoch 1/2  step 9  loss 1.5000  – batches/s  –:– left",
+        "epoch 1/2  f1 0.5000  best  – batches/s  –:– left",
+        "note: fit is told of",
+    ]
+
+
 def test_no_name_of_a_metric_is_a_command_of_githubs_runner() -> None:
     stream = io.StringIO()
     Lines(stream)({"doing": "loading ##[error]data\n::error::x"})

@@ -1,0 +1,96 @@
+"""In a child: the gradients of a recipe's first batch, and the memory that a step takes; `train --doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from exporter.errors import UsageError
+from exporter.recipe.base import Recipe, unset
+from exporter.recipe.batches import as_tensor
+from exporter.recipe.load import load_batches, load_recipe
+from exporter.train import evaluate, loop, randomness
+from exporter.train.child import build_layer, use_device
+from exporter.train.gradients import examine
+from exporter.train.techniques import recompute
+from exporter.workers import Json, doing
+
+if TYPE_CHECKING:
+    import paddle
+
+#: Sublayers of which it is measured what recomputation would save, where the recipe names none.
+_MOST_SUBLAYERS = 8
+
+
+def examine_recipe(request: Json) -> Json:
+    """Examine the untrained layer on the first batch of the first epoch; what is found, and bytes of a step.
+
+    Raises:
+        UsageError, EnvironmentLacks, ModelError: as :func:`exporter.train.child.train`.
+    """
+    reference = request["recipe"]
+    doing("importing paddle")
+    recipe = load_recipe(reference)
+    if recipe.loss is unset:
+        hint = "give it one beside its `fit`"
+        raise UsageError("the recipe has no loss to differentiate", where=reference, hint=hint)
+    use_device(request["device"])
+    doing("loading the data")
+    batch = next(load_batches(recipe, reference).epoch(request["seed"], 0))
+    doing("looking at the gradients")
+    layer = _built(recipe, request)
+    state, _ = loop.begin(loop.eager(recipe), reference, layer)
+    where = f"{reference}, the first batch"
+    evaluate.loss_of(recipe, evaluate.forward(layer, recipe, batch, where), batch, where)  # mistakes in its own words
+    inputs, labels = ([as_tensor(batch[name]) for name in names] for names in (recipe.inputs, recipe.labels))
+    found = examine(layer, recipe.loss, inputs, labels, None if recipe.fit else state.optimizer)
+    return {
+        "findings": [asdict(finding) for finding in found.findings],
+        "gradients": [{"name": name, "weight": weight, "gradient": size} for name, weight, size in found.sizes],
+        "memory": _memory(recipe, request, batch),
+    }
+
+
+def _built(recipe: Recipe, request: Json) -> paddle.nn.Layer:
+    randomness.seed_all(request["seed"])
+    return build_layer(recipe, request["recipe"], request["args"])
+
+
+def _memory(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Json:
+    """Bytes of a forward and backward pass at their peak, and how many fewer with sublayers computed again.
+
+    With those that the recipe names; else with each of the layer's own, and with all of them.
+    """
+    children = [name for name, child in _built(recipe, request).named_children() if child.parameters()]
+    named = recipe.training.recompute
+    tried = [named] if named else [*((name,) for name in children[:_MOST_SUBLAYERS]), tuple(children)]
+    doing("measuring the memory of a step")
+    whole = _peak(recipe, request, batch, ())
+    fewer = {" ".join(names): whole - _peak(recipe, request, batch, names) for names in tried}
+    return {"step": whole, "recompute_saves": fewer}
+
+
+def _peak(recipe: Recipe, request: Json, batch: Mapping[str, Any], again: Sequence[str]) -> int:
+    import paddle
+    from paddle.base import core
+
+    layer = _built(recipe, request)
+    sublayers = dict(layer.named_sublayers())
+    for name in again:
+        recompute(sublayers[name])
+    layer.train()
+    kind, device = "Allocated", paddle.get_device()
+    number = int(device.partition(":")[2] or 0)
+    gpu = device.startswith("gpu")
+    now = core.device_memory_stat_current_value if gpu else core.host_memory_stat_current_value
+    reset = core.device_memory_stat_reset_peak_value if gpu else core.host_memory_stat_reset_peak_value
+    peak = core.device_memory_stat_peak_value if gpu else core.host_memory_stat_peak_value
+    before = 0
+    for _ in range(2):  # gradients are there from the second step on
+        reset(kind, number)
+        before = now(kind, number)
+        outputs = evaluate.forward(layer, recipe, batch, request["recipe"])
+        evaluate.loss_of(recipe, outputs, batch, request["recipe"]).backward()
+        del outputs
+    return int(peak(kind, number) - before)

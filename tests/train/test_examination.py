@@ -1,0 +1,85 @@
+"""`train --doctor`: a recipe's first batch is examined, what is found is told, and what is a fault refuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.cli._gradients import show
+from exporter.errors import ExitCode, Refusal, UsageError
+from exporter.train.examination import examine_recipe
+from tests.command import ROOT, exporter
+from tests.train.test_train_child import spoil
+
+Examine = Callable[..., Any]
+#: What SOUND builds, deep enough that recomputation saves something, and many rows of it.
+DEEP = """block = lambda: nn.Sequential(*[nn.Tanh() for _ in range(10)], nn.Linear(64, 64))
+X, Y = np.ones([800, 2], "float32"), np.zeros([800, 1], "float32")
+build = lambda: nn.Sequential(nn.Linear(2, 64), block(), block(), block(), nn.Linear(64, 1))"""
+
+
+@pytest.fixture
+def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Examine the recipe in the text given."""
+
+    def go(text: str) -> Any:
+        (tmp_path / "spoilt.py").write_text(text)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.delitem(sys.modules, "spoilt", raising=False)
+        return examine_recipe({"recipe": "spoilt:recipe", "seed": 0, "device": "cpu", "args": {}})
+
+    return go
+
+
+def test_a_sound_recipe_is_told_its_gradients_and_its_memory(
+    examined: Examine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = examined(spoil(DEEP, "build").replace("batch_size=4", "batch_size=800"))
+    assert found["findings"] == []
+    names = [f"{at}.{kind}" for at in ("0", "1.10", "2.10", "3.10", "4") for kind in ("weight", "bias")]
+    assert [row["name"] for row in found["gradients"]] == names
+    activation, memory = 800 * 64 * 4, found["memory"]  # bytes of what each of the thirty keeps
+    assert memory["step"] > 30 * activation
+    assert memory["recompute_saves"]["0 1 2 3 4"] > 15 * activation > memory["recompute_saves"]["0"]
+    assert show(found, as_json=False) is ExitCode.PASSED
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "no fault in the gradients of the first batch"
+    bars = {line.split()[0]: line.count("#") for line in lines[2:12]}
+    assert max(bars.values()) == 24 and min(bars.values()) == 1
+    assert any(line.startswith("  0 1 2 3 4: ") and line.endswith("MiB less") for line in lines)
+
+
+def test_a_fault_is_told_and_refused(examined: Examine, capsys: pytest.CaptureFixture[str]) -> None:
+    detached = spoil("        return (self.linear(x) * 2).detach() + self.linear.bias", "        return")
+    found = examined(detached)
+    assert [finding["place"] for finding in found["findings"]] == ["linear.weight"]
+    ended = show(found, as_json=True)
+    assert isinstance(ended, Refusal) and ended.exit is ExitCode.REFUSED and ended.hint.startswith("leave detach()")
+    assert json.loads(capsys.readouterr().out) == found
+
+
+def test_an_optimizer_that_was_given_too_little_is_found(examined: Examine) -> None:
+    text = spoil("optimizer = lambda layer: paddle.optimizer.SGD(0.1, parameters=[layer.linear.bias])", "optimizer")
+    (finding,) = examined(text)["findings"]
+    assert (finding["place"], finding["what"]) == ("linear.weight", "the optimizer was not given it")
+
+
+def test_mistakes_of_the_recipe_are_said_in_its_own_words(examined: Examine) -> None:
+    with pytest.raises(UsageError, match=r"forward failed: ValueError: \(InvalidArgument\)"):
+        examined(spoil("build = lambda: nn.Linear(3, 1)", "build"))
+    unset = spoil("from exporter.recipe.base import unset\noptions = dict(loss=unset, fit=print)", "options")
+    with pytest.raises(UsageError, match="the recipe has no loss to differentiate"):
+        examined(unset)
+
+
+def test_the_command_trains_nothing(tmp_path: Path) -> None:
+    (tmp_path / "recipes").symlink_to(ROOT / "recipes")
+    done = exporter("train", "digits", "--doctor", cwd=tmp_path)
+    assert done.code == 0 and done.out.startswith("no fault in the gradients of the first batch\n"), done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["recipes"]
