@@ -1,9 +1,9 @@
-"""ONNX, by paddle2onnx from the PIR files, brought into canonical form."""
+"""ONNX from the PIR files, by paddle2onnx or by the writer of ours, brought into canonical form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from exporter.lower._lengths import with_lengths
 from exporter.lower._paddle2onnx import convert
 from exporter.lower._scopes import with_own_names
 from exporter.lower.base import Format, Wish
-from exporter.lower.canonical.apply import canonical_model, parsed
+from exporter.lower.canonical.apply import Canonical, canonical_model, parsed
+from exporter.lower.onnx_program.call import NeedsOpset
+from exporter.lower.onnx_program.write import from_program
 from exporter.readers.onnx import read_onnx
 from exporter.trace.in_place import remembering_writes
 from exporter.trace.legacy.onnx import convertible
@@ -35,11 +37,12 @@ class Onnx(Format):
     folds = True
     model = "model.onnx"
 
-    @contextmanager
-    def session(self, target: str | None) -> Iterator[None]:
+    def chosen(self, wish: Wish) -> Format:
+        return FromProgram() if wish.writer == "program" else self
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
         del target
-        with remembering_writes(), convertible():
-            yield
+        return _rewritten()
 
     def prepare(self, traced: Traced) -> None:
         """Store what no input decides and ONNX has no operator for."""
@@ -60,19 +63,57 @@ class Onnx(Format):
         model = parsed(convert(source, asked))
         with_own_names(model)
         with_lengths(model)
-        made = canonical_model(model, wish.inputs)
-        write_draft(target, made.content)
-        facts = read_onnx(target)
-        return {
-            "writer": facts.writer,
-            "opset_asked": asked,
-            "opset": facts.versions["opset"],
-            "folded": dict(made.folded),
-        }
+        return _kept(target, canonical_model(model, wish.inputs), asked)
 
     def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
         facts = read_onnx(folder / self.model)
         return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
+
+
+class FromProgram(Onnx):
+    """Straight from the program: nothing is traced anew, rewritten or mended, and paddle2onnx takes no part."""
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
+        del target
+        return remembering_writes()
+
+    def prepare(self, traced: Traced) -> None:
+        del traced
+
+    def takes(self, source: Path) -> bool:
+        del source
+        return True
+
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+        del traced
+        assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
+        asked = wish.opset or DEFAULT_OPSET
+        try:
+            model = from_program(source, asked, wish.inputs)
+        except NeedsOpset as error:
+            if wish.opset is not None:
+                raise
+            model = from_program(source, error.opset, wish.inputs)
+        details = _kept(into / self.model, canonical_model(model, wish.inputs), asked)
+        return {**details, "writer_asked": wish.writer}
+
+
+@contextmanager
+def _rewritten() -> Iterator[None]:
+    with remembering_writes(), convertible():
+        yield
+
+
+def _kept(target: Path, made: Canonical, asked: int) -> dict[str, Any]:
+    """Write the file; what it says of itself, for the manifest."""
+    write_draft(target, made.content)
+    facts = read_onnx(target)
+    return {
+        "writer": facts.writer,
+        "opset_asked": asked,
+        "opset": facts.versions["opset"],
+        "folded": dict(made.folded),
+    }
 
 
 plugin: Format = Onnx()

@@ -20,7 +20,7 @@ from exporter.tensors import TensorSpec
 
 WRITERS = {1: "3.0", 2: "3.1", 3: "3.2", 4: "3.3"}
 _DIALECTS = {"0": "builtin.", "1": "", "2": "cf.", "3": "custom.", "4": "dist."}
-_DTYPES = {
+DTYPES = {
     "t_bool": "bool",
     "t_i8": "int8",
     "t_ui8": "uint8",
@@ -37,12 +37,13 @@ _DTYPES = {
     "t_f8e5m2": "float8_e5m2",
 }
 _PARAMETER, _DATA, _FETCH = "p", "1.data", "1.fetch"
-#: The dropout state of a recurrent layer is declared and never written (measured on 3.3.1).
+#: The dropout state of a recurrent layer is declared and never written (measured on 3.3.1); a deep copy of the layer
+#: puts more behind the name.
 _NOT_STORED = "__non_persistable"
 #: Text, not weights: 1,600 operators take 0.7 MB. Parsed, JSON takes some twenty times its size.
 _MAX_BYTES = 24 << 20
 #: What walking JSON of another shape than ours raises; anything else would be a bug of ours.
-_WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
+WRONG_SHAPE = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 def facts(content: Content, where: str) -> ModelFacts:
@@ -52,17 +53,17 @@ def facts(content: Content, where: str) -> ModelFacts:
         UsageError: JSON of another kind.
         BundleError: not JSON, or a PIR program that is not whole.
     """
-    program = _parse(content, where)
+    program = parsed(content, where)
     try:
         version = int(program["base_code"]["version"])
         operators = list(_operators(program["program"]))
         names = Counter(str(one["#"]) for one in operators)
         declared = [_weight(one, where) for one in operators if one["#"] == _PARAMETER]
-        weights = [one for one in declared if not one.name.endswith(_NOT_STORED)]
+        weights = [one for one in declared if _NOT_STORED not in one.name]
         inputs = tuple(_spec(one, one["O"][0], where) for one in operators if one["#"] == _DATA)
         fetches = sorted((one for one in operators if one["#"] == _FETCH), key=lambda one: int(_attribute(one, "col")))
         outputs = tuple(_spec(one, one["O"][0], where) for one in fetches)
-    except _WRONG_SHAPE as error:
+    except WRONG_SHAPE as error:
         raise damaged(f"not a PIR program ({type(error).__name__}: {error})"[:200], where) from error
     return ModelFacts(
         "pir",
@@ -76,7 +77,8 @@ def facts(content: Content, where: str) -> ModelFacts:
     )
 
 
-def _parse(content: Content, where: str) -> Any:
+def parsed(content: Content, where: str) -> Any:
+    """The JSON of a PIR program; raises as :func:`facts`."""
     if len(content) > _MAX_BYTES:
         raise damaged(f"{len(content)} bytes of JSON, more than any program has", where)
     try:
@@ -134,7 +136,7 @@ def _type(result: Any, where: str) -> tuple[str, tuple[int, ...]]:
     element, dims = result["TT"]["D"][0], result["TT"]["D"][1]
     # Paddle multiplies an unknown size like any other: flattened, [-1, 4, 5] is -20.
     known = [-1 if type(dim) is int and -(1 << 63) <= dim < 0 else dim for dim in dims]
-    return _DTYPES[element["#"].partition(".")[2]], checked_shape(known, where)
+    return DTYPES[element["#"].partition(".")[2]], checked_shape(known, where)
 
 
 def _text(value: object) -> str:

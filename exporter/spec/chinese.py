@@ -94,6 +94,10 @@ SENTENCES = {
     ),
     "precisions": ("ca64b5cb", "要写出并评判的精度，可带设置，也可只写名称列表。`fp32` 必须在内，且不接受任何设置。"),
     "opset": ("5ac0ee3a", "期望的 ONNX opset；不写时为 17。若实际写出的是另一个 opset，报告会注明。"),
+    "writer": (
+        "8c929c7f",
+        "ONNX 的写出方式。`program` 直接从 PIR 程序写出，不经过 paddle2onnx，支持 opset 17 到 21，写不了的算子会指名拒绝（docs/onnx.md）；它是新的，还不是默认值。",
+    ),
     "budget": (
         "3ad05771",
         "允许的误差比：推理引擎相对 float64 的误差，除以动态图 float32 自身的误差（docs/parity.md）。",

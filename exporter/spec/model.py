@@ -244,6 +244,11 @@ class Spec(Frozen):
     opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = Field(
         None, description="ONNX opset that is asked for; without the key 17. Where another is written, a note says so."
     )
+    writer: Literal["paddle2onnx", "program"] = Field(
+        "paddle2onnx",
+        description="Writer of ONNX. `program` writes it straight from the PIR program, without paddle2onnx, at opsets "
+        "17 to 21, and refuses by name what it cannot write (docs/onnx.md); it is new, and no default yet.",
+    )
     budget: Annotated[float, Strict(), Field(gt=0, le=64)] = Field(
         4.0,
         description="Error ratio that is allowed: an engine's error against float64 over that of eager float32 "

@@ -38,7 +38,7 @@ def test_it_is_named_and_those_that_are_read_are_not(
     monkeypatch.chdir(tmp_path)
     request = {
         "format": format, "into": str(tmp_path / format), "source": None, "model": "forgetful:Net", "checkpoint": None,
-        "seed": 0, "outputs": None, "fixed": {}, "opset": None, "held": [], "target": None,
+        "seed": 0, "outputs": None, "fixed": {}, "opset": None, "writer": "paddle2onnx", "held": [], "target": None,
         "inputs": [{"name": n, "dtype": "float32", "shape": ["b", 3]} for n in ("used", "looped", "unused", "lost")],
     }  # fmt: skip
     environment = {"FLAGS_enable_pir_api": "0"} if format == "pdmodel" else {}

@@ -49,6 +49,7 @@ def main() -> int:
         stock=tuple(filter(None, options.stock.split(","))),
         target=options.target,
         keep=options.keep,
+        writer=options.writer,
     )
     setting = Setting(Limits(seconds=options.seconds))
     rows = read_rows(options.resume) if options.resume else {}
@@ -72,6 +73,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.zoo", description=__doc__)
     parser.add_argument("--families", default="vision,clas,seg,det,sequence,nlp,ocr")
     parser.add_argument("--only", default="", help="names of networks, separated by commas")
+    parser.add_argument("--writer", default="paddle2onnx", help="of ONNX: paddle2onnx, or program")
     parser.add_argument("--formats", default="pir,pdmodel,onnx")
     parser.add_argument("--engines", default="jit_load,paddle_inference,onnxruntime")
     parser.add_argument(

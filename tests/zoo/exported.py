@@ -29,6 +29,7 @@ class Wish:
     stock: tuple[str, ...] = ("pir",)
     target: str = ""
     keep: Path | None = None
+    writer: str = "paddle2onnx"
 
 
 def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
@@ -59,6 +60,7 @@ def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
         "dims": {name: dict(dim) for name, dim in network.dims.items()},
         "formats": list(wish.formats),
         "engines": list(wish.engines),
+        "writer": wish.writer,
         "device": "cpu",
         "targets": [f"paddle_inference>={wish.target}"] if wish.target else [],
     }

@@ -58,6 +58,16 @@ def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Pat
     assert again.returncode == 0 and "LeNet  pir" not in again.stdout, "what is there is not done again"
 
 
+@pytest.mark.slow
+def test_the_writer_from_the_program_passes_the_gate(tmp_path: Path) -> None:
+    rows_at, names = tmp_path / "zoo.jsonl", (*SAMPLE, "LSTM_sequence_length", "resnet18", "mobilenet_v3_small")
+    only = ("--families", "vision,sequence", "--only", ",".join(names), "--formats", "onnx", "--stock", "")
+    done = zoo(*only, "--writer", "program", "--engines", "onnxruntime", "--json", rows_at, seconds=2000)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {row["name"]: row["formats"]["onnx"] for row in read_rows(rows_at).values()}
+    assert {name: row["word"] for name, row in rows.items()} == dict.fromkeys(names, "passed")
+
+
 def test_a_quick_look_tells_a_wrong_file_from_a_right_one(tmp_path: Path) -> None:
     rows_at = tmp_path / "zoo.jsonl"
     done = zoo("--quick", "--families", "vision", "--only", "LeNet", "--json", rows_at)

@@ -1,0 +1,1 @@
+"""ONNX straight from the program that PIR files hold: no tracing, no Paddle, no converter."""

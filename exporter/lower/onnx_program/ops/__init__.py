@@ -1,0 +1,51 @@
+"""How each operator of PIR is written in ONNX, one file a family."""
+
+from __future__ import annotations
+
+from exporter.lower.onnx_program.call import Lowering
+from exporter.lower.onnx_program.ops import (
+    activation,
+    binary,
+    conv,
+    create,
+    detection,
+    index,
+    linear,
+    loss,
+    order,
+    pairs,
+    pointwise,
+    pool,
+    reduce,
+    rnn,
+    shape,
+    spectra,
+    window,
+)
+
+_FAMILIES = (
+    pointwise,
+    activation,
+    binary,
+    reduce,
+    shape,
+    create,
+    index,
+    linear,
+    conv,
+    pool,
+    rnn,
+    window,
+    order,
+    loss,
+    detection,
+)
+#: By the operator's name; one in place (`relu_`) has the entry of the other.
+OPERATORS: dict[str, Lowering] = {
+    **{name: lower for family in _FAMILIES for name, lower in family.OPERATORS.items()},
+    **{name: pairs.OPERATORS[name] for name in ("as_complex", "complex")},
+    "fft_r2c": spectra.OPERATORS["fft_r2c"],
+}
+#: Of complex values, which are pairs of tensors; and what is done to both parts alike.
+OF_PAIRS: dict[str, Lowering] = {**pairs.OPERATORS, **spectra.OPERATORS}
+TO_BOTH = pairs.TO_BOTH

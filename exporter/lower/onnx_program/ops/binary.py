@@ -1,0 +1,208 @@
+"""Functions of two tensors that broadcast: arithmetic, comparison, logic, bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from exporter.lower.onnx_program.call import Call, Lowering, wide
+from exporter.lower.onnx_program.graph import Builder, Tensor
+
+#: The order in which Paddle promotes (`paddle/phi/common/type_promotion.h`, 3.3.1): an integer never widens a float.
+_ORDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+
+
+def pair(c: Call) -> tuple[Tensor, Tensor]:
+    """Both operands in the dtype of the result, widened."""
+    dtype = wide(c.result().dtype)
+    return c.b.cast(c.raw(0), dtype), c.b.cast(c.raw(1), dtype)
+
+
+def promoted(c: Call) -> tuple[Tensor, Tensor]:
+    """Both operands in the dtype that Paddle promotes them to, widened."""
+    x, y = c.raw(0), c.raw(1)
+    dtype = wide(max(x.dtype, y.dtype, key=_ORDER.index))
+    return c.b.cast(x, dtype), c.b.cast(y, dtype)
+
+
+def _arithmetic(kind: str, of_bool: str = "") -> Lowering:
+    def lower(c: Call) -> Tensor:
+        if c.result().dtype == "bool":
+            if not of_bool:
+                raise c.refuse("bool tensors are not computed with here")
+            return c.b.emit(of_bool, *pair(c))
+        return c.b.emit(kind, *pair(c))
+
+    return lower
+
+
+def _compare(kind: str) -> Lowering:
+    """Of bool ONNX has Equal alone."""
+
+    def lower(c: Call) -> Tensor:
+        x, y = promoted(c)
+        if x.dtype == "bool" and kind not in ("Equal", "NotEqual"):
+            x, y = c.b.cast(x, "int32"), c.b.cast(y, "int32")
+        return c.b.emit("Not", c.b.emit("Equal", x, y)) if kind == "NotEqual" else c.b.emit(kind, x, y)
+
+    return lower
+
+
+def _logical(kind: str) -> Lowering:
+    return lambda c: c.b.emit(kind, c.b.cast(c.x(0), "bool"), c.b.cast(c.x(1), "bool"))
+
+
+def floor_mod(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """The remainder with the divisor's sign."""
+    if not x.is_float:
+        return b.emit("Mod", x, y)
+    left = b.emit("Mod", x, y, fmod=1)
+    other = b.emit("Xor", b.emit("Less", y, 0.0), b.emit("Less", left, 0.0))
+    off = b.emit("And", b.emit("Not", b.emit("Equal", left, 0.0)), other)
+    return b.emit("Where", off, b.emit("Add", left, y), left)
+
+
+def floor_div(b: Builder, x: Tensor, y: Tensor) -> Tensor:
+    """(x - x mod y) / y, rounded to the nearest: exact of integers, and of floats as Paddle's kernel computes it."""
+    even = b.emit("Div", b.emit("Sub", x, floor_mod(b, x, y)), y)
+    return b.emit("Round", even) if x.is_float else even
+
+
+def _fmax(best: str) -> Lowering:
+    """NaN loses against a number."""
+
+    def lower(c: Call) -> Tensor:
+        b = c.b
+        x, y = pair(c)
+        found = b.emit(best, x, y)
+        if not x.is_float:
+            return found
+        return b.emit("Where", b.emit("IsNaN", x), y, b.emit("Where", b.emit("IsNaN", y), x, found))
+
+    return lower
+
+
+def _heaviside(c: Call) -> Tensor:
+    b = c.b
+    x, y = pair(c)
+    return b.emit("Where", b.emit("Equal", x, 0.0), y, b.cast(b.emit("Greater", x, 0.0), x.dtype))
+
+
+def _copysign(c: Call) -> Tensor:
+    """The sign of -0.0 is that of 1 / -0.0."""
+    b = c.b
+    x, y = pair(c)
+    under = b.emit("Less", b.emit("Div", 1.0, y), 0.0)
+    negative = b.emit("Or", b.emit("Less", y, 0.0), b.emit("And", b.emit("Equal", y, 0.0), under))
+    size = b.emit("Abs", x)
+    return b.emit("Where", negative, b.emit("Neg", size), size)
+
+
+def _atan2(c: Call) -> Tensor:
+    """atan(y / x), turned by pi where x is negative; the sign of a zero y is not seen."""
+    b = c.b
+    y, x = pair(c)
+    if x.dtype == "float64":
+        raise c.refuse("ONNX Runtime does not compute it in float64; cast the tensors to float32")
+    turn = b.emit("Where", b.emit("Less", y, 0.0), b.constant(-math.pi, x.dtype), b.constant(math.pi, x.dtype))
+    base = b.emit("Atan", b.emit("Div", y, x))
+    found = b.emit("Where", b.emit("Less", x, 0.0), b.emit("Add", base, turn), base)
+    both = b.emit("And", b.emit("Equal", x, 0.0), b.emit("Equal", y, 0.0))
+    return b.emit("Where", both, 0.0, found)
+
+
+def _bits(kind: str, of_bool: str) -> Lowering:
+    def lower(c: Call) -> Tensor:
+        x, y = pair(c)
+        if x.dtype == "bool":
+            return c.b.emit(of_bool, x, y)
+        c.since(18, f"{kind} of integers")
+        return c.b.emit(kind, x, y)
+
+    return lower
+
+
+def _bitwise_not(c: Call) -> Tensor:
+    """-1 - x of integers, in two's complement."""
+    x = c.x()
+    return c.b.emit("Not", x) if x.dtype == "bool" else c.b.emit("Sub", c.b.constant(-1, x.dtype), x)
+
+
+def _shift(left: bool) -> Lowering:
+    """X * 2**y, or x / 2**y rounded down, which is what an arithmetic shift gives."""
+
+    def lower(c: Call) -> Tensor:
+        b = c.b
+        c.insist("is_arithmetic", True)
+        x, y = pair(c)
+        power = b.emit("Pow", b.constant(2, x.dtype), y)
+        return b.emit("Mul", x, power) if left else floor_div(b, x, power)
+
+    return lower
+
+
+def close(c: Call) -> Tensor:
+    """|x - y| <= atol + rtol |y|, in float64 as Paddle's kernel (isclose_kernel_impl.h, 3.3.1)."""
+    b = c.b
+    x, y = (b.cast(one, "float64") for one in promoted(c))
+    rtol, atol = c.number(2), c.number(3)
+    bound = b.emit("Add", b.emit("Mul", b.emit("Abs", y), rtol), atol)
+    near = b.emit("LessOrEqual", b.emit("Abs", b.emit("Sub", x, y)), bound)
+    found = b.emit("Or", b.emit("Equal", x, y), near)
+    if c.attr("equal_nan"):
+        found = b.emit("Or", found, b.emit("And", b.emit("IsNaN", x), b.emit("IsNaN", y)))
+    return found
+
+
+def _lerp(c: Call) -> Tensor:
+    b = c.b
+    x, y = pair(c)
+    return b.emit("Add", x, b.emit("Mul", b.cast(c.raw(2), x.dtype), b.emit("Sub", y, x)))
+
+
+def _add_n(c: Call) -> Tensor:
+    total, *others = c.xs()
+    for part in others:
+        total = c.b.emit("Add", total, part)
+    return total
+
+
+def _plain(make: Callable[[Builder, Tensor, Tensor], Tensor]) -> Lowering:
+    return lambda c: make(c.b, *pair(c))
+
+
+OPERATORS: dict[str, Lowering] = {
+    "add": _arithmetic("Add", "Or"),
+    "subtract": _arithmetic("Sub"),
+    "multiply": _arithmetic("Mul", "And"),
+    "divide": _arithmetic("Div"),
+    "maximum": _arithmetic("Max", "Or"),
+    "minimum": _arithmetic("Min", "And"),
+    "elementwise_pow": _arithmetic("Pow"),
+    "remainder": _plain(floor_mod),
+    "floor_divide": _plain(floor_div),
+    "fmax": _fmax("Max"),
+    "fmin": _fmax("Min"),
+    "heaviside": _heaviside,
+    "copysign": _copysign,
+    "atan2": _atan2,
+    "equal": _compare("Equal"),
+    "not_equal": _compare("NotEqual"),
+    "greater_than": _compare("Greater"),
+    "greater_equal": _compare("GreaterOrEqual"),
+    "less_than": _compare("Less"),
+    "less_equal": _compare("LessOrEqual"),
+    "logical_and": _logical("And"),
+    "logical_or": _logical("Or"),
+    "logical_xor": _logical("Xor"),
+    "logical_not": lambda c: c.b.emit("Not", c.b.cast(c.x(), "bool")),
+    "bitwise_and": _bits("BitwiseAnd", "And"),
+    "bitwise_or": _bits("BitwiseOr", "Or"),
+    "bitwise_xor": _bits("BitwiseXor", "Xor"),
+    "bitwise_not": _bitwise_not,
+    "bitwise_left_shift": _shift(left=True),
+    "bitwise_right_shift": _shift(left=False),
+    "isclose": close,
+    "lerp": _lerp,
+    "add_n": _add_n,
+}

@@ -1,0 +1,282 @@
+"""Padding, resizing, shuffles, windows, and sampling between places."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from exporter.lower.onnx_program.call import Call, Lowering
+from exporter.lower.onnx_program.graph import Builder, Tensor
+from exporter.lower.onnx_program.ops.conv import first, last, layout
+
+_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
+
+
+def _pad(c: Call) -> Tensor:
+    """Begin and end of each dim in turn."""
+    x, told = c.x(0), [int(one) for one in c.attr("paddings")]
+    value = (
+        c.b.reshape(c.b.cast(c.raw(1), x.dtype), [], []) if c.has(1) else c.b.constant(c.attr("pad_value", 0), x.dtype)
+    )
+    return c.b.emit("Pad", x, c.b.constant([*told[::2], *told[1::2]]), value, shape=c.result().shape)
+
+
+def _pad3d(c: Call) -> Tensor:
+    """Begin and end of the last dim first, then of those before it."""
+    b, x, behind = c.b, c.x(0), layout(c, "NCDHW")
+    axes = [3, 2, 1] if behind else [4, 3, 2]
+    mode = c.insist("mode", *_MODES, "circular")
+    value = b.constant(c.attr("pad_value", 0.0), x.dtype)
+    if mode == "circular":
+        return _circular(c, x, axes)
+    given = c.vector(1)
+    order = [6] * 10  # the seventh number is a zero
+    for at, axis in enumerate(axes):
+        order[axis], order[5 + axis] = 2 * at, 2 * at + 1
+    amounts = b.emit("Gather", b.concat([given, b.constant([0])]), b.constant(order), axis=0, shape=[10])
+    fill = value if mode == "constant" else None
+    return b.emit("Pad", x, amounts, fill, mode=_MODES[mode], shape=c.result().shape)
+
+
+def _circular(c: Call, x: Tensor, axes: list[int]) -> Tensor:
+    b, amounts = c.b, c.integers(1)
+    for at, axis in enumerate(axes):
+        begin, end = amounts[2 * at : 2 * at + 2]
+        if min(begin, end) < 0:
+            raise c.refuse("a negative circular padding is not written")
+        parts = [b.slice(x, [-begin], [1 << 40], [axis])] if begin else []
+        parts += [x]
+        parts += [b.slice(x, [0], [end], [axis])] if end else []
+        x = b.concat(parts, axis)
+    return x
+
+
+def _interpolate(c: Call) -> Tensor:
+    b, behind = c.b, layout(c)
+    x = first(b, c.x(0)) if behind else c.x(0)
+    dims = x.rank - 2
+    if x.dtype == "float64":
+        raise c.refuse("ONNX Runtime computes positions in float32; cast the tensor to float32")
+    sizes, scales = _target(c, x, dims)
+    kind = str(c.insist("interp_method", "nearest", "bilinear", "linear", "trilinear", "bicubic"))
+    corners, mode = bool(c.attr("align_corners")), int(c.attr("align_mode"))
+    settings: dict[str, Any] = {"mode": {"nearest": "nearest", "bicubic": "cubic"}.get(kind, "linear")}
+    if kind == "nearest":
+        settings["nearest_mode"] = "round_prefer_ceil" if corners else "floor"
+    if kind == "bicubic":
+        settings["cubic_coeff_a"] = -0.75
+    half = kind in ("bicubic",) or (kind != "nearest" and mode == 0)
+    settings["coordinate_transformation_mode"] = "align_corners" if corners else "half_pixel" if half else "asymmetric"
+    shape = c.result().shape
+    shape = (shape[0], shape[-1], *shape[1:-1]) if behind else shape
+    made = b.emit("Resize", x, None, scales, sizes, **settings, shape=shape)
+    return last(b, made) if behind else made
+
+
+def _target(c: Call, x: Tensor, dims: int) -> tuple[Tensor | None, Tensor | None]:
+    """Sizes or scales. Paddle asks first for a list of sizes, then a tensor of them, then scales, then numbers."""
+    b = c.b
+    outer = [b.size_of(x, 0), b.size_of(x, 1)]
+    fixed = [int(c.attr(name)) for name in ("out_d", "out_h", "out_w")][-dims:]
+    told = [float(one) for one in c.attr("scale") or []]
+    given = next((at for at in (2, 1) if c.has(at)), None)
+    if given is not None:
+        c.idle(1, 2, 3)
+        return b.concat([*outer, c.vector(given)]), None
+    if c.has(3):
+        scales = b.reshape(b.cast(c.raw(3), "float32"), [-1])
+        scales = b.expand(scales, b.constant([dims]), [dims])
+        return None, b.concat([b.constant([1.0, 1.0], "float32"), scales])
+    if told and min(told) > 0:
+        per_dim = told * dims if len(told) == 1 else told
+        if -1 not in x.shape[2:]:  # as Paddle rounds: in float32, down
+            whole = [int(size * scale) for size, scale in zip(x.shape[2:], per_dim, strict=True)]
+            exact = all(
+                abs(size * scale - out) < 1e-9 for size, scale, out in zip(x.shape[2:], per_dim, whole, strict=True)
+            )
+            if exact:
+                return b.concat([*outer, b.constant(whole)]), None
+        return None, b.constant([1.0, 1.0, *per_dim], "float32")
+    if min(fixed) <= 0:
+        raise c.refuse("neither a size nor a scale is given")
+    return b.concat([*outer, b.constant(fixed)]), None
+
+
+def _pixel_shuffle(c: Call) -> Tensor:
+    b, behind, factor = c.b, layout(c), int(c.attr("upscale_factor"))
+    x = first(b, c.x()) if behind else c.x()
+    n, channels, high, wide = x.shape
+    shape = [n, channels // factor**2, high * factor if high > 0 else -1, wide * factor if wide > 0 else -1]
+    made = b.emit("DepthToSpace", x, blocksize=factor, mode="CRD", shape=shape)
+    return last(b, made) if behind else made
+
+
+def _pixel_unshuffle(c: Call) -> Tensor:
+    """[n, c, h f, w f] -> [n, c f f, h, w], the places of one channel together."""
+    b, behind, factor = c.b, layout(c), int(c.attr("downscale_factor"))
+    x = first(b, c.x()) if behind else c.x()
+    _, channels, high, wide = x.shape
+    if min(high, wide) < 0:
+        raise c.refuse("sizes that vary are not divided")
+    split = b.reshape(x, [0, channels, high // factor, factor, wide // factor, factor])
+    turned = b.transpose(split, [0, 1, 3, 5, 2, 4])
+    made = b.reshape(turned, [0, channels * factor**2, high // factor, wide // factor])
+    return last(b, made) if behind else made
+
+
+def _channel_shuffle(c: Call) -> Tensor:
+    b, behind, groups = c.b, layout(c), int(c.attr("groups"))
+    x = first(b, c.x()) if behind else c.x()
+    split = b.reshape(x, [0, groups, x.shape[1] // groups, -1])
+    made = b.reshape(b.transpose(split, [0, 2, 1, 3]), b.shape_of(x), x.shape)
+    return last(b, made) if behind else made
+
+
+def _temporal_shift(c: Call) -> Tensor:
+    """The first channels from the segment before, the next from the one behind; beyond the ends stand zeros."""
+    b, behind, segments, ratio = c.b, layout(c), int(c.attr("seg_num")), float(c.attr("shift_ratio"))
+    x = first(b, c.x()) if behind else c.x()
+    channels = x.shape[1]
+    one, two = int(channels * ratio), int(channels * 2 * ratio)
+    five = b.reshape(x, [-1, segments, *x.shape[1:]])
+    padded = b.emit("Pad", five, b.constant([0, 1, 0, 0, 0, 0, 1, 0, 0, 0]), shape=five.shape)
+    parts = [
+        b.slice(padded, [0, 0], [segments, one], [1, 2]),
+        b.slice(padded, [2, one], [segments + 2, two], [1, 2]),
+        b.slice(padded, [1, two], [segments + 1, channels], [1, 2]),
+    ]
+    made = b.reshape(b.emit("Concat", *parts, axis=2, shape=five.shape), b.shape_of(x), x.shape)
+    return last(b, made) if behind else made
+
+
+def _unfold(c: Call) -> Tensor:
+    """Each window as a column: a convolution with kernels that hold one 1 each."""
+    b, x = c.b, c.x()
+    kernel, strides, dilations = (
+        [int(one) for one in c.attr(name)] for name in ("kernel_sizes", "strides", "dilations")
+    )
+    told = [int(one) for one in c.attr("paddings")]
+    channels, taps = x.shape[1], math.prod(kernel)
+    made = b.emit(
+        "Conv", x, _single_taps(b, channels, kernel, x.dtype), kernel_shape=kernel, strides=strides,
+        dilations=dilations, pads=told, group=channels, shape=[x.shape[0], channels * taps, -1, -1],
+    )  # fmt: skip
+    return b.reshape(made, [0, channels * taps, -1])
+
+
+def _single_taps(b: Builder, channels: int, kernel: list[int], dtype: str) -> Tensor:
+    import numpy as np
+
+    taps = math.prod(kernel)
+    return b.constant(np.tile(np.eye(taps).reshape(taps, 1, *kernel), (channels, 1, 1, 1)), dtype)
+
+
+def _fold(c: Call) -> Tensor:
+    """Columns added up where they overlap: a transposed convolution with kernels that hold one 1 each."""
+    b, x = c.b, c.x()
+    out, kernel, strides, dilations = (
+        [int(one) for one in c.attr(name)] for name in ("output_sizes", "kernel_sizes", "strides", "dilations")
+    )
+    top, left, bottom, right = (int(one) for one in c.attr("paddings"))
+    padded = [out[0] + top + bottom, out[1] + left + right]
+    counts = [
+        (size - step_size * (taps - 1) - 1) // stride + 1
+        for size, taps, stride, step_size in zip(padded, kernel, strides, dilations, strict=True)
+    ]
+    reach = [
+        (count - 1) * stride + step_size * (taps - 1) + 1
+        for count, taps, stride, step_size in zip(counts, kernel, strides, dilations, strict=True)
+    ]
+    channels = x.shape[1] // math.prod(kernel)
+    planes = b.reshape(x, [0, x.shape[1], *counts])
+    weight = _single_taps(b, channels, kernel, x.dtype)
+    made = b.emit(
+        "ConvTranspose", planes, weight, strides=strides, dilations=dilations, group=channels, kernel_shape=kernel,
+        shape=[x.shape[0], channels, *reach],
+    )  # fmt: skip
+    rest = [whole - got for whole, got in zip(padded, reach, strict=True)]
+    if any(rest):
+        made = b.emit("Pad", made, b.constant([0] * 6 + rest), shape=[x.shape[0], channels, *padded])
+    return b.slice(made, [top, left], [top + out[0], left + out[1]], [2, 3])
+
+
+def _frame(c: Call) -> Tensor:
+    """Overlapping windows of a signal of known length: [..., length, frames], or the other way round at axis 0."""
+    import numpy as np
+
+    b, x, length, hop, axis = c.b, c.x(), int(c.attr("frame_length")), int(c.attr("hop_length")), int(c.attr("axis"))
+    ahead = axis == 0 and x.rank > 0 and c.operator.attributes.get("axis") == 0
+    axis = 0 if ahead else x.rank - 1
+    size = x.shape[axis]
+    if size >= 0:
+        starts = b.constant(np.arange((size - length) // hop + 1) * hop)
+    else:
+        room = b.reshape(b.emit("Add", b.size_of(x, axis), b.constant([hop - length])), [], [])
+        count = b.emit("Div", room, b.constant(hop))
+        starts = b.emit("Mul", b.emit("Range", b.constant(0), count, b.constant(1), shape=[-1]), b.constant(hop))
+    inside = b.constant(np.arange(length))
+    if ahead:
+        places = b.emit("Add", b.unsqueeze(starts, [1]), inside)
+    else:
+        places = b.emit("Add", b.unsqueeze(inside, [1]), starts)
+    return b.emit("Gather", x, places, axis=axis, shape=c.result().shape)
+
+
+def _affine_grid(c: Call) -> Tensor:
+    """Points between -1 and 1, times the transposed matrices."""
+    import numpy as np
+
+    b, theta, corners = c.b, c.x(0), bool(c.attr("align_corners"))
+    told = list(c.attr("output_shape", []) or [])
+    sizes = c.integers(1) if c.has(1) else [int(one) for one in told]
+    planes = sizes[2:]
+
+    def line(size: int) -> Any:
+        ends = np.linspace(-1, 1, size) if size > 1 else np.array([-1.0 if corners else 0.0])
+        return ends if corners else ends * (size - 1) / size
+
+    axes = np.meshgrid(*(line(size) for size in planes), indexing="ij")
+    points = np.stack([*reversed(axes), np.ones(planes)], axis=-1).reshape(-1, len(planes) + 1)
+    turned = b.transpose(theta, [0, 2, 1])
+    flat = b.emit("MatMul", b.constant(points, theta.dtype), turned, shape=[theta.shape[0], len(points), len(planes)])
+    return b.reshape(flat, [0, *planes, len(planes)])
+
+
+def _grid_sample(c: Call) -> Tensor:
+    b, x, grid = c.b, c.x(0), c.x(1)
+    if x.dtype == "float64":
+        raise c.refuse("ONNX Runtime computes it in float32; cast the tensors to float32")
+    if x.rank != 4:
+        c.since(20, "sampling of volumes")
+    mode = str(c.insist("mode", "bilinear", "nearest"))
+    if b.opset >= 20:
+        mode = {"bilinear": "linear"}.get(mode, mode)
+    around = c.insist("padding_mode", "zeros", "border", "reflection")
+    corners = int(bool(c.attr("align_corners")))
+    return b.emit("GridSample", x, grid, mode=mode, padding_mode=around, align_corners=corners, shape=c.result().shape)
+
+
+def _crop(c: Call) -> Tensor:
+    """A part of a size from a place; -1 takes what is left."""
+    b, x = c.b, c.x()
+    shape, offsets = c.vector(1), c.vector(2)
+    ends = b.emit("Where", b.emit("Less", shape, 0.0), b.shape_of(x), b.emit("Add", offsets, shape))
+    return b.emit("Slice", x, offsets, ends, b.constant(list(range(x.rank))), shape=c.result().shape)
+
+
+_INTERPOLATED = ("linear", "nearest", "bilinear", "trilinear", "bicubic")
+OPERATORS: dict[str, Lowering] = {
+    **{f"{name}_interp": _interpolate for name in _INTERPOLATED},
+    "pad": _pad,
+    "pad3d": _pad3d,
+    "pixel_shuffle": _pixel_shuffle,
+    "pixel_unshuffle": _pixel_unshuffle,
+    "channel_shuffle": _channel_shuffle,
+    "temporal_shift": _temporal_shift,
+    "unfold": _unfold,
+    "fold": _fold,
+    "frame": _frame,
+    "affine_grid": _affine_grid,
+    "grid_sample": _grid_sample,
+    "crop": _crop,
+}

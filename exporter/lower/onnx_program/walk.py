@@ -1,0 +1,279 @@
+"""Operator by operator, from the block of a program to the nodes of a graph; control flow owns further blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from exporter.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering
+from exporter.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Pair, Tensor
+from exporter.lower.onnx_program.ops import OF_PAIRS, OPERATORS, TO_BOTH
+from exporter.readers._program import Block, Operator, TensorType, Type, Value
+from exporter.tensors import Array
+
+#: They end like operators in place; their first operand keeps its meaning.
+_NOT_IN_PLACE = ("batch_norm_", "assign_out_", "share_data_")
+#: PIR declares the operand's dtype, and the kernel gives bool, float32, or int64 (3.3.1).
+_DECLARED_WRONG = ("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1", "unique")
+#: Done to both parts of a complex value, and a real operand has an imaginary part of zeros.
+_ADDED = ("add", "subtract", "where")
+#: They compute nothing that is put out.
+_NOTHING = ("assert", "print")
+
+
+class Walk:
+    """The values of a program by their number, as far as they are written; a block inside sees those outside."""
+
+    def __init__(self, builder: Builder, weights: Mapping[str, Array]) -> None:
+        self.b = builder
+        self.weights = weights
+        self.inputs: list[Tensor] = []
+        self.outputs: dict[int, tuple[str, Tensor]] = {}
+        self.results: dict[str, Tensor] = {}
+        self._scopes: list[dict[int, Lowered]] = [{}]
+        self._read: set[int] = set()
+
+    def block(self, block: Block) -> None:
+        """Write the operators that something needs."""
+        needed = None
+        if len(self._scopes) == 1:
+            self._read = {number for operator in block.operators for number in _reads(operator)}
+            needed = _needed(block)
+        for operator in block.operators:
+            if needed is None or operator.index in needed:
+                self.operator(operator)
+
+    def operator(self, operator: Operator) -> None:
+        """Write one operator and keep its results as PIR declares them.
+
+        Raises:
+            ModelError: ONNX, or this writer, cannot say it; the message names it.
+        """
+        self.b.about = {"pir_operator": f"{operator.index} {operator.name}"}
+        if operator.layer.strip("/"):
+            self.b.about["sublayer"] = operator.layer.strip("/")
+        operands = [self.value(number, operator) for number in operator.operands]
+        call = Call(operator, operands, self.b, self._read)
+        made = self._lowered(call, operator, operands)
+        for value, found in zip(operator.results, made, strict=True):
+            if value.id:
+                self._scopes[-1][value.id] = self._checked(call, value.type, found)
+        self._in_place(call, operator)
+
+    def value(self, number: int, operator: Operator) -> Lowered:
+        """What stands for a value of PIR."""
+        if not number:
+            return None
+        for scope in reversed(self._scopes):
+            if number in scope:
+                return scope[number]
+        raise Call(operator, [], self.b).refuse(f"value {number} is made nowhere")
+
+    def _lowered(self, call: Call, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
+        own: dict[str, Callable[[Call, Operator], Sequence[Lowered]]] = {
+            "parameter": self._parameter,
+            "data": self._data,
+            "fetch": self._fetch,
+            "builtin.combine": lambda *_: [_listed(operands)],
+            "builtin.split": lambda *_: list(operands[0]) if isinstance(operands[0], tuple) else [],
+            "if": self._if,
+            "while": self._while,
+        }
+        if operator.name in own:
+            return own[operator.name](call, operator)
+        plain = operator.name.removesuffix("_")
+        if any(map(_is_complex, operands)):
+            if plain in TO_BOTH:
+                return self._both(operator, operands)
+            return self._by(OF_PAIRS.get(plain), call, operator)
+        return self._by(OPERATORS.get(operator.name) or OPERATORS.get(plain), call, operator)
+
+    def _by(self, lowering: Lowering | None, call: Call, operator: Operator) -> Sequence[Lowered]:
+        """The results of a lowering, which must have looked at every operand and attribute."""
+        if lowering is None:
+            raise call.refuse("has no conversion")
+        made = lowering(call)
+        if missed := call.unread():
+            raise call.refuse(missed)
+        results: list[Lowered] = [made] if made is None or isinstance(made, (Tensor, Pair)) else list(made)
+        return [*results, *[None] * (len(operator.results) - len(results))]
+
+    def _both(self, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
+        """An operator that does the same to both parts, done to each."""
+        halves = []
+        for at in (0, 1):
+            results = tuple(Value(value.id, _real_type(value.type)) for value in operator.results)
+            part = replace(operator, results=results)
+            given = [self._part(operand, at, operator) for operand in operands]
+            call = Call(part, given, self.b, self._read)
+            plain = operator.name.removesuffix("_")
+            halves.append(self._by(OPERATORS.get(operator.name) or OPERATORS[plain], call, part))
+        return [_joined(real, imag) for real, imag in zip(*halves, strict=True)]
+
+    def _part(self, operand: Lowered, at: int, operator: Operator) -> Lowered:
+        """The real (0) or imaginary part (1); of a real tensor that is added the latter is zero."""
+        if isinstance(operand, tuple):
+            return tuple(
+                part for part in (self._part(one, at, operator) for one in operand) if isinstance(part, Tensor)
+            )
+        if isinstance(operand, Pair):
+            return (operand.real, operand.imag)[at]
+        if at and isinstance(operand, Tensor) and operator.name.removesuffix("_") in _ADDED:
+            zero = self.b.constant(0, operand.dtype)
+            return self.b.expand(zero, self.b.shape_of(operand), operand.shape)
+        return operand
+
+    def _checked(self, call: Call, declared: Type, found: Lowered) -> Lowered:
+        """The one check after each operator: dtype and rank are those that PIR declares, by Cast and Reshape if not."""
+        if isinstance(found, tuple):
+            kinds = declared if isinstance(declared, tuple) else (declared,) * len(found)
+            parts = [self._checked(call, kind, part) for kind, part in zip(kinds, found, strict=True)]
+            return _listed(parts)
+        if isinstance(found, Pair):
+            both = [self._checked(call, _real_type(declared), part) for part in (found.real, found.imag)]
+            return _joined(*both)
+        if not isinstance(found, Tensor) or not isinstance(declared, TensorType):
+            return UNWRITTEN
+        if declared.dtype.startswith("complex"):
+            raise call.refuse(f"it gives {declared.dtype}, and ONNX Runtime computes no complex numbers")
+        if call.operator.name not in _DECLARED_WRONG or (found.is_float and "float" in declared.dtype):
+            found = self.b.cast(found, declared.dtype)
+        if found.rank != len(declared.shape):
+            if sum(size < 0 for size in declared.shape) > 1:
+                raise call.refuse(f"it comes out with {found.rank} dims, and not with {len(declared.shape)}")
+            found = self.b.reshape(found, list(declared.shape))
+        made = Tensor(found.name, found.dtype, declared.shape, found.array)
+        self.results[made.name] = made
+        return made
+
+    def _in_place(self, call: Call, operator: Operator) -> None:
+        """What an operator in place gave is what its operand means from then on."""
+        at = 1 if operator.name == "assign_out_" else 0
+        if not operator.name.endswith("_") or (operator.name in _NOT_IN_PLACE and operator.name != "assign_out_"):
+            return
+        written = operator.operands[at]
+        if written not in self._scopes[-1]:
+            raise call.refuse("it writes into a tensor from outside the branch or loop")
+        self._scopes[-1][written] = self._scopes[-1][operator.results[0].id]
+
+    def _parameter(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+        name, (result,) = str(operator.attributes["name"]), operator.results
+        declared = result.type
+        if name not in self.weights:  # the dropout state of a recurrent layer, which nothing reads
+            return [UNWRITTEN]
+        if not isinstance(declared, TensorType) or declared.dtype == "bfloat16":
+            raise call.refuse(f"parameter {name} has a dtype that is not stored")
+        array = self.weights[name]
+        self.b.constants[name] = array
+        return [Tensor(name, declared.dtype, tuple(array.shape))]
+
+    def _data(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+        declared = call.result()
+        made = Tensor(str(operator.attributes["name"]), declared.dtype, declared.shape)
+        if made.name in self.weights:  # ONNX would take the weight for the input's default
+            raise call.refuse(f"input {made.name} has the name of a parameter")
+        self.inputs.append(made)
+        return [made]
+
+    def _fetch(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+        found = call.raw()
+        named = Tensor(str(operator.attributes["name"]), found.dtype, found.shape)
+        self.outputs[int(operator.attributes["col"])] = (found.name, named)
+        return [found]
+
+    def _if(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+        condition = call.b.reshape(call.raw(), [], [])
+        bodies = [self._body(call, block, (), ()) for block in operator.blocks]
+        if len(bodies) != 2 or len(bodies[0].outputs) != len(bodies[1].outputs):
+            raise call.refuse("both branches do not give as many values")
+        shapes = [one.shape for one in bodies[0].outputs]
+        attributes = {"then_branch": bodies[0], "else_branch": bodies[1]}
+        made = call.b.many("If", condition, shapes=shapes, **attributes)
+        return [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, bodies[0].outputs, strict=True)]
+
+    def _while(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+        """Loop without a bound on its turns; the body puts out the condition first, as PIR's does."""
+        b = call.b
+        condition = b.reshape(call.raw(0), [], [])
+        carried = [call.raw(at) for at in range(1, len(operator.operands))]
+        (block,) = operator.blocks
+        turn = Tensor(b.name("turn"), "int64", ())
+        running = Tensor(b.name("running"), "bool", ())
+        body = self._body(call, block, block.arguments, (turn, running))
+        shapes = [one.shape for one in body.outputs[1:]]
+        made = b.many("Loop", None, condition, *carried, shapes=shapes, body=body)
+        return [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, body.outputs[1:], strict=True)]
+
+    def _body(self, call: Call, block: Block, arguments: Sequence[Value], own: Sequence[Tensor]) -> Graph:
+        """A block as a graph of its own; what it puts out is made in it, since ONNX asks for that."""
+        outer, about = self.b.graph, self.b.about
+        inner = self.b.graph = Graph(inputs=list(own))
+        scope: dict[int, Lowered] = {}
+        for argument in arguments:
+            if not isinstance(argument.type, TensorType):
+                raise call.refuse("it carries what is no tensor, such as a list that grows")
+            made = Tensor(self.b.name("carried"), argument.type.dtype, argument.type.shape)
+            scope[argument.id] = made
+            inner.inputs.append(made)
+        self._scopes.append(scope)
+        *operators, last = block.operators
+        self.block(Block(block.arguments, tuple(operators)))
+        for number in last.operands:
+            found = self.value(number, last)
+            if not isinstance(found, Tensor):
+                raise call.refuse("its body gives what is no tensor, such as a list that grows")
+            inner.outputs.append(self.b.emit("Identity", found, shape=found.shape))
+        if own:  # the condition of a loop is a scalar
+            inner.outputs[0] = self.b.reshape(inner.outputs[0], [], [])
+        self._scopes.pop()
+        self.b.graph, self.b.about = outer, about
+        return inner
+
+
+def _is_complex(operand: Lowered) -> bool:
+    return isinstance(operand, Pair) or (isinstance(operand, tuple) and any(map(_is_complex, operand)))
+
+
+def _listed(parts: Sequence[Lowered]) -> Lowered:
+    """A list of tensors, or of complex values."""
+    pairs = tuple(part for part in parts if isinstance(part, Pair))
+    tensors = tuple(part for part in parts if isinstance(part, Tensor))
+    if len(pairs) + len(tensors) != len(parts) or (pairs and tensors):
+        return UNWRITTEN
+    return pairs or tensors
+
+
+def _joined(real: Lowered, imag: Lowered) -> Lowered:
+    """Both parts as one value; lists part by part."""
+    if isinstance(real, tuple) and isinstance(imag, tuple):
+        return _listed([_joined(one, two) for one, two in zip(real, imag, strict=True)])
+    return Pair(real, imag) if isinstance(real, Tensor) and isinstance(imag, Tensor) else UNWRITTEN
+
+
+def _real_type(declared: Type) -> Type:
+    """What PIR declares of a complex value, for one of its parts."""
+    if isinstance(declared, tuple):
+        return tuple(map(_real_type, declared))
+    if declared is None:
+        return None
+    return TensorType(FLOATS_OF.get(declared.dtype, declared.dtype), declared.shape)
+
+
+def _reads(operator: Operator) -> set[int]:
+    """Values that an operator or its blocks read."""
+    inner = (number for block in operator.blocks for one in block.operators for number in _reads(one))
+    return {*operator.operands, *inner}
+
+
+def _needed(block: Block) -> set[int]:
+    """The indices of operators that an output depends on, and of the inputs."""
+    values: set[int] = set()
+    found: set[int] = set()
+    for operator in reversed(block.operators):
+        writes = {value.id for value in operator.results}
+        in_place = operator.name.endswith("_") and bool(set(operator.operands[:2]) & values)
+        wanted = operator.name in ("fetch", "data") or bool(writes & values) or in_place
+        if wanted and operator.name not in _NOTHING:
+            found.add(operator.index)
+            values |= _reads(operator)
+    return found
