@@ -21,7 +21,7 @@ from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
 from exporter.registry import Registry
 from exporter.scratch import scratch
-from exporter.workers import PADDLE, Json, Limits, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Limits, call
 
 #: Which rules explain that a program depends on something outside the model.
 _DEPENDS = {"randomness": "EX101", "the clock": "EX101", "the environment": "EX101", "earlier calls": "EX103"}
@@ -77,20 +77,25 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
         return replace(outcome, depends=_dependencies(request, limits), request=request)
 
 
+def _paddle(target: str, request: Json, limits: Limits) -> Json:
+    """Ask a child with Paddle; its variables are those of the gate's children, so that one server forks them all."""
+    return call(target, request, limits, environment=SINGLE_THREAD, imports=PADDLE)
+
+
 def _eagerly(request: Json, limits: Limits) -> Json:
     """What the eager run says; integers that the model cannot take, as lengths or places, are once tried as ones."""
     target = "exporter.check.probe_child:eager"
     try:
-        return call(target, request, limits, imports=PADDLE)
+        return _paddle(target, request, limits)
     except ChildFailed:
         if not any("int" in one["dtype"] for one in request["inputs"]):
             raise
-        return call(target, request | {"tame": True}, limits, imports=PADDLE) | {"tame": True}
+        return _paddle(target, request | {"tame": True}, limits) | {"tame": True}
 
 
 def _export(model: Model, request: Json, limits: Limits) -> Outcome:
     try:
-        answer = call("exporter.check.probe_child:exported", request, limits, imports=PADDLE)
+        answer = _paddle("exporter.check.probe_child:exported", request, limits)
     except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
         return Outcome(model, "ends", f"{error.what} {error.where}".strip(), 0)
     except ChildFailed as error:
@@ -101,7 +106,7 @@ def _export(model: Model, request: Json, limits: Limits) -> Outcome:
 def _dependencies(request: Json, limits: Limits) -> tuple[str, ...]:
     """What else changes the program; nothing where that could not be found out."""
     try:
-        return tuple(call("exporter.check.probe_variation:varied", request, limits, imports=PADDLE)["depends"])
+        return tuple(_paddle("exporter.check.probe_variation:varied", request, limits)["depends"])
     except ExporterError:
         return ()
 
@@ -204,7 +209,7 @@ def _locate(outcome: Outcome) -> int:
 def _told(target: str, request: Json) -> Json:
     """What a child that looks for lines says; nothing where it could not find out."""
     try:
-        return call(target, request, Limits(seconds=request["seconds"]), imports=PADDLE)
+        return _paddle(target, request, Limits(seconds=request["seconds"]))
     except ExporterError:
         return {}
 

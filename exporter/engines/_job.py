@@ -198,7 +198,7 @@ def _call(function: str, request: Json, setting: Setting, threads: int = 1) -> J
         environment={
             **SINGLE_THREAD,
             **dict.fromkeys(_THREADS, str(threads)),
-            **engine.environment(request["format"]),
+            **engine.environment(request["device"]),
         },
         imports=engine.imports,
         on_event=setting.on_event,

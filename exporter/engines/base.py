@@ -110,9 +110,9 @@ class Engine(ABC):
         """Whether it serves this kind of variant."""
         return format in self.formats and precision in self.precisions
 
-    def environment(self, format: str) -> Mapping[str, str | None]:
-        """Variables to set before the child of one format starts, or to take away: None."""
-        del format
+    def environment(self, device: str) -> Mapping[str, str | None]:
+        """Variables to set before a child that runs on `device` starts, or to take away: None."""
+        del device
         return {}
 
     @abstractmethod

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import pickle  # noqa: TID251  # only ever written here: see _prepared
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from exporter.engines._paddle import PaddleEngine, border, use
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
 from exporter.engines.eager import LayerSession
+from exporter.paddle.programs import legacy_programs
 from exporter.readers.pdmodel import read_pdmodel
 
 
@@ -19,16 +20,14 @@ class JitLoad(PaddleEngine):
 
     formats = ("pir", "pdmodel")
 
-    def environment(self, format: str) -> Mapping[str, str]:
-        # 3.x loads a `.pdmodel` here only with PIR switched off.
-        return {"FLAGS_enable_pir_api": "0"} if format == "pdmodel" else {}
-
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         import paddle
 
         settings = use(device, artifact.threads)
-        with _prepared(artifact) as folder:
+        # 3.x loads a `.pdmodel` here only with PIR switched off.
+        programs = legacy_programs() if artifact.format == "pdmodel" else contextlib.nullcontext()
+        with programs, _prepared(artifact) as folder:
             with border():
                 layer = paddle.jit.load(str(folder / "model"))
                 layer.eval()

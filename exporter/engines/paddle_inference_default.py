@@ -26,9 +26,8 @@ class PaddleInferenceDefault(PaddleEngine):
         """fp16 only as Paddle's own converter writes it, which is for GPUs."""
         return super().runs(format, precision) and (format == "pdmodel" or precision == "fp32")
 
-    def environment(self, format: str) -> Mapping[str, str | None]:
-        del format
-        return {"NVIDIA_TF32_OVERRIDE": None}  # with TF32 on a GPU, as operations have it
+    def environment(self, device: str) -> Mapping[str, str | None]:
+        return {} if device == "cpu" else {"NVIDIA_TF32_OVERRIDE": None}  # with TF32, as operations have it
 
     def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:
         return predicting(artifact, device, _as_it_comes, "default")

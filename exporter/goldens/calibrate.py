@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter.errors import UsageError
 from exporter.goldens.cases import Case, batch_dim
@@ -18,6 +18,10 @@ from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.tensors import Array
 from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
+
+if TYPE_CHECKING:
+    from exporter.goldens.values import Rows
+    from exporter.recipe.base import Data
 
 #: Far from the seeds of the cases, which count from the spec's own.
 _SEED = 1 << 20
@@ -72,6 +76,7 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
 
 def draw_samples(request: dict[str, Any]) -> dict[str, Any]:
     """The child's side: draw the rows and cut them into calls of the typical size."""
+    from exporter.goldens.values import draw
     from exporter.tensors import save_scratch
 
     spec = Spec.model_validate(request["spec"])
@@ -84,8 +89,13 @@ def draw_samples(request: dict[str, Any]) -> dict[str, Any]:
     else:
         points, size = [{**typical, batch: settings.samples}], typical[batch]
     calls: list[dict[str, Array]] = []
+    rows = None if settings.data else _training_rows(spec)
     for number, dims in enumerate(points):
-        drawn = _stored(spec, settings.data, dims, number) if settings.data else _drawn(spec, dims, number)
+        drawn = (
+            _stored(spec, settings.data, dims, number)
+            if settings.data
+            else draw(spec, Case("", dims, spec.seed + _SEED + number), rows)
+        )
         leads = {name for name, one in spec.inputs.items() if batch and one.shape and one.shape[0] == batch}
         for start in range(0, settings.samples, size) if size else [0]:
             calls.append({key: value[start : start + size] if key in leads else value for key, value in drawn.items()})
@@ -94,13 +104,20 @@ def draw_samples(request: dict[str, Any]) -> dict[str, Any]:
     return {"calls": len(calls)}
 
 
-def _drawn(spec: Spec, dims: Mapping[str, int], number: int) -> dict[str, Array]:
-    from exporter.goldens.values import draw
-    from exporter.recipe.load import load_recipe, samples_of
+def _training_rows(spec: Spec) -> Rows | None:
+    from exporter.recipe.load import load_data, load_recipe, rows_of
 
-    recipe = load_recipe(spec.recipe) if spec.recipe else None
-    rows = (lambda names, count, seed: samples_of(recipe, "train", names, count, seed)) if recipe else None
-    return draw(spec, Case("", dims, spec.seed + _SEED + number), rows)
+    if spec.recipe is None:
+        return None
+    recipe = load_recipe(spec.recipe)
+    loaded: list[Data] = []
+
+    def rows(names: tuple[str, ...], count: int, seed: int) -> Mapping[str, Array]:
+        if not loaded:  # only where an input is filled with them
+            loaded.append(load_data(recipe, str(spec.recipe)))
+        return rows_of(loaded[0], "train", names, count, seed)
+
+    return rows
 
 
 def _stored(spec: Spec, path: str, dims: Mapping[str, int], number: int) -> dict[str, Array]:

@@ -23,10 +23,10 @@ def real_rows(spec: Spec) -> Rows | None:
     """The recipe's held-out data, if any input is filled with it."""
     if spec.recipe is None or all(one.values != "dataset" for one in spec.inputs.values()):
         return None
-    from exporter.recipe.load import held_out_samples, load_recipe
+    from exporter.recipe.load import load_data, load_recipe, rows_of
 
-    recipe = load_recipe(spec.recipe)
-    return lambda names, count, seed: held_out_samples(recipe, names, count, seed)
+    data = load_data(load_recipe(spec.recipe), spec.recipe)
+    return lambda names, count, seed: rows_of(data, "held_out", names, count, seed)
 
 
 def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:

@@ -29,7 +29,8 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
 def _export(request: dict[str, Any]) -> dict[str, Any]:
     name, into = request["format"], Path(request["into"])
     formats: Registry[Format] = Registry("exporter.lower", "format")
-    plugin = formats[name]
+    wish = Wish(request["opset"], request["target"], specs_from_json(request["inputs"]), request["writer"])
+    plugin = formats[name].chosen(wish)
     source = Path(request["source"]) if request["source"] else None
     anew = plugin.after is None or source is None or not plugin.takes(source)
     traced = None
@@ -42,7 +43,6 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
             doing(f"writing {plugin.after} for {name}")
             formats[plugin.after].write(traced, None, source, Wish())
         doing(f"writing {name}")
-        wish = Wish(request["opset"], request["target"], specs_from_json(request["inputs"]))
         details = dict(plugin.write(traced, source, into, wish))
         if plugin.after is not None:
             details["traced_anew"] = anew

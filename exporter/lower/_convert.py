@@ -69,8 +69,7 @@ def convert_all(
         if known:
             names = [one["name"] for one in known["outputs"]]
             request = {**request, "source": str(into / str(after)), "outputs": names}
-        environment = {**SINGLE_THREAD, **FORMATS[name].environment}
-        answers[name] = _called("exporter.lower._child:export", name, request, environment, setting)
+        answers[name] = _called("exporter.lower._child:export", name, request, setting)
         written[name] = _read_again(name, answers, spec, into)
     traced = [answer for answer in answers.values() if answer["parameters"] is not None]
     _same_parameters(traced, spec.model)
@@ -231,9 +230,7 @@ def _lower_precision(
         "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
         "outputs": list(plain.outputs),
     }
-    environment = {**SINGLE_THREAD, **FORMATS[plain.format].environment}
-    environment |= PRECISIONS[precision].environment(plain.format)
-    answer = _called("exporter.lower.precision._child:lower", variant, request, environment, setting)
+    answer = _called("exporter.lower.precision._child:lower", variant, request, setting)
     found = artifact_from_json(answer["artifact"])
     weights = stored_digests(found.files, into)
     return replace(found, details={**found.details, "budget": budget}, weights=weights)
@@ -256,15 +253,16 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
         "outputs": list(spec.outputs) if spec.outputs else None,
         "fixed": fixed_dims(spec),
         "opset": spec.opset,
+        "writer": spec.writer,
         "target": oldest_paddle(spec.targets),
     }
 
 
-def _called(function: str, name: str, request: Json, environment: Mapping[str, str], setting: Setting) -> Json:
+def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
     """What the child answers; its errors name the format."""
     try:
         return call(
-            function, request, setting.limits, environment=environment, imports=PADDLE, on_event=setting.on_event
+            function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event
         )
     except ChildFailed as error:
         raise type(error)(

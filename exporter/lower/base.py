@@ -16,11 +16,15 @@ from exporter.trace.traced import Traced
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked of a file: an ONNX opset, the oldest Paddle (as `2.6`) that has to load it, names for its dims."""
+    """What is asked of a file.
+
+    An ONNX opset, the oldest Paddle (as `2.6`) that has to load it, names for its dims, and which writer of the format.
+    """
 
     opset: int | None = None
     target: str | None = None
     inputs: tuple[TensorSpec, ...] = ()
+    writer: str = "paddle2onnx"
 
 
 @dataclass(frozen=True)
@@ -62,15 +66,18 @@ def main_file(files: Iterable[str]) -> str:
 class Format(ABC):
     """How a traced layer is written. `write` makes the files, `ensure` reads them again and compares.
 
-    `environment` is set before the child starts, since Paddle reads its flags when it is imported. `after` names the
-    format whose files this one is made from, if any: `write` then finds them in `source`. `folds` says that the writer
-    adds constants and folds parameters, so that not every stored tensor is one of the layer's.
+    `after` names the format whose files this one is made from, if any: `write` then finds them in `source`. `folds`
+    says that the writer adds constants and folds parameters, so that not every stored tensor is one of the layer's.
     """
 
-    environment: ClassVar[Mapping[str, str]] = {}
     folds: ClassVar[bool] = False
     after: ClassVar[str | None] = None
     model: ClassVar[str]
+
+    def chosen(self, wish: Wish) -> Format:
+        """What writes the format as it is wished; most formats have one writer."""
+        del wish
+        return self
 
     def session(self, target: str | None) -> AbstractContextManager[None]:
         """What must surround tracing and writing; `target` is the oldest Paddle that has to load the files."""

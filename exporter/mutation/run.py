@@ -192,7 +192,7 @@ class Room:
             "faults": [(number, one.to_json()) for number, one in faults.items()],
             "into": str(place),
         }
-        environment: dict[str, str | None] = {**SINGLE_THREAD, **ENGINES[engine].environment(self._artifact["format"])}
+        environment: dict[str, str | None] = {**SINGLE_THREAD, **ENGINES[engine].environment(self.wish.device)}
         try:
             return self._call(function, more, environment)
         except ChildFailed as error:

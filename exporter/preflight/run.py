@@ -44,7 +44,8 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
                 training.check(request, resume=training.resumable(request))
             asked = replace(request, qat=qat.wanted(spec) is not None)
             setting.say(f"rehearsing {spec.recipe}")
-            training.rehearse(asked, initial, steps=long, on_event=setting.on_event)
+            if note := training.rehearse(asked, initial, steps=long, on_event=setting.on_event):
+                setting.say(note)
         try_cases(spec, whole, initial, setting)
         if long and spec.prune is not None:
             pruning.rehearse(spec, whole or initial, Path(place, "pruned"), setting)

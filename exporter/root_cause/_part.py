@@ -50,7 +50,12 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     save_scratch(into / "case.safetensors", tensors)
     doing("exporting the sublayer")
     specs = [TensorSpec(name, value.dtype.name, value.shape) for name, value in inputs.items()]
-    native = _write(part, specs, names, (request["format"], into / request["format"], request["opset"]))
+    native = _write(
+        part,
+        specs,
+        names,
+        (request["format"], into / request["format"], Wish(request["opset"], writer=request["writer"])),
+    )
     return {
         "inputs": list(inputs),
         "outputs": list(native),
@@ -58,19 +63,18 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _write(
-    part: Any, specs: list[TensorSpec], names: tuple[str, ...], wish: tuple[str, Path, int | None]
-) -> tuple[str, ...]:
-    """Trace and lower; `wish` is the format, its folder and the opset. Returns the outputs in the file's order."""
-    format, into, opset = wish
+def _write(part: Any, specs: list[TensorSpec], names: tuple[str, ...], how: tuple[str, Path, Wish]) -> tuple[str, ...]:
+    """Trace and lower; `how` is the format, its folder and what is asked. Returns the outputs in the file's order."""
+    format, into, wish = how
     formats: Registry[Format] = Registry("exporter.lower", "format")
+    plugin = formats[format].chosen(wish)
     into.mkdir()
-    with formats[format].session(None), tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+    with plugin.session(None), tempfile.TemporaryDirectory(prefix="exporter-") as folder:
         traced = trace(part, specs, names, {})
-        before = formats[format].after
+        before = plugin.after
         if before is not None:
             formats[before].write(traced, None, Path(folder), Wish())
-        formats[format].write(traced, Path(folder) if before else None, into, Wish(opset))
+        plugin.write(traced, Path(folder) if before else None, into, wish)
     return traced.native_outputs
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from exporter.harness import Bench
+from exporter.lower.base import Wish
 from exporter.numbers.norms import WORST_E_REF
 from exporter.root_cause.align import Distance, Observed, Place
 from exporter.root_cause.layers import layers_of
@@ -67,8 +68,9 @@ def _captured(search: Search, run: Run, place: Place | None, witness: Witness | 
         return "the file stores other tensors than were trained, and exported anew it would not"
     call = witness.observed.calls[place.call]
     inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call["inputs"])
-    opset = search.bench.artifacts[run.variant].details.get("opset_asked")
-    return Captured(inputs, call["arguments"], opset, search.keep is not None and search.keep.scramble)
+    details = search.bench.artifacts[run.variant].details
+    asked = (details.get("opset_asked"), details.get("writer_asked", Wish().writer))
+    return Captured(inputs, call["arguments"], *asked, search.keep is not None and search.keep.scramble)
 
 
 def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:

@@ -31,11 +31,12 @@ _MOST_INPUTS = 5
 
 @dataclass(frozen=True)
 class Captured:
-    """The call that is blamed: the tensors it got, how they were passed, and the opset that the spec asked for."""
+    """The call that is blamed: the tensors it got, how they were passed, and how the spec asked for ONNX."""
 
     inputs: tuple[Array, ...]
     arguments: tuple[list[Any], dict[str, Any]] | None
     opset: int | None = None
+    writer: str = "paddle2onnx"
     scramble: bool = False
 
 
@@ -104,10 +105,11 @@ def _export(bench: Bench, blame: Blame, captured: Captured, folder: Path, settin
         "format": blame.claim.format,
         "into": str(folder),
         "opset": captured.opset,
+        "writer": captured.writer,
         "case": _CASE,
     }
-    environment = {**SINGLE_THREAD, **FORMATS[blame.claim.format].environment}
-    answer = call("exporter.root_cause._part:export", request, setting.limits, environment=environment, imports=PADDLE)
+    function = "exporter.root_cause._part:export"
+    answer = call(function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
     inputs.unlink()
     return {
         "claim": str(blame.claim),

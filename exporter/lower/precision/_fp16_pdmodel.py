@@ -7,6 +7,7 @@ from typing import Any
 
 from exporter.errors import ModelError
 from exporter.lower.precision.base import Order
+from exporter.paddle.programs import legacy_programs
 from exporter.readers.pdmodel import read_pdmodel
 
 _WEIGHTS = "model.pdiparams"
@@ -22,9 +23,10 @@ def halve(order: Order) -> dict[str, Any]:
 
     files = [order.source / order.model, order.source / _WEIGHTS, order.into / order.model, order.into / _WEIGHTS]
     try:
-        convert_to_mixed_precision(
-            *map(os.fspath, files), PrecisionType.Half, PlaceType.GPU, keep_io_types=True, black_list=set()
-        )
+        with legacy_programs():  # it knows no others (3.3.1)
+            convert_to_mixed_precision(
+                *map(os.fspath, files), PrecisionType.Half, PlaceType.GPU, keep_io_types=True, black_list=set()
+            )
     except (RuntimeError, ValueError, OSError) as error:
         lines = str(error).strip().splitlines() or ["no reason"]
         raise ModelError(

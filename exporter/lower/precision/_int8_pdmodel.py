@@ -25,6 +25,7 @@ from exporter.lower.precision._saturation import ACTIVATION, largest_activation
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision._speed import speedup
 from exporter.lower.precision.base import Order
+from exporter.paddle.programs import legacy_programs
 from exporter.readers._nodes import Node, nodes
 from exporter.tensors import Array, TensorMap
 from exporter.workers import doing
@@ -317,11 +318,12 @@ class _Calls:
 def _static_mode() -> Iterator[None]:
     import paddle
 
-    paddle.enable_static()
-    try:
-        yield
-    finally:
-        paddle.disable_static()
+    with legacy_programs():  # it knows no others (3.3.1)
+        paddle.enable_static()
+        try:
+            yield
+        finally:
+            paddle.disable_static()
 
 
 @contextlib.contextmanager

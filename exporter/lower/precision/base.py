@@ -55,11 +55,6 @@ class Precision(ABC):
         del settings
         return self.calibrated
 
-    def environment(self, format: str) -> Mapping[str, str]:
-        """Variables to set before the child of one format starts."""
-        del format
-        return {}
-
     def refuse(self, format: str, name: str, settings: PrecisionSettings) -> ExporterError | None:
         """Why this route does not work here, or None; looked up before any work starts."""
         where = f"precisions.{name}"

@@ -29,10 +29,6 @@ class Fp16(Precision):
         """Only a search measures anything; the conversion itself looks at no sample."""
         return settings.search
 
-    def environment(self, format: str) -> Mapping[str, str]:
-        """The converter knows only the legacy program (3.3.1); the flag is read at import."""
-        return {"FLAGS_enable_pir_api": "0"} if format == "pdmodel" else {}
-
     def refuse(self, format: str, name: str, settings: PrecisionSettings) -> ExporterError | None:
         """Also where Paddle is built for CPUs: its converter then changes 0 operators and writes a file of one size."""
         if format == "pdmodel" and not _has_gpu_paddle():

@@ -26,10 +26,6 @@ class Int8(Precision):
     budget = Budget(min_snr_db=25.0, max_metric_loss=0.01, max_size=0.5)
     needs: ClassVar = {"onnx": ("onnxruntime", "onnx", "ml_dtypes"), "pdmodel": ("paddle",)}
 
-    def environment(self, format: str) -> Mapping[str, str]:
-        """Paddle's static quantization knows only the legacy program (3.3.1); the flag is read at import."""
-        return {"FLAGS_enable_pir_api": "0"} if format == "pdmodel" else {}
-
     def write(self, order: Order) -> Mapping[str, Any]:
         way = importlib.import_module(f"exporter.lower.precision._int8_{order.format}")
         details: Mapping[str, Any] = way.quantise(order)

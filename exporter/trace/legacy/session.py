@@ -9,6 +9,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.programs import legacy_programs
 from exporter.trace.legacy import dispatch, exact, mends, older, promotion
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower, in_full
@@ -51,12 +52,10 @@ def legacy_export(target: Version | None = None) -> Iterator[None]:
 
 @contextmanager
 def _session(target: Version | None) -> Iterator[None]:
-    from paddle.pir_utils import DygraphOldIrGuard
-
     patches = Patches()
     refusals: list[CannotLower] = []
     try:
-        with DygraphOldIrGuard(), in_full(refusals):
+        with legacy_programs(), in_full(refusals):
             held = dispatch.install(patches, target, refusals.append) + mends.install(patches)
             patches.references(held)
             promotion.install(patches)
