@@ -55,10 +55,10 @@ def exporter(
 ) -> Done:
     """Run `exporter …`; whatever happens, no traceback may reach the user and no file may be left half written.
 
-    In a fork of a process that has imported it (:mod:`tests.warm`); in a new process if `alone`, or with variables or
-    options of its own.
+    In a fork of a process that has imported it (:mod:`tests.warm`); in a new process if `alone`, or with options or
+    other variables.
     """
-    done = None if alone or env or options else _in_a_fork(list(map(str, arguments)), cwd)
+    done = None if alone or options else _in_a_fork(list(map(str, arguments)), cwd, env or environment())
     if done is None:
         ran = subprocess.run(
             [*COMMAND, *map(str, arguments)],
@@ -76,9 +76,9 @@ def exporter(
     return done
 
 
-def _in_a_fork(arguments: list[str], cwd: Path) -> Done | None:
-    """None where another command runs there just now, or a test has changed this process's variables."""
-    if environment() != _WARM:
+def _in_a_fork(arguments: list[str], cwd: Path, variables: dict[str, str]) -> Done | None:
+    """None where another command runs there just now, or a test wants other variables."""
+    if variables != _WARM:
         return None
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         code = _warm().run(arguments, cwd, out, err, PATIENCE)

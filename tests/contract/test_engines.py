@@ -79,7 +79,7 @@ def keeps_the_contract(name: str, format: str, device: str, bundle: Bundle, said
         "tests.contract.engine_child:contract",
         {"engine": name, "device": device, "artifact": artifact(format, bundle)},
         LIMITS,
-        environment={**SINGLE_THREAD, **ENGINES[name].environment(format)},
+        environment={**SINGLE_THREAD, **ENGINES[name].environment(device)},
     )
     assert answers == dict.fromkeys(answers, "ok")
     assert len(answers) >= 11

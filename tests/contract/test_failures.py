@@ -37,10 +37,10 @@ from tests.report.stored_reports import REPORTS
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ExporterError)]
 #: What a hint may begin with: an imperative, one of some values, or a command.
 IMPERATIVES = (
-    "add|ask|call|change|check|choose|clean|compute|convert|copy|correct|define|do not|end|export|find|fine-tune|free"
-    "|get|give|go on|hand|import|install|keep|leave|let|log in|look|lower|make|mend|move|name|narrow|prune|put|quote"
-    "|raise|release|remove|rename|report|return|run|save|say|see|seed|set|split|start|store|swap|take|train|try|turn|undo"
-    "|uninstall|use|verify|wait|widen|wrap|write"
+    "accumulate|add|ask|call|change|check|choose|clean|compute|convert|copy|correct|define|do not|end|export|find"
+    "|fine-tune|free|get|give|go on|hand|import|install|keep|leave|let|log|look|lower|make|mend|move|name|narrow"
+    "|pad|prune|put|quote|raise|release|remove|rename|report|return|run|save|say|see|seed|set|split|start|store"
+    "|swap|take|train|try|turn|undo|uninstall|use|verify|wait|widen|wrap|write"
 )
 COMMANDS = "exporter|git|openssl|scripts/install|pip|cat|doctor"
 BEGINS = re.compile(

@@ -69,9 +69,11 @@ def test_a_planted_fault_is_blamed_on_its_sublayer(faulty: tuple[Path, Path]) ->
     }
     found = {one["claim"].partition("/")[0]: one for one in report["blame"]}
     assert {name: one["path"] for name, one in found.items()} == {"pdmodel": "norm1", "pir": "norm2"}
-    for one, line in ((found["pdmodel"], 32), (found["pir"], 33)):
+    forward = (ROOT / "recipes/digits.py").read_text().splitlines()
+    for one in (found["pdmodel"], found["pir"]):
         assert one["located"] and not one["own_code"]
-        assert one["class"] == "BatchNorm2D" and one["line"] == f"recipes/digits.py:{line}"
+        file, _, line = one["line"].partition(":")
+        assert one["class"] == "BatchNorm2D" and file == "recipes/digits.py" and one["path"] in forward[int(line) - 1]
         assert one["stage"] == "lower" and "does not store what was trained" in one["reason"]
         assert one["error_ratio"] > 100 and one["inputs_ratio"] < 4
     assert found["pdmodel"]["inputs"] == ["float32[1, 32, 8, 8]"]

@@ -7,10 +7,12 @@ a finding of level error. Cases whose outcome changed between runs (`flaky`) cou
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from exporter.check.run import examine
 from exporter.diagnostics import Diagnostic, Severity
@@ -37,12 +39,17 @@ class Case:
         return any(each.severity is Severity.ERROR for each in self.findings)
 
 
+@functools.cache
+def labels(folder: Path) -> dict[str, dict[str, Any]]:
+    """What each case of a folder is, without those whose outcome changed between runs."""
+    known = json.loads((folder / "labels.json").read_text())
+    return {name: label for name, label in sorted(known.items()) if not label.get("flaky")}
+
+
 def cases(folder: Path, probe_seconds: float = 0, names: frozenset[str] = frozenset()) -> Iterator[Case]:
     """The cases of a folder, or some of them, with what `check` finds; `probe_seconds` as in `examine`."""
-    labels = json.loads((folder / "labels.json").read_text())
-    for name, label in sorted(labels.items()):
-        if label.get("flaky") or (names and name not in names):
-            continue
+    for name in sorted(names & labels(folder).keys()) if names else labels(folder):
+        label = labels(folder)[name]
         file = folder / "cases" / f"{name}.py"
         found = examine([str(file if file.is_file() else folder / f"{name}.py")], probe_seconds=probe_seconds)
         yield Case(name, label["kind"], label["truth"], label["line"], found.findings)

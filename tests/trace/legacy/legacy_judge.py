@@ -26,8 +26,8 @@ from legacy_cases import PRELUDE, Case, Input
 from legacy_onnx import export_onnx, open_onnx
 from packaging.version import Version
 
-#: How a program is made: by us, by Paddle alone, or in Paddle's own new format.
-WAYS = ("ours", "stock", "pir", "onnx", "onnx-stock")
+#: How a program is made: by us, by Paddle alone, in Paddle's own new format; as ONNX by either writer, or by stock.
+WAYS = ("ours", "stock", "pir", "onnx", "onnx-program", "onnx-stock")
 
 
 @dataclass(frozen=True)
@@ -211,8 +211,8 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
         paddle.static.InputSpec(shape, one.carrier, name)
         for shape, one, name in zip(shapes, case.inputs, "xyzw", strict=False)
     ]
-    if how.way == "onnx":
-        return export_onnx(layer, specs, folder)
+    if how.way in ("onnx", "onnx-program"):
+        return export_onnx(layer, specs, folder, "program" if how.way == "onnx-program" else "paddle2onnx")
     from exporter.trace.mends import mended
 
     context = {

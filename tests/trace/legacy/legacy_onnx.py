@@ -12,7 +12,7 @@ from exporter.tensors import TensorSpec
 from exporter.trace.traced import trace
 
 
-def export_onnx(layer: Any, specs: list[Any], folder: Path) -> list[str]:
+def export_onnx(layer: Any, specs: list[Any], folder: Path, writer: str = "paddle2onnx") -> list[str]:
     """Write `onnx/model.onnx`; return the outputs' names in the order that `forward` returns them.
 
     `specs` are Paddle's InputSpecs; a size of None becomes a dim with a name of its own.
@@ -25,13 +25,15 @@ def export_onnx(layer: Any, specs: list[Any], folder: Path) -> list[str]:
         )
         for one in specs
     )
+    wish = Wish(inputs=inputs, writer=writer)
+    chosen = onnx.chosen(wish)
     (folder / "pir").mkdir()
     (folder / "onnx").mkdir()
-    with onnx.session(None):
+    with chosen.session(None):
         traced = trace(layer, inputs, None, {})
-        onnx.prepare(traced)
+        chosen.prepare(traced)
         pir.write(traced, None, folder / "pir", Wish())
-        onnx.write(traced, folder / "pir", folder / "onnx", Wish(inputs=inputs))
+        chosen.write(traced, folder / "pir", folder / "onnx", wish)
     return [one.name for one in traced.outputs]
 
 

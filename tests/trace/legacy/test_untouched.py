@@ -106,7 +106,7 @@ def _files(model, inputs, place):
     """The ONNX file from the PIR file, and that of the layer traced anew; the first is None where no file will do."""
     request = {
         "model": model, "checkpoint": None, "seed": 0, "inputs": [inputs], "outputs": None, "fixed": {},
-        "opset": None, "held": [], "target": None, "source": None,
+        "opset": None, "writer": "paddle2onnx", "held": [], "target": None, "source": None,
     }  # fmt: skip
     made = {}
     for name, format, source in (("pir", "pir", None), ("taken", "onnx", str(place / "pir")), ("anew", "onnx", None)):
