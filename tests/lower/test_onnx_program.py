@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -138,7 +139,9 @@ def test_nodes_say_which_operator_and_sublayer_they_come_from(small: tuple[Path,
     ]  # fmt: skip
     (conv,) = [node for node in model.graph.node if node.op_type == "Conv"]
     about = {entry.key: entry.value for entry in conv.metadata_props}
-    assert about["pir_operator"].endswith(" conv2d") and about["sublayer"] == "Conv2D"
+    assert about["pir_operator"].endswith(" conv2d")
+    # Paddle numbers a scope by how often this process has opened one of its name: other tests of it did.
+    assert re.fullmatch(r"Conv2D(_\d+)?", about["sublayer"])
 
 
 def test_lengths_are_where_onnx_has_them(tmp_path: Path) -> None:
