@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -114,12 +114,21 @@ class Forked:
 
 @dataclass
 class _Server:
-    """A server, which may still import. Threads that want one of it take turns."""
+    """A server, which may still import. Threads that want one of it take turns.
+
+    Processes that were forked from the one that started it (`starter`) may ask it too, once it is ready: what they send
+    over the channel stays whole. It ends when all of them have closed the channel.
+    """
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
+    starter: int = field(default_factory=os.getpid)
     turn: threading.Lock = field(default_factory=threading.Lock)
     ready: bool = False
+
+    def alive(self) -> bool:
+        """Whether it was alive at the last look; only the process that started it can look."""
+        return self.starter != os.getpid() or self.process.poll() is None
 
     def send(self, message: bytes, descriptors: Sequence[int]) -> None:
         """Have it fork a job, once it has imported.
@@ -128,11 +137,17 @@ class _Server:
             ConnectionError: it died, or did not start in time.
         """
         with self.turn:
-            if not self.ready:
-                self._wait()
+            self.wait()
             socket.send_fds(self.channel, [message], descriptors)
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
+        """Wait until it has imported.
+
+        Raises:
+            ConnectionError: it died, or did not start in time.
+        """
+        if self.ready:
+            return
         try:
             self.ready = bool(select.select([self.channel], [], [], _READY)[0]) and self.channel.recv(16) == b"ready"
         finally:
@@ -144,6 +159,10 @@ class _Server:
     def stop(self) -> None:
         """End the server; its jobs end first, since it waits for them."""
         self.channel.close()
+        if self.starter != os.getpid():
+            return
+        if not self.ready:  # it has no job yet
+            self.process.kill()
         try:
             self.process.wait(_STOP)
         except subprocess.TimeoutExpired:  # it imports, or one of its jobs cannot be killed
@@ -166,9 +185,7 @@ def fork(
     Raises:
         EnvironmentLacks: no process can be started.
     """
-    asked = {**os.environ, **(environment or {})}
-    variables = {name: value for name, value in asked.items() if value is not None}
-    wanted = () if any(map(_installed, _GPU_BUILDS)) else tuple(imports)
+    variables, wanted = _variables(environment), _imported(imports)
     reader, writer = os.pipe()
     try:
         message = json.dumps(
@@ -181,21 +198,44 @@ def fork(
             }
         )
         for names in dict.fromkeys((wanted, ())):
-            with contextlib.suppress(ConnectionError):
-                _server(variables, names).send(message.encode(), [events, log, writer])
-                return Forked(os.fdopen(reader, "rb", buffering=0))
+            for server in _servers_for(variables, names):
+                with contextlib.suppress(ConnectionError):
+                    server.send(message.encode(), [events, log, writer])
+                    return Forked(os.fdopen(reader, "rb", buffering=0))
     finally:
         os.close(writer)
     os.close(reader)
     raise EnvironmentLacks("a child process cannot be started", hint="look whether memory or processes are used up")
 
 
-def _server(variables: Mapping[str, str], imports: tuple[str, ...]) -> _Server:
-    """The server with these variables and imports, started if there is none."""
+def prepare(*, environment: Mapping[str, str | None] | None = None, imports: Sequence[str] = ()) -> None:
+    """Start the server that jobs with these variables and imports will ask, and go on while it imports."""
+    _server(_variables(environment), _imported(imports))
+
+
+def _variables(environment: Mapping[str, str | None] | None) -> dict[str, str]:
+    asked = {**os.environ, **(environment or {})}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _imported(imports: Sequence[str]) -> tuple[str, ...]:
+    return () if any(map(_installed, _GPU_BUILDS)) else tuple(imports)
+
+
+def _servers_for(variables: Mapping[str, str], imports: tuple[str, ...]) -> Iterator[_Server]:
+    """The server to ask; where that was started by another process and is gone, one of this process."""
+    server = _server(variables, imports)
+    yield server
+    if server.starter != os.getpid():
+        yield _server(variables, imports, instead=server)
+
+
+def _server(variables: Mapping[str, str], imports: tuple[str, ...], instead: _Server | None = None) -> _Server:
+    """The server with these variables and imports, started if there is none, or if it is the one that is no good."""
     key = (tuple(sorted(variables.items())), imports)
     with _lock:
         server = _servers.pop(key, None)
-        if server is not None and server.process.poll() is not None:
+        if server is not None and (server is instead or not server.alive()):
             server.stop()
             server = None
         if server is None:
@@ -230,10 +270,11 @@ def _installed(package: str) -> bool:
         return False
 
 
-def forget_servers() -> None:
-    """In a process that was forked: have servers of its own, since those of its parent are its parent's to end."""
-    while _servers:
-        _servers.popitem()[1].channel.close()
+def wait_for_servers() -> None:
+    """Before processes are forked that shall share this process's servers: wait until these have imported."""
+    for server in list(_servers.values()):
+        with contextlib.suppress(ConnectionError):
+            server.wait()
 
 
 @atexit.register

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+from exporter import forks
 from exporter.answers import (
     ANSWER,
     DATA_LIMIT,
@@ -198,6 +199,11 @@ def call(
     if memo is None:
         return run()[0]
     return memo.answer(Question(function, request, environment, limits.code), run)
+
+
+def prepare() -> None:
+    """Begin to import what the children of a release run in, while this process goes on."""
+    forks.prepare(environment={**_EVERY_CHILD, **SINGLE_THREAD}, imports=PADDLE)
 
 
 @contextlib.contextmanager

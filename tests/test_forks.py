@@ -13,7 +13,8 @@ import pytest
 
 from exporter import forks
 from exporter.errors import ChildCrashed
-from exporter.workers import SINGLE_THREAD, call
+from exporter.gate.together import in_processes
+from exporter.workers import _EVERY_CHILD, SINGLE_THREAD, call
 from tests.command import ROOT, environment
 from tests.test_workers import assert_soon, gone
 
@@ -21,6 +22,7 @@ MODULE = "exporter.engines._child"
 MODULES = {
     "counted_import.py": "import os, pathlib\n"
     "with pathlib.Path(os.environ['COUNT']).open('a') as count: count.write('x')\n",
+    "slow_import.py": "import time\ntime.sleep(600)\n",
     "crashing_import.py": "import ctypes\nctypes.string_at(0)\n",
     "threaded_import.py": "import threading, time\n"
     "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n",
@@ -112,6 +114,35 @@ def test_a_deaf_child_and_its_server_end_with_the_main_process(how: signal.Signa
     parent.send_signal(how)
     parent.wait(120)
     assert_soon(lambda: gone(int(pid.read_text())) and all(gone(int(server)) for server in servers))
+
+
+@pytest.mark.parametrize("server", ["alive", "killed"])
+def test_processes_share_the_servers_that_were_ready_before_them(server: str, tmp_path: Path) -> None:
+    """Where such a server is gone, each has one of its own."""
+
+    def asked() -> int:
+        return int(call("tests.children:imported", {"name": "counted_import"}, imports=("counted_import",))["server"])
+
+    forks.prepare(environment=_EVERY_CHILD, imports=("counted_import",))
+    forks.wait_for_servers()
+    (shared,) = forks._servers.values()
+    if server == "killed":
+        shared.process.kill()
+        shared.process.wait()
+    servers = set(in_processes([asked] * 4, 2, lambda _: 0))
+    if server == "alive":
+        assert servers == {shared.process.pid} and (tmp_path / "count").read_text() == "x"
+        assert shared.process.poll() is None, "it is this process's to end"
+    else:
+        assert 0 not in servers and shared.process.pid not in servers
+        assert (tmp_path / "count").read_text() == "x" * (1 + len(servers))
+
+
+def test_a_server_that_still_imports_ends_at_once() -> None:
+    forks.prepare(environment={"SLOW": "1"}, imports=("slow_import",))
+    (server,) = forks._servers.values()
+    forks.stop_servers()
+    assert server.process.returncode == -signal.SIGKILL
 
 
 def test_the_processor_time_of_a_child_counts_as_the_command_s(tmp_path: Path) -> None:

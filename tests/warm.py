@@ -116,8 +116,6 @@ def serve(number: int) -> None:
 
 def _become(job: dict[str, list[str]], out: int, err: int, asks: socket.socket) -> None:
     """In the fork: be a process that is about to run the command line."""
-    for server in forks._servers.values():
-        server.process = Alive()  # type: ignore[assignment]
     forks._start = partial(_ask, asks, forks._start)
     os.chdir(str(job["cwd"]))
     for descriptor, number in ((out, 1), (err, 2)):
@@ -158,8 +156,7 @@ def _answer(asks: socket.socket) -> None:
         try:
             server = forks._server(variables, tuple(imports))
             with server.turn:
-                if not server.ready:
-                    server._wait()
+                server.wait()
         except ConnectionError:
             return
         socket.send_fds(reply, [b"a server"], [server.channel.fileno()])

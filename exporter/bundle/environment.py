@@ -10,9 +10,11 @@ import base64
 import csv
 import os
 import re
+import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
@@ -54,8 +56,7 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
 
     Paths are relative: to the folder that a module is imported from. What a child names and is no file is left out.
     """
-    installed = {_normal(one.metadata["Name"] or ""): one for one in reversed(list(distributions()))}
-    recorded = {path: (name, *told) for name, one in installed.items() for path, told in _listed(one).items()}
+    here = installed()
     sources: dict[str, str] = {}
     python: dict[str, str] = {}
     imported: dict[str, dict[str, str]] = {}
@@ -66,17 +67,52 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
         if module.partition(".")[0] == "exporter" or not path.is_file():
             continue
         name = _below(module, Path(file))
-        if str(path) in recorded:
-            owner, digest, size = recorded[str(path)]
+        if str(path) in here.files:
+            owner, digest, size = here.files[str(path)]
             imported.setdefault(owner, {})[name] = digest if path.stat().st_size == size else sha256_file(path)
         elif str(path).startswith(standard):
             python[name] = sha256_file(path)
         else:
             sources[name] = sha256_file(path)
             places.append(path)
-    names = _closure({*imported, *map(_normal, engines), NAME}, installed)
-    packages = tuple(_package(installed[name], imported.get(name, {}), installed) for name in sorted(names))
+    packages = tuple(
+        Package(name, here.packages[name].version, imported.get(name, {}), here.requires[name])
+        for name in sorted(here.closure({*imported, *map(_normal, engines), NAME}))
+    )
     return Environment(sources, tuple(places), python, _own(), packages)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The packages that can be imported, which of them each requires, and their files: package, sha256 and size."""
+
+    packages: Mapping[str, Distribution]
+    requires: Mapping[str, tuple[str, ...]]
+    files: Mapping[str, tuple[str, str, int]]
+
+    def closure(self, names: Iterable[str]) -> set[str]:
+        """These packages, as far as they are installed, and every installed one that they require."""
+        whole: set[str] = set()
+        waiting = [name for name in names if name in self.packages]
+        while waiting:
+            name = waiting.pop()
+            if name not in whole:
+                whole.add(name)
+                waiting += self.requires[name]
+        return whole
+
+
+def installed() -> Installed:
+    """What can be imported. A process reads it once: it goes on with what it has, whatever is installed meanwhile."""
+    return _installed(tuple(sys.path))
+
+
+@lru_cache(maxsize=1)
+def _installed(_path: tuple[str, ...]) -> Installed:
+    packages = {_normal(one.metadata["Name"] or ""): one for one in reversed(list(distributions()))}
+    requires = {name: tuple(sorted(set(_requires(one, packages)))) for name, one in packages.items()}
+    files = {path: (name, *told) for name, one in packages.items() for path, told in _listed(one).items()}
+    return Installed(packages, requires, files)
 
 
 def _own() -> dict[str, str]:
@@ -106,18 +142,6 @@ def _listed(installed: Distribution) -> dict[str, tuple[str, int]]:
     return found
 
 
-def _closure(names: Iterable[str], installed: Mapping[str, Distribution]) -> set[str]:
-    """These packages, as far as they are installed, and every installed one that they require."""
-    whole: set[str] = set()
-    waiting = [name for name in names if name in installed]
-    while waiting:
-        name = waiting.pop()
-        if name not in whole:
-            whole.add(name)
-            waiting += _requires(installed[name], installed)
-    return whole
-
-
 def _requires(one: Distribution, installed: Mapping[str, Distribution]) -> Iterator[str]:
     for line in one.requires or ():
         try:
@@ -128,11 +152,6 @@ def _requires(one: Distribution, installed: Mapping[str, Distribution]) -> Itera
         name = _normal(need.name)
         if name in installed and (need.marker is None or need.marker.evaluate({"extra": ""})):
             yield name
-
-
-def _package(one: Distribution, modules: Mapping[str, str], installed: Mapping[str, Distribution]) -> Package:
-    requires = tuple(sorted(set(_requires(one, installed))))
-    return Package(_normal(one.metadata["Name"]), one.version, dict(modules), requires)
 
 
 def digest_where_known(name: str) -> str:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 _PACKAGE, _FUTURE = "exporter", "from __future__ import annotations"
 _ROOT = Path(__file__).parents[1]
 
 
+@cache
 def verify_script() -> str:
     """The source of verify.py; the same for every bundle of one version of the exporter."""
     return inlined(_ROOT / "bundle/verify_template.py")

@@ -12,7 +12,6 @@ from multiprocessing import get_context
 from typing import Any, TypeVar
 
 from exporter.errors import ExitCode
-from exporter.forks import forget_servers
 from exporter.forkserver import die_with_parent
 from exporter.pool import take_a_share
 
@@ -78,7 +77,6 @@ def _run(number: int) -> Any:
 
 def _begin(parent: int, at_once: int) -> None:
     """In a process: an interrupt ends it and its children in order, and so does the end of its parent."""
-    forget_servers()
     take_a_share(at_once)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupted)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from exporter.forks import wait_for_servers
 from exporter.gate.executors.base import MEGABYTES, Executor, lost
 from exporter.gate.task import Task
 from exporter.gate.together import in_processes
 from exporter.gate.touched import Touched
 from exporter.pool import MOST
 from exporter.report._gate import Gated
+from exporter.workers import prepare
 
 _LOST = "the process that released it was killed, twice: look whether memory ran out, or give --jobs 1"
 
@@ -20,8 +23,18 @@ def local(task: Task, specs: Sequence[Touched]) -> Generator[Gated, None, None]:
     """Release specs in processes of this machine."""
     at_once = min(task.setting.at_once(MEGABYTES), MOST, len(specs)) if specs else 0
     each = max(1, task.setting.at_once(1) // at_once) if at_once > 1 else task.setting.jobs
+    if at_once > 1:
+        _share_what_all_need()
     inner = replace(task, setting=replace(task.setting, jobs=each))
     return in_processes([partial(inner.release, spec) for spec in specs], at_once, lambda at: lost(specs[at], _LOST))
+
+
+def _share_what_all_need() -> None:
+    """Before processes are forked that would each do it: import what a release imports, and Paddle into a server."""
+    prepare()
+    importlib.import_module("exporter.pipeline")
+    importlib.import_module("exporter.bundle.environment").installed()
+    wait_for_servers()
 
 
 plugin: Executor = local
