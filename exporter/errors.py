@@ -107,6 +107,10 @@ class ModelError(ExporterError):
     findings: tuple[Diagnostic, ...] = ()
 
 
+class RankLost(ModelError):
+    """Another process of a data-parallel training ended, so that this one cannot go on."""
+
+
 class ChildFailed(ModelError):
     """A child raised an exception that is not ours; `details` holds its traceback."""
 
@@ -139,7 +143,7 @@ class BundleError(ExporterError):
 
 #: The classes a child may name in its answer; the parent raises the same one again.
 BY_NAME: dict[str, type[ExporterError]] = {
-    kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError)
+    kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, RankLost, BundleError)
 }
 
 

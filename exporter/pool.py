@@ -61,3 +61,26 @@ def in_order(tasks: Sequence[Callable[[], T]], at_once: int) -> Generator[T, Non
             common.stop.set()
             for future in futures:
                 future.cancel()
+
+
+def together(tasks: Sequence[Callable[[], T]]) -> list[T | BaseException]:
+    """Run tasks that need each other, all at once; what each gave or raised.
+
+    When one raises, the others are interrupted; by Ctrl-C all are.
+    """
+    common = Share(share().of * len(tasks))
+
+    def run(task: Callable[[], T]) -> T | BaseException:
+        _share.set(common)
+        try:
+            return task()
+        except BaseException as error:  # noqa: BLE001 - who asked looks at what each raised
+            common.stop.set()
+            return error
+
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        futures = [pool.submit(run, task) for task in tasks]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            common.stop.set()

@@ -22,6 +22,9 @@ _Qat = Annotated[
     typer.Option("--qat", help="Fine-tune this float32 checkpoint with 8-bit rounding (QAT).", metavar="CHECKPOINT"),
 ]
 _Epochs = Annotated[int | None, typer.Option("--epochs", help="Instead of as many as the recipe says.", min=1)]
+_Ranks = Annotated[
+    int, typer.Option("--ranks", help="Processes that share the rows of each batch; a GPU each.", min=1, max=64)
+]
 _Doctor = Annotated[bool, typer.Option("--doctor", help="Train nothing; say what gets no gradient, and why.")]
 _Arguments = Annotated[
     list[str] | None,
@@ -37,6 +40,7 @@ def train(  # noqa: PLR0913 - an option is a parameter
     epochs: _Epochs = None,
     qat: _Qat = None,
     arguments: _Arguments = None,
+    ranks: _Ranks = 1,
     doctor: _Doctor = False,
     device: Device = None,
     timeout: Timeout = None,
@@ -60,7 +64,9 @@ def train(  # noqa: PLR0913 - an option is a parameter
     given: dict[str, Any] = {}
     for text in arguments or ():
         apply_override(given, text, "--arg")
-    request = run.TrainRequest(reference, into, seed, epochs, device or "auto", qat, qat=qat is not None, args=given)
+    request = run.TrainRequest(
+        reference, into, seed, epochs, device or "auto", qat, qat=qat is not None, args=given, ranks=ranks
+    )
     if doctor:
         from exporter.cli._gradients import show
 

@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from exporter.tensors import load, load_with_metadata
 from exporter.train import evaluate, loop, own, qat, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
 from exporter.train.fake_quant import round_in_training
+from exporter.train.ranks import Ranks
 from exporter.workers import Json, doing, quiet_interrupts
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ _LOCK_PATIENCE = 15.0  # seconds; a child whose parent was killed needs them to 
 def train(request: Json) -> Json:
     """Train as the request (from :mod:`exporter.train.run`) says, and return the content of `run.json`.
 
+    One of several ranks trains with the others; only the first has the run's folder, and returns something.
+
     Raises:
         UsageError, EnvironmentLacks, ModelError: see :func:`exporter.train.run.train`.
         KeyboardInterrupt: interrupted; the state is saved.
@@ -47,11 +50,13 @@ def train(request: Json) -> Json:
     doing("loading paddle")
     require_plots()
     recipe = load_recipe(reference)
-    device = use_device(request["device"])
+    ranks = Ranks(request["rank"], request["endpoints"])
+    device = _device(request["device"], recipe, ranks)
+    ranks.connect(device)
     doing("loading the data")
     batches = load_batches(recipe, reference)
     description = _describe(request, recipe, device)
-    with _locked(folder), quiet_interrupts() as asked:
+    with _locked(folder) if ranks.first else nullcontext(), quiet_interrupts() as asked:
         doing("building the model")
         randomness.seed_all(request["seed"])
         layer, plan = build_layer(recipe, reference, request["args"]), {}
@@ -68,10 +73,11 @@ def train(request: Json) -> Json:
             round_in_training(layer, state.ranges, reference)
         about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
         about |= {"metric": recipe.metric_name, **plan, **before}
-        job = loop.Job(reference, recipe, batches, folder, request["seed"], description["epochs"], about, precision)
+        epochs = description["epochs"]
+        job = loop.Job(reference, recipe, batches, folder, request["seed"], epochs, about, precision, ranks)
         if request["resume"]:
             _check_same(folder, request["began_with"], description)
-        else:
+        elif ranks.first:
             for name in (loop.BEST, loop.LAST, loop.METRICS, PLOT, own.FOLDER):
                 remove(folder / name)
             write_json(folder / RUN, description)
@@ -83,7 +89,21 @@ def train(request: Json) -> Json:
             elif request["qat"]:
                 loop.begin_late(job, state)
             loop.fit(job, state, _stop(asked))
-        return _finish(job, state, description)
+        return _finish(job, state, description) if ranks.first else {}
+
+
+def _device(asked: str, recipe: Recipe, ranks: Ranks) -> str:
+    """The device of a rank: a GPU each, where there are GPUs.
+
+    Raises:
+        UsageError: the recipe's own loop would not share its batches with other ranks.
+        EnvironmentLacks: there are fewer GPUs than ranks.
+    """
+    if ranks.count > 1 and recipe.fit:
+        hint = "leave --ranks out; a loop of your own runs under paddle.distributed.launch"
+        raise UsageError("a recipe with a `fit` of its own is not shared among ranks", where="--ranks", hint=hint)
+    device = use_device(asked)
+    return use_device(f"gpu:{ranks.rank}") if ranks.count > 1 and device.startswith("gpu") else device
 
 
 def use_device(asked: str) -> str:
@@ -170,6 +190,7 @@ def _describe(request: Json, recipe: Recipe, device: str) -> Json:
         **({"start": request["start"]["sha256"]} if request["start"] else {}),
         **({"qat": True} if request["qat"] else {}),
         **({"args": request["args"]} if request["args"] else {}),
+        **({"ranks": len(request["endpoints"])} if request["endpoints"] else {}),
     }
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from exporter.references import user_code
 from exporter.train import evaluate, qat, randomness
 from exporter.train.checkpoint import NO_OPTIMIZER, State, save_state, weights
 from exporter.train.progress import NOTE
+from exporter.train.ranks import Ranks
 from exporter.train.techniques import Averages, Precision, prepare_layer, prepare_optimizer
 from exporter.workers import Json, doing
 
@@ -44,6 +46,7 @@ class Job:
     epochs: int
     about: dict[str, str]
     precision: Precision = field(default_factory=lambda: Precision(Training()))
+    ranks: Ranks = field(default_factory=Ranks)
 
 
 def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
@@ -80,7 +83,7 @@ def _stale(job: Job, state: State) -> bool:
 
 def keep_if_best(job: Job, state: State, row: Json) -> None:
     """Write the weights as `best.safetensors`, if the row, which is in the history, is the best one."""
-    if not row["best"]:
+    if not (row["best"] and job.ranks.first):
         return
     about = {**job.about, "epoch": str(row["epoch"]), "value": repr(row[job.recipe.metric_name])}
     if state.ranges:
@@ -178,7 +181,7 @@ def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
         if time.monotonic() - shown > SHOW_EVERY:
             shown = time.monotonic()
             show_step(job, state.epoch, state.step, loss)
-        if whole and stop():
+        if whole and job.ranks.any(stop()):
             state.seen = batch_digest(batch)
             save_run(job, state)
             raise KeyboardInterrupt
@@ -190,6 +193,8 @@ def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
 
 def show_step(job: Job, epoch: int, step: int, loss: float, steps: int = 0) -> None:
     """Tell how far an epoch is, counted from 0; `steps` is its number of batches, by default what the data says."""
+    if not job.ranks.first:
+        return
     doing("training", epoch=epoch + 1, epochs=job.epochs, step=step, steps=steps or job.batches.steps, loss=loss)
 
 
@@ -215,6 +220,8 @@ def _rest(job: Job, state: State) -> Iterator[Mapping[str, Any]]:
 def _step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float:
     """Add the gradients of a batch, and return its loss."""
     options = job.recipe.training
+    batch, part = job.ranks.share(batch, where)
+    job.ranks.seed(job.seed, state.epoch, state.step)
     if options.penalty:
         batch = _differentiable(batch, job.recipe.inputs)
     with job.precision.mixed():
@@ -224,7 +231,7 @@ def _step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float
         with user_code("penalty failed", where):
             inputs = [batch[name] for name in job.recipe.inputs]
             loss = loss + options.penalty(state.layer, loss, inputs, list(outputs))
-    value = float(loss)
+    value = job.ranks.total(float(loss) * part)
     if not math.isfinite(value):
         raise ModelError(f"the loss is {value}", where=where, hint="lower the learning rate, or mend the loss")
     if loss.stop_gradient:
@@ -233,7 +240,9 @@ def _step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float
             where=where,
             hint="compute it from the outputs by Paddle's operators, and leave some parameter trainable",
         )
-    job.precision.backward(loss / options.accumulate if options.accumulate > 1 else loss)
+    if options.accumulate > 1:
+        loss = loss / options.accumulate
+    job.precision.backward(loss * part if part < 1 else loss)
     return value
 
 
@@ -247,6 +256,7 @@ def _differentiable(batch: Mapping[str, Any], inputs: Sequence[str]) -> dict[str
 
 def _update(job: Job, state: State, loss: float, where: str) -> None:
     """Change the weights by the gradients that were added up."""
+    job.ranks.add_gradients(state.layer.parameters(), where)
     job.precision.update(state.optimizer)
     if state.averages:
         state.averages.update()
@@ -259,21 +269,27 @@ def _end_epoch(job: Job, state: State) -> Json:
     doing("evaluating", epoch=state.epoch + 1, epochs=job.epochs)
     where = f"{job.reference}, held-out data after epoch {state.epoch + 1}"
     rate = float(state.optimizer.get_lr())
-    held = evaluate.held_out(state.layer, job.recipe, job.batches.held_out(), where)
+    loss, metric = job.ranks.from_first(partial(_held_out, job, state, where), 2)
     row: Json = {
         "epoch": state.epoch + 1,
         "steps": state.step,
         "loss": state.loss_sum / state.step,
-        "held_out_loss": held.loss,
-        job.recipe.metric_name: held.metric,
+        "held_out_loss": None if math.isnan(loss) else loss,
+        job.recipe.metric_name: metric,
         "learning_rate": rate,
     }
     row["best"] = best_row([*state.history, row], job.recipe) is row
     if job.recipe.schedule_by == "epoch":
-        _advance_schedule(state, held.loss or 0.0, where)
+        _advance_schedule(state, row["held_out_loss"] or 0.0, where)
     state.history.append(row)
     state.epoch, state.step, state.loss_sum, state.seen = state.epoch + 1, 0, 0.0, ""
     return row
+
+
+def _held_out(job: Job, state: State, where: str) -> tuple[float, float]:
+    """The loss, NaN where a recipe has none, and the metric on the held-out data."""
+    held = evaluate.held_out(state.layer, job.recipe, job.batches.held_out(), where)
+    return math.nan if held.loss is None else held.loss, held.metric
 
 
 def _advance_schedule(state: State, loss: float, where: str) -> None:
@@ -287,6 +303,8 @@ def _advance_schedule(state: State, loss: float, where: str) -> None:
 
 def save_run(job: Job, state: State) -> None:
     """Write all that a run needs to go on, and its history so far."""
+    if not job.ranks.first:
+        return
     save_state(job.folder / LAST, state, job.about)
     write_history(job, state)
     doing("saved", epoch=state.epoch, step=state.step)

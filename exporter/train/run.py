@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from exporter import workers
 from exporter.errors import UsageError
 from exporter.files import TEMPORARY, remove, replace_folder, sha256_file, translated
 from exporter.recipe.source import source_digest
+from exporter.train import parallel
 from exporter.train.progress import Epochs
 from exporter.workers import Json, Limits, OnEvent, Setting
 
@@ -34,7 +36,7 @@ class TrainRequest:
 
     `start` is a checkpoint to begin from instead of what `build()` gives; a pruned one makes the layer smaller first.
     With `qat` the layer rounds as int8 will, and the checkpoint holds the trained ranges (:mod:`exporter.train.qat`).
-    `args` go to the recipe's `build`, if it has parameters.
+    `args` go to the recipe's `build`, if it has parameters. So many `ranks` share the rows of each batch.
     """
 
     recipe: str
@@ -45,6 +47,7 @@ class TrainRequest:
     start: Path | None = None
     qat: bool = False
     args: Mapping[str, Any] = field(default_factory=dict)
+    ranks: int = 1
 
     @property
     def partial(self) -> Path:
@@ -145,15 +148,27 @@ def train(
         "start": {"file": str(request.start), "sha256": sha256_file(request.start)} if request.start else None,
         "qat": request.qat,
         "args": dict(request.args),
+        "rank": 0,
+        "endpoints": [],
     }
-    limits = Limits(seconds=timeout or float("inf"))
+
+    def child(asked: Json) -> Json:
+        # One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
+        return workers.call(
+            "exporter.train.child:train",
+            asked,
+            Limits(seconds=timeout or float("inf")),
+            environment=workers.SINGLE_THREAD,
+            imports=workers.PADDLE,
+            on_event=None if asked["rank"] else on_event,
+        )
+
     try:
         with _saving_interrupts():
-            call = "exporter.train.child:train"
-            # One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
-            answer = workers.call(
-                call, job, limits, environment=workers.SINGLE_THREAD, imports=workers.PADDLE, on_event=on_event
-            )
+            if request.ranks > 1:
+                answer = parallel.train_on(request.ranks, job, child, partial(_go_on, request))
+            else:
+                answer = child(job)
     finally:
         with suppress(OSError):
             folder.rmdir()  # only if it is empty: a run that never began leaves nothing
@@ -162,6 +177,12 @@ def train(
             replace_folder(folder, request.into)
         remove(folder)  # the earlier run, now in exchange
     return _result(request, answer)
+
+
+def _go_on(request: TrainRequest) -> Json:
+    """How a job is asked for again after a rank was lost: from what was saved, or from the beginning."""
+    _, saved = _unfinished(request)
+    return {"resume": saved is not None, "began_with": saved}
 
 
 def check(request: TrainRequest, *, resume: bool = False) -> None:
@@ -296,6 +317,8 @@ def _difference(found: Json, request: TrainRequest) -> str:
         return f"the run's model has the arguments {found.get('args', {})}, not {dict(request.args)}"
     if found.get("start") != (sha256_file(request.start) if request.start else None):
         return "the run did not start from this checkpoint"
+    if found.get("ranks", 1) != request.ranks:
+        return f"the run has {found.get('ranks', 1)} ranks, not {request.ranks}"
     if found.get("qat", False) != request.qat:
         return f"the run {'does not round' if request.qat else 'rounds'} in training"
     return ""

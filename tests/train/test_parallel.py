@@ -1,0 +1,90 @@
+"""Data-parallel training by two processes and gloo, which stand for GPUs and NCCL."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exporter.errors import ChildFailed, UsageError
+from exporter.tensors import load
+from exporter.train import run
+from exporter.train.run import TrainRequest
+from tests.command import ROOT, exporter
+
+CLI = [sys.executable, "-c", "from exporter.cli import main; main()"]
+
+
+def trained(name: str, folder: Path, ranks: int = 2, **more: object) -> dict[str, np.ndarray]:
+    result = run.train(TrainRequest(f"tests.train.parallel_fits:{name}", folder, ranks=ranks), **more)  # type: ignore[arg-type]
+    return load(result.checkpoint)
+
+
+@pytest.mark.parametrize("name", ["plain", "accumulating"])
+def test_two_processes_equal_one_at_the_joint_batch(name: str, tmp_path: Path) -> None:
+    """A hundred updates, with a last batch of one row; the same metric at every epoch."""
+    one, two = (trained(name, tmp_path / str(ranks), ranks) for ranks in (1, 2))
+    assert one.keys() == two.keys() and any(name.startswith("unused") for name in one)
+    worst = max(float(np.abs(one[name] - two[name]).max()) for name in one)
+    assert worst < 1e-6, worst
+    moved = trained(name, tmp_path / "again", 2)
+    assert all((moved[name] == two[name]).all() for name in two), "the same request gives the same bytes"
+    rows = [
+        [json.loads(line) for line in (tmp_path / str(ranks) / "metrics.jsonl").read_text().splitlines()]
+        for ranks in (1, 2)
+    ]
+    assert [row["accuracy"] for row in rows[0]] == [row["accuracy"] for row in rows[1]]
+    assert np.allclose([row["loss"] for row in rows[0]], [row["loss"] for row in rows[1]], rtol=1e-6)
+    assert json.loads((tmp_path / "2/run.json").read_text())["ranks"] == 2
+
+
+def test_ranks_draw_other_dropout_masks(tmp_path: Path) -> None:
+    one, two = (trained("dropping", tmp_path / str(ranks), ranks) for ranks in (1, 2))
+    assert max(float(np.abs(one[name] - two[name]).max()) for name in one) > 1e-4
+
+
+def test_a_killed_rank_is_begun_again_and_ends_with_the_weights_of_an_undisturbed_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    undisturbed = trained("dropping", tmp_path / "undisturbed")
+    monkeypatch.setenv("MARK", str(tmp_path / "mark"))
+    found = trained("losing_a_rank", tmp_path / "killed")
+    assert (tmp_path / "mark").exists() and len((tmp_path / "mark.steps").read_text()) > 2 * 51, "it was begun again"
+    assert all((found[name] == undisturbed[name]).all() for name in undisturbed)
+
+
+def test_the_error_of_one_rank_is_told_and_not_what_the_others_saw(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the second rank has a bad day"):
+        trained("failing", tmp_path / "failing")
+
+
+def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    whole = trained("dropping", tmp_path / "whole")
+    command = [*CLI, "train", "tests.train.parallel_fits:dropping", "--out", str(tmp_path / "stopped"), "--ranks", "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        said = ""
+        while "epoch 1/2  loss" not in said:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+        process.send_signal(signal.SIGINT)
+        said += process.stderr.read()
+    assert process.returncode == 130 and "saved; the same command with --resume" in said, said
+    refused = exporter(*command[3:-2], "--resume", cwd=ROOT)
+    assert refused.code == 2 and "the run has 2 ranks, not 1" in refused.err
+    done = exporter(*command[3:], "--resume", cwd=ROOT)
+    assert done.code == 0, done.err
+    found = load(tmp_path / "stopped/best.safetensors")
+    assert all((found[name] == whole[name]).all() for name in whole)
+
+
+def test_a_loop_of_the_recipe_s_own_is_not_shared(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not shared among ranks") as caught:
+        trained("with_fit", tmp_path / "fit")
+    assert not isinstance(caught.value, ChildFailed) and not (tmp_path / "fit").exists()
