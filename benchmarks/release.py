@@ -1,6 +1,6 @@
 """`release` and `verify` of the digits against an older commit's, in turn: processor time of the whole tree, and clock.
 
-    git worktree add /tmp/old ce34965
+    git worktree add /tmp/old ce34965   # it wants `coverage` installed, too
     python benchmarks/release.py /tmp/old [ROUNDS] [train] [release] [verify]
 
 train: `release` in a folder without runs, so that it trains first. release: again, with the checkpoint at hand.
