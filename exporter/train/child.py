@@ -50,7 +50,7 @@ def train(request: Json) -> Json:
     doing("loading paddle")
     require_plots()
     recipe = load_recipe(reference)
-    ranks = Ranks(request["rank"], request["endpoints"])
+    ranks = Ranks(request.get("rank", 0), request.get("endpoints", ()))
     device = _device(request["device"], recipe, ranks)
     ranks.connect(device)
     doing("loading the data")
@@ -190,7 +190,7 @@ def _describe(request: Json, recipe: Recipe, device: str) -> Json:
         **({"start": request["start"]["sha256"]} if request["start"] else {}),
         **({"qat": True} if request["qat"] else {}),
         **({"args": request["args"]} if request["args"] else {}),
-        **({"ranks": len(request["endpoints"])} if request["endpoints"] else {}),
+        **({"ranks": len(request["endpoints"])} if "endpoints" in request else {}),
     }
 
 

@@ -67,7 +67,7 @@ class Ranks:
             return batch, 1.0
         number = float(int(batch_digest(batch)[:13], 16))  # 52 bits: float64 holds them
         if self._sum_or_most([number, -number], most=True) != [number, -number]:
-            hint = "draw what differs from numpy's or Python's generator, or by the seed; or train in one process"
+            hint = "use the same data in every process: draw it from numpy's or Python's generator, which are seeded"
             raise UsageError("the processes have read different batches", where=where, hint=hint)
         rows = len(next(iter(batch.values())))
         start, stop = (rows * rank // self.count for rank in (self.rank, self.rank + 1))

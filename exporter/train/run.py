@@ -148,8 +148,6 @@ def train(
         "start": {"file": str(request.start), "sha256": sha256_file(request.start)} if request.start else None,
         "qat": request.qat,
         "args": dict(request.args),
-        "rank": 0,
-        "endpoints": [],
     }
 
     def child(asked: Json) -> Json:
@@ -160,7 +158,7 @@ def train(
             Limits(seconds=timeout or float("inf")),
             environment=workers.SINGLE_THREAD,
             imports=workers.PADDLE,
-            on_event=None if asked["rank"] else on_event,
+            on_event=None if asked.get("rank") else on_event,
         )
 
     try:
