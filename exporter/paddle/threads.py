@@ -21,6 +21,16 @@ def set_threads(threads: int) -> None:
         runtime.omp_set_num_threads(threads)
 
 
+def run_programs_in_place() -> None:
+    """Have programs that are loaded from now on compute in the calling thread.
+
+    By itself each starts a pool of its own, and 700 small ones had 3,500 threads (3.3.1).
+    """
+    import paddle
+
+    paddle.set_flags({"FLAGS_enable_pir_in_executor_trace_run": True})
+
+
 def threads_now() -> int | str:
     """How many threads the OpenMP runtimes of this process say they will use; all numbers, where they differ.
 

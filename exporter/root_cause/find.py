@@ -12,6 +12,8 @@ from exporter.numbers.norms import WORST_E_REF
 from exporter.root_cause.align import Distance, Observed, Place
 from exporter.root_cause.layers import layers_of
 from exporter.root_cause.locate import distances, eager_distances, locate_by, locate_eager
+from exporter.root_cause.operators.blamed import with_operator
+from exporter.root_cause.operators.judge import can_judge
 from exporter.root_cause.part import Captured
 from exporter.root_cause.program import program_values
 from exporter.root_cause.repro import leave
@@ -110,6 +112,15 @@ def _blame(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None,
     evidence = search.verdict.of(claim)
     if evidence.outcome not in (*_BY_VALUE, Outcome.MATCH):
         return Blame(claim, "", f"no value came to compare: {evidence.outcome.value} ({evidence.reason})"), None, None
+    blame, place, witness = _by_sublayer(search, run, claim)
+    if evidence.outcome is Outcome.MISMATCH and can_judge(search.bench, run.variant):
+        blame = with_operator(search, run, blame)
+    return blame, place, witness
+
+
+def _by_sublayer(search: Search, run: Run, claim: Claim) -> tuple[Blame, Place | None, Witness | None]:
+    """The sublayer whose values part from the source's first."""
+    evidence = search.verdict.of(claim)
     witness = search.no_source or search.witnesses.of(claim.case)
     if isinstance(witness, str):
         return Blame(claim, "", witness), None, None

@@ -10,7 +10,7 @@ from exporter.root_cause.witness import Witness
 from exporter.tensors import TensorMap
 
 #: Inside a network a sound value may be somewhat further off than the budget for outputs allows.
-_SLACK = 4.0
+SLACK = 4.0
 #: Errors beyond eager's own, within the budget or not, are looked into sublayer by sublayer.
 _NARROW = 1.0
 
@@ -39,7 +39,7 @@ def distances(witness: Witness, values: TensorMap, budget: float) -> Distance:
     shown = Shown(observed, values)
     seen = None
     if witness.fresh is not None and witness.sound(budget):
-        seen = visible(observed, witness.fresh, budget * _SLACK)
+        seen = visible(observed, witness.fresh, budget * SLACK)
 
     def distance(key: int) -> float | None:
         return shown(key) if seen is None or key in seen else None
@@ -53,13 +53,13 @@ def locate_by(
     """The same, by the distances of the source's tensors."""
     off = worst(distance, observed.calls[0]["outputs"])
     if off > budget:
-        threshold = max(budget, math.sqrt(off * budget)) if math.isfinite(off) else budget * _SLACK
+        threshold = max(budget, math.sqrt(off * budget)) if math.isfinite(off) else budget * SLACK
         return descend(observed, distance, threshold), ""
     return _within_budget(observed, distance, budget, folded=folded)
 
 
 def _within_budget(observed: Observed, distance: Distance, budget: float, *, folded: bool) -> tuple[Place | None, str]:
-    place = loudest(observed, distance, budget * _SLACK, folded=folded)
+    place = loudest(observed, distance, budget * SLACK, folded=folded)
     if place is not None:
         return place, ""
     return None, (

@@ -40,7 +40,8 @@ class Blame:
     `line` the code that called it, or, with `own`, the code in its own `forward` around which values part.
     `inputs` are the tensors that went into it, as `float32[1, 64]`; the ratios are error ratios at its output and at
     the worst of its inputs (of `eager`, which is what they are measured by, plain relative errors), None where it is
-    not finite or no value of the program is like it. `reason` is a sentence. `layers` are all calls of sublayers, where
+    not finite or no value of the program is like it. Without the source `path` and `kind` may be those of an operator,
+    as the program recorded them. `reason` is a sentence. `layers` are all calls of sublayers, where
     the program's values could be compared.
     """
 

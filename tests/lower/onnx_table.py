@@ -6,7 +6,8 @@ files, runs it in ONNX Runtime and compares. A case is *right* when all outputs 
 integers are equal, and floats err by at most 16 epsilon of the largest number (4 of the narrowest dtype in the case);
 draws with NaN or infinity among the inputs are counted apart. It is *refused* when the writer says what it cannot
 write. What is wrong is compared once more with `jit.load` of the PIR files: `as jit.load` means that Paddle's own file
-is not eager either.
+is not eager either. With `--operators` each operator of the files that are right is judged at its own inputs besides,
+of the first draw and of others around it (`exporter/root_cause/operators/`): none should be wrong.
 """
 
 from __future__ import annotations
@@ -26,15 +27,18 @@ from typing import Any
 
 import numpy as np
 
+from exporter.answers import told
 from exporter.errors import ModelError
 from exporter.lower.base import Wish
 from exporter.lower.onnx import plugin as onnx
+from exporter.root_cause.operators.judge import JudgedOperator
 from exporter.tensors import TensorSpec, load, save_scratch
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "trace" / "legacy"))
 
 #: Cases that one child records: a child that crashes costs one case, the others of its batch go on in a new one.
 _BATCH = 40
+BUDGET = 4.0
 TABLES = ("sunk", "further", "kind")
 #: Units in the last place of dtypes that a case may compute in; the narrowest counts.
 _NARROW = (("bfloat16", 4 * 2.0**-8), ("float16", 4 * 2.0**-11))
@@ -207,6 +211,22 @@ def difference(want: Any, got: Any, allowed: float | None = None) -> str:
     return f"relative error {error:.1e}" if error > (allowed or 16 * np.finfo(want.dtype).eps) else ""
 
 
+def operators(folder: Path, opset: int | None = None) -> list[JudgedOperator]:
+    """Every operator of a recorded case, at the values of the first draw and at others around them."""
+    from exporter.root_cause.operators._child import judge as judge_operators
+
+    data = load(folder / "data.safetensors")
+    with tempfile.TemporaryDirectory() as place:
+        wish = Wish(opset, writer="program")
+        onnx.chosen(wish).write(None, folder, Path(place), wish)
+        golden = Path(place) / "golden.safetensors"
+        drawn = {key.removeprefix("0.in."): value for key, value in data.items() if key.startswith("0.in.")}
+        save_scratch(golden, {f"case/input/{name}": value for name, value in drawn.items()})
+        request = {"pir": str(folder), "onnx": f"{place}/model.onnx", "golden": str(golden), "case": "case"}
+        answer = judge_operators({**request, "budget": BUDGET})
+    return [told(JudgedOperator, one) for one in answer["operators"]]
+
+
 def as_loaded(folder: Path) -> bool:
     """Whether Paddle's own file answers otherwise than eager, in the same way: run in a process of its own."""
     command = [sys.executable, "-c", _LOADED, str(folder)]
@@ -250,10 +270,12 @@ def main() -> int:
     )
     parser.add_argument("--opset", type=int, help="without it 17, or what an operator needs")
     parser.add_argument("--only", default="", help="a part of the case's name")
+    parser.add_argument("--operators", action="store_true", help="judge each operator at its own inputs, too")
     options = parser.parse_args()
     place = options.recorded / options.cases
     record(cases_of(options.cases), place)
     counted: Counter[str] = Counter()
+    inside: Counter[str] = Counter()
     for folder in sorted(place.iterdir()):
         name = json.loads((folder / "case.json").read_text())["name"]
         if options.only not in name:
@@ -262,9 +284,16 @@ def main() -> int:
         if outcome == "wrong" and as_loaded(folder):
             outcome = "as jit.load"
         counted[outcome] += 1
+        if options.operators and outcome in ("right", "not finite"):
+            for one in operators(folder, options.opset):
+                inside["not judged" if not one.judged else "wrong" if one.wrong(BUDGET) else "right"] += 1
+                if not one.judged or one.wrong(BUDGET):
+                    print(f"OPERATOR {folder.name} {name}: {one}{': ' if one.why_not else ''}{one.why_not}", flush=True)
         if outcome in ("refused", "wrong", "as jit.load"):
             print(f"{outcome.upper()} {folder.name} {name}: {why}")
     print(json.dumps(dict(counted)))
+    if options.operators:
+        print(f"operators: {json.dumps(dict(inside))}")
     total = sum(count for outcome, count in counted.items() if outcome != "eager")
     odd = counted["not finite"]
     print(f"{counted['right'] + odd}/{total} right, {odd} of them but for NaN and infinity")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from exporter.tensors import Array
@@ -83,6 +83,18 @@ class Builder:
         """A name that is free in the whole model."""
         self._count += 1
         return f"{stem}.{self._count}"
+
+    def rename(self, x: Tensor, name: str, start: int) -> Tensor:
+        """Call a tensor `name` if a node from number `start` of the current graph makes it; else leave it."""
+        nodes = self.graph.nodes
+        if not any(x.name in node.outputs for node in nodes[start:]):
+            return x
+        for at, node in enumerate(nodes[start:], start):
+            inputs, outputs = (
+                tuple(name if given == x.name else given for given in names) for names in (node.inputs, node.outputs)
+            )
+            nodes[at] = replace(node, inputs=inputs, outputs=outputs)
+        return replace(x, name=name)
 
     def constant(self, value: Any, dtype: str = "int64") -> Tensor:
         """A constant; equal ones share a name."""

@@ -12,7 +12,7 @@ from exporter.readers._program import Block, Operator, TensorType, Type, Value
 from exporter.tensors import Array
 
 #: They end like operators in place; their first operand keeps its meaning.
-_NOT_IN_PLACE = ("batch_norm_", "assign_out_", "share_data_")
+_NOT_IN_PLACE = ("batch_norm_", "share_data_")
 #: PIR declares the operand's dtype, and the kernel gives bool, float32, or int64 (3.3.1).
 _DECLARED_WRONG = ("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1", "unique")
 #: Done to both parts of a complex value, and a real operand has an imaginary part of zeros.
@@ -32,13 +32,19 @@ class Walk:
         self.results: dict[str, Tensor] = {}
         self._scopes: list[dict[int, Lowered]] = [{}]
         self._read: set[int] = set()
+        self._parts: dict[int, tuple[int, ...]] = {}  # of each list: what stands for its members
 
     def block(self, block: Block) -> None:
         """Write the operators that something needs."""
         needed = None
         if len(self._scopes) == 1:
-            self._read = {number for operator in block.operators for number in _reads(operator)}
+            self._read = {number for operator in block.operators for number in reads(operator)}
             needed = _needed(block)
+        self._parts |= {
+            operator.operands[0]: tuple(value.id for value in operator.results)
+            for operator in block.operators
+            if operator.name == "builtin.split"
+        }
         for operator in block.operators:
             if needed is None or operator.index in needed:
                 self.operator(operator)
@@ -53,11 +59,12 @@ class Walk:
         if operator.layer.strip("/"):
             self.b.about["sublayer"] = operator.layer.strip("/")
         operands = [self.value(number, operator) for number in operator.operands]
-        call = Call(operator, operands, self.b, self._read)
+        call, start = Call(operator, operands, self.b, self._read), len(self.b.graph.nodes)
         made = self._lowered(call, operator, operands)
         for value, found in zip(operator.results, made, strict=True):
             if value.id:
-                self._scopes[-1][value.id] = self._checked(call, value.type, found)
+                checked = self._checked(call, value.type, found)
+                self._scopes[-1][value.id] = self._named(checked, value.id, start)
         self._in_place(call, operator)
 
     def value(self, number: int, operator: Operator) -> Lowered:
@@ -146,10 +153,23 @@ class Walk:
         self.results[made.name] = made
         return made
 
+    def _named(self, found: Lowered, number: int, start: int) -> Lowered:
+        """What an operator made since node `start`, called by PIR's number, so that both programs tell it alike."""
+        if isinstance(found, tuple):
+            numbers = self._parts.get(number, ())
+            if len(numbers) != len(found):
+                return found
+            return _listed([self._named(part, one, start) for part, one in zip(found, numbers, strict=True)])
+        if not isinstance(found, Tensor):
+            return found
+        named = self.b.rename(found, value_name(number), start)
+        self.results[named.name] = named
+        return named
+
     def _in_place(self, call: Call, operator: Operator) -> None:
         """What an operator in place gave is what its operand means from then on."""
-        at = 1 if operator.name == "assign_out_" else 0
-        if not operator.name.endswith("_") or (operator.name in _NOT_IN_PLACE and operator.name != "assign_out_"):
+        at = written_in_place(operator)
+        if at is None:
             return
         written = operator.operands[at]
         if written not in self._scopes[-1]:
@@ -212,7 +232,7 @@ class Walk:
         for argument in arguments:
             if not isinstance(argument.type, TensorType):
                 raise call.refuse("it carries what is no tensor, such as a list that grows")
-            made = Tensor(self.b.name("carried"), argument.type.dtype, argument.type.shape)
+            made = Tensor(value_name(argument.id), argument.type.dtype, argument.type.shape)
             scope[argument.id] = made
             inner.inputs.append(made)
         self._scopes.append(scope)
@@ -259,9 +279,21 @@ def _real_type(declared: Type) -> Type:
     return TensorType(FLOATS_OF.get(declared.dtype, declared.dtype), declared.shape)
 
 
-def _reads(operator: Operator) -> set[int]:
+def value_name(number: int) -> str:
+    """What a value of PIR is called in the ONNX file."""
+    return f"%{number}"
+
+
+def written_in_place(operator: Operator) -> int | None:
+    """The operand that stands for the operator's first result from then on; None where there is none."""
+    if operator.name == "assign_out_":
+        return 1
+    return 0 if operator.name.endswith("_") and operator.name not in _NOT_IN_PLACE else None
+
+
+def reads(operator: Operator) -> set[int]:
     """Values that an operator or its blocks read."""
-    inner = (number for block in operator.blocks for one in block.operators for number in _reads(one))
+    inner = (number for block in operator.blocks for one in block.operators for number in reads(one))
     return {*operator.operands, *inner}
 
 
@@ -275,5 +307,5 @@ def _needed(block: Block) -> set[int]:
         wanted = operator.name in ("fetch", "data") or bool(writes & values) or in_place
         if wanted and operator.name not in _NOTHING:
             found.add(operator.index)
-            values |= _reads(operator)
+            values |= reads(operator)
     return found
