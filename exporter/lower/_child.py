@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -42,6 +43,7 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")
             formats[plugin.after].write(traced, None, source, Wish())
+        gc.freeze()  # Paddle's objects are many and stay: no collection has to walk through them again
         doing(f"writing {name}")
         details = dict(plugin.write(traced, source, into, wish))
         if plugin.after is not None:

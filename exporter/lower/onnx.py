@@ -89,12 +89,12 @@ class FromProgram(Onnx):
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
         asked = wish.opset or DEFAULT_OPSET
         try:
-            model = from_program(source, asked, wish.inputs)
+            model, constants = from_program(source, asked, wish.inputs)
         except NeedsOpset as error:
             if wish.opset is not None:
                 raise
-            model = from_program(source, error.opset, wish.inputs)
-        details = _kept(into / self.model, canonical_model(model, wish.inputs), asked)
+            model, constants = from_program(source, error.opset, wish.inputs)
+        details = _kept(into / self.model, canonical_model(model, wish.inputs, constants), asked)
         return {**details, "writer_asked": wish.writer}
 
 
@@ -107,11 +107,10 @@ def _rewritten() -> Iterator[None]:
 def _kept(target: Path, made: Canonical, asked: int) -> dict[str, Any]:
     """Write the file; what it says of itself, for the manifest."""
     write_draft(target, made.content)
-    facts = read_onnx(target)
     return {
-        "writer": facts.writer,
+        "writer": made.writer,
         "opset_asked": asked,
-        "opset": facts.versions["opset"],
+        "opset": made.opset,
         "folded": dict(made.folded),
     }
 

@@ -68,13 +68,17 @@ def read_operators(path: Path) -> Block:
         UsageError: JSON of another kind.
         BundleError: not a whole PIR program.
     """
-    program = parsed(map_file(path), str(path))
+    return operators_of(parsed(map_file(path), str(path)), str(path))
+
+
+def operators_of(program: Any, where: str) -> Block:
+    """The same of JSON that :func:`exporter.readers.pir.parsed` gave; raises as :func:`read_operators`."""
     try:
         (region,) = program["program"]["regions"]
         (block,) = region["blocks"]
         return _block(block, [0])
     except WRONG_SHAPE as error:
-        raise damaged(f"not a PIR program ({type(error).__name__}: {error})"[:200], str(path)) from error
+        raise damaged(f"not a PIR program ({type(error).__name__}: {error})"[:200], where) from error
 
 
 def _block(block: Any, count: list[int]) -> Block:

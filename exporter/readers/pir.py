@@ -53,7 +53,11 @@ def facts(content: Content, where: str) -> ModelFacts:
         UsageError: JSON of another kind.
         BundleError: not JSON, or a PIR program that is not whole.
     """
-    program = parsed(content, where)
+    return facts_of(parsed(content, where), len(content), where)
+
+
+def facts_of(program: Any, size: int, where: str) -> ModelFacts:
+    """The same of JSON of so many bytes that was parsed; raises as :func:`facts`."""
     try:
         version = int(program["base_code"]["version"])
         operators = list(_operators(program["program"]))
@@ -67,7 +71,7 @@ def facts(content: Content, where: str) -> ModelFacts:
         raise damaged(f"not a PIR program ({type(error).__name__}: {error})"[:200], where) from error
     return ModelFacts(
         "pir",
-        len(content),
+        size,
         inputs=inputs,
         outputs=outputs,
         operators=_histogram(names),

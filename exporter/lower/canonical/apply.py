@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from exporter.errors import ModelError
@@ -14,7 +15,7 @@ from exporter.lower.canonical.exact import constants_folded
 from exporter.lower.canonical.graph import Graph
 from exporter.lower.canonical.linear import linear_joined
 from exporter.lower.canonical.neutral import neutral_removed
-from exporter.lower.canonical.shapes import shapes_known
+from exporter.lower.canonical.shapes import shapes_known, skeleton
 from exporter.tensors import Array, TensorSpec, digest
 
 if TYPE_CHECKING:
@@ -23,9 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Canonical:
-    """The bytes of a file in canonical form; of each stored tensor that a pass computed, the digests of its parts."""
+    """The bytes of a file in canonical form, its writer as the file names it, and its opset.
+
+    `folded` has of each stored tensor that a pass computed the digests of its parts.
+    """
 
     content: bytes
+    writer: str
+    opset: int
     folded: Mapping[str, Sequence[str]]
 
 
@@ -41,13 +47,17 @@ def parsed(content: bytes) -> ModelProto:
     return onnx.load_model_from_string(content)
 
 
-def canonical_model(model: ModelProto, inputs: Sequence[TensorSpec]) -> Canonical:
+def canonical_model(
+    model: ModelProto, inputs: Sequence[TensorSpec], constants: Mapping[str, Array] | None = None
+) -> Canonical:
     """Rewrite a model; `inputs` give the names of the sizes that vary. The same model gives the same bytes.
+
+    `constants` are initializers that the model reads and does not hold.
 
     Raises:
         ModelError: what came of it is not valid ONNX, which is a fault of ours.
     """
-    graph = Graph(model)
+    graph = Graph(model, constants)
     inputs_named(graph, inputs)
     tidy.constants_held(graph)
     before = dict(graph.constants)
@@ -62,12 +72,14 @@ def canonical_model(model: ModelProto, inputs: Sequence[TensorSpec]) -> Canonica
     tidy.equal_constants_merged(graph)
     tidy.nodes_numbered(graph)
     outputs_named(graph, inputs)
+    digests = cache(lambda name: digest(before[name]))  # a batch norm goes into a weight and a bias
     folded = {
-        name: sorted({digest(before[one]) for one in parts if one in before})
+        name: sorted({digests(one) for one in parts if one in before})
         for name, parts in sorted(graph.origins.items())
         if parts and name in graph.constants and graph.constants[name].dtype.kind == "f"
     }
-    return Canonical(_bytes(graph), folded)
+    writer = f"{model.producer_name} {model.producer_version}".strip()
+    return Canonical(_bytes(graph), writer, graph.opset, folded)
 
 
 def _bytes(graph: Graph) -> bytes:
@@ -89,16 +101,26 @@ def _bytes(graph: Graph) -> bytes:
     for name, value in sorted(graph.constants.items()):
         _store(made.initializer.add(), name, value)
     made.initializer.extend(graph.others)
+    _check(graph)
     content: bytes = model.SerializeToString(deterministic=True)
+    return content
+
+
+def _check(graph: Graph) -> None:
+    """Check all but the numbers of the weights, which are raw bytes of the dtype and shape that is declared."""
+    import onnx
+
+    model = skeleton(graph)
+    del model.graph.output[:]
+    model.graph.output.extend(graph.outputs)
     try:
-        onnx.checker.check_model(content)
+        onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
         raise ModelError(
             f"the canonical form is not valid: {str(error).splitlines()[0][:300]}",
             where="onnx",
             hint="report it with the model; until then leave onnx out of formats",
         ) from error
-    return content
 
 
 def _store(tensor: TensorProto, name: str, value: Array) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
 from exporter.tensors import Array
@@ -15,10 +16,11 @@ class Graph:
     """The top graph of a model.
 
     `constants` are its initializers. `origins` names, for each constant that a pass computed, the constants of the file
-    before that went into it. A node that was dropped is gone from `nodes` at once.
+    before that went into it. A node that was dropped is gone from `nodes` at once. `inferred` is what somebody worked
+    out of the graph as it stands; every edit forgets it.
     """
 
-    def __init__(self, model: Proto) -> None:
+    def __init__(self, model: Proto, constants: Mapping[str, Array] | None = None) -> None:
         from onnx import numpy_helper
 
         self.model = model
@@ -27,8 +29,10 @@ class Graph:
         self.outputs: list[Proto] = list(model.graph.output)
         stored = model.graph.initializer
         self.constants: dict[str, Array] = {one.name: numpy_helper.to_array(one) for one in stored if is_plain(one)}
+        self.constants |= constants or {}
         self.others: list[Proto] = [one for one in stored if not is_plain(one)]
         self.origins: dict[str, frozenset[str]] = {}
+        self.inferred: Any = None
         self._nodes: dict[int, Node] = {}
         self._readers: dict[str, dict[int, Node]] = {}
         self._makers: dict[str, Node] = {}
@@ -68,6 +72,7 @@ class Graph:
 
     def drop(self, node: Node) -> None:
         """Take a node out; whoever read its outputs must be rewired by the caller."""
+        self.inferred = None
         del self._nodes[id(node)]
         for name in _reads(node):
             self._readers.get(name, {}).pop(id(node), None)
@@ -86,6 +91,7 @@ class Graph:
 
     def rewire(self, node: Node, inputs: Sequence[str]) -> None:
         """Give a node other inputs."""
+        self.inferred = None
         for name in _reads(node):
             self._readers.get(name, {}).pop(id(node), None)
         node.input[:] = inputs
@@ -102,6 +108,7 @@ class Graph:
 
     def puts_out_instead(self, node: Node, old: str, new: str) -> None:
         """Let a node call its output `new`, and everything that read `old` read that."""
+        self.inferred = None
         self.reads_instead(old, new)
         node.output[:] = [new if name == old else name for name in node.output]
         self._makers.pop(old, None)
@@ -111,8 +118,12 @@ class Graph:
         """Keep a computed constant under this name, or with a number behind it if another has it; return the name."""
         if name in self.constants and _equal(self.constants[name], value):
             return name
-        taken = {*self.constants, *self._makers, *(one.name for one in self.inputs)}
-        free = next(one for one in (name, *(f"{name}.{at}" for at in range(1, len(taken) + 2))) if one not in taken)
+        free, inputs = name, {one.name for one in self.inputs}
+        for at in count(1):
+            if free not in self.constants and free not in self._makers and free not in inputs:
+                break
+            free = f"{name}.{at}"
+        self.inferred = None
         self.origins[free] = self.origin(*made_of)
         self.constants[free] = value
         return free

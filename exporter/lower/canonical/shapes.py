@@ -7,6 +7,7 @@ sizes of its input and asks for at most one new one says so in a constant (`0` c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from exporter.lower.canonical.graph import Graph, Node, Proto, attribute
@@ -21,11 +22,18 @@ _INT64 = 7
 _SMALL = 64
 
 
-def infer(graph: Graph) -> dict[str, Sizes]:
+def infer(graph: Graph) -> Mapping[str, Sizes]:
     """The sizes of every value whose rank is known; those that are not known get a name of their own."""
+    if graph.inferred is None:
+        graph.inferred = _inferred(graph)
+    found: Mapping[str, Sizes] = graph.inferred
+    return found
+
+
+def _inferred(graph: Graph) -> dict[str, Sizes]:
     import onnx
 
-    found = onnx.shape_inference.infer_shapes(_skeleton(graph), data_prop=True).graph
+    found = onnx.shape_inference.infer_shapes(skeleton(graph), data_prop=True).graph
     shapes = {name: tuple(map(int, value.shape)) for name, value in graph.constants.items()}
     return shapes | {
         one.name: tuple(_size(dim, f"{one.name}:{at}") for at, dim in enumerate(one.type.tensor_type.shape.dim))
@@ -47,7 +55,7 @@ def shapes_known(graph: Graph) -> None:
         _reshape(graph, node, shapes, vectors)
 
 
-def _reshape(graph: Graph, node: Node, shapes: dict[str, Sizes], vectors: _Vectors) -> None:
+def _reshape(graph: Graph, node: Node, shapes: Mapping[str, Sizes], vectors: _Vectors) -> None:
     before, asked = shapes.get(node.input[0]), vectors.of(node.input[1])
     if before is None or asked is None or (attribute(node, "allowzero", 0) and 0 in asked):
         return
@@ -81,7 +89,7 @@ def _meant(target: list[int], before: Sizes) -> list[Size]:
 class _Vectors:
     """Integer vectors and scalars by the name of the value, as far as they can be told."""
 
-    def __init__(self, graph: Graph, shapes: dict[str, Sizes]) -> None:
+    def __init__(self, graph: Graph, shapes: Mapping[str, Sizes]) -> None:
         self._known: dict[str, tuple[int, Sizes]] = {}  # rank, 0 or 1, and the sizes
         self._constants = graph.constants
         self._shapes = shapes
@@ -158,7 +166,7 @@ def _unsqueeze(node: Node, given: _Known) -> tuple[int, Sizes] | None:
     return (1, given[0][1]) if given[0][0] == 0 else None
 
 
-def _skeleton(graph: Graph) -> Proto:
+def skeleton(graph: Graph) -> Proto:
     """The model with its weights as inputs, which have a shape and no numbers."""
     import onnx
     from onnx import helper, numpy_helper

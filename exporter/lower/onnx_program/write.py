@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import __version__
 from exporter.errors import ModelError, UsageError
-from exporter.lower._stored import stored_weights
 from exporter.lower.onnx_program.graph import Builder, Graph, Node, Tensor, onnx_dtype
 from exporter.lower.onnx_program.walk import Walk
-from exporter.readers._program import read_operators
-from exporter.tensors import TensorSpec
+from exporter.readers import pdiparams
+from exporter.readers._program import operators_of
+from exporter.readers.base import Weight, map_file
+from exporter.readers.pir import facts_of, parsed
+from exporter.tensors import Array, TensorSpec
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
@@ -24,8 +26,10 @@ WRITER = "exporter"
 _SMALL = 128
 
 
-def from_program(source: Path, opset: int, inputs: Sequence[TensorSpec] = ()) -> ModelProto:
+def from_program(source: Path, opset: int, inputs: Sequence[TensorSpec] = ()) -> tuple[ModelProto, dict[str, Array]]:
     """The model of `model.json` and `model.pdiparams` in the folder `source`; `inputs` name the sizes that vary.
+
+    Its constants come beside it: as initializers they would be copied, and weights are large.
 
     Raises:
         UsageError: an opset that is not written.
@@ -37,15 +41,26 @@ def from_program(source: Path, opset: int, inputs: Sequence[TensorSpec] = ()) ->
             where="opset",
             hint=f"ask for one of {min(OPSETS)} to {max(OPSETS)}, or take `writer: program` out",
         )
-    files = sorted(path.name for path in source.iterdir() if path.name.startswith("model."))
-    stored, content = stored_weights(files, source)
-    walk = Walk(Builder(opset), {name: weight.array(content, copy=False) for name, weight in stored.items()})
-    walk.block(read_operators(source / "model.json"))
-    return _model(walk, inputs)
+    file = source / "model.json"
+    content = map_file(file)
+    program = parsed(content, str(file))
+    declared = facts_of(program, len(content), str(file)).weights
+    walk = Walk(Builder(opset), _weights(source / "model.pdiparams", declared))
+    walk.block(operators_of(program, str(file)))
+    return _model(walk, inputs), walk.b.constants
+
+
+def _weights(path: Path, declared: Sequence[Weight]) -> dict[str, Array]:
+    """What the program stores, by its names; a program without parameters has no file of them."""
+    if not path.exists():
+        return {}
+    content = map_file(path)
+    stored = pdiparams.named(content, str(path), declared)
+    return {name: weight.array(content, copy=False) for name, weight in stored.items()}
 
 
 def _model(walk: Walk, inputs: Sequence[TensorSpec]) -> ModelProto:
-    from onnx import helper, numpy_helper
+    from onnx import helper
 
     b = walk.b
     fetched = [walk.outputs[at] for at in sorted(walk.outputs)]
@@ -57,7 +72,6 @@ def _model(walk: Walk, inputs: Sequence[TensorSpec]) -> ModelProto:
         "main",
         [_declared(one, inputs) for one in walk.inputs],
         [_declared(named, ()) for _, named in fetched],
-        [numpy_helper.from_array(array, name) for name, array in b.constants.items()],
     )
     return _whole(graph, b.opset)
 
