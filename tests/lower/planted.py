@@ -92,7 +92,7 @@ class Written:
         with sound.onnx(piece, values) as plain, Programs.of(self.folder / "pir", model).onnx(changed, values) as other:
             for draw in _draws(shapes, sound.constants(piece)):
                 given = {piece.takes[number]: value for number, value in {**values, **draw}.items()}
-                if not _same(list(plain.run(given).values()), list(other.run(given).values())):
+                if not _alike(list(plain.run(given).values()), list(other.run(given).values())):
                     return False
         return True
 
@@ -108,7 +108,7 @@ class Written:
             return None
 
 
-def written(network: str, folder: Path) -> Written:
+def network_files(network: str, folder: Path) -> Written:
     """Trace a network, write it in both formats, and record one case."""
     spec = NETWORKS[network][1]
     (folder / "pir").mkdir(parents=True)
@@ -140,7 +140,7 @@ def _values(spec: TensorSpec) -> Any:
 
 def plant_all(network: str, folder: Path, each: int | None = None) -> Iterator[Planted]:
     """Plant every fault of a network, or the first `each` of every kind."""
-    sound = written(network, folder)
+    sound = network_files(network, folder)
     expected = sound.outputs(sound.model)
     assert expected is not None
     seen: Counter[str] = Counter()
@@ -155,7 +155,7 @@ def plant_all(network: str, folder: Path, each: int | None = None) -> Iterator[P
         seen[fault.kind] += 1
         blamed = first_wrong(sound.judged(model), BUDGET)
         equivalent = blamed is None and sound.alike(model, fault.node)
-        yield Planted(network, fault, _same(expected, got), blamed, equivalent)
+        yield Planted(network, fault, _alike(expected, got), blamed, equivalent)
 
 
 def _draws(shapes: dict[int, Any], constants: list[float]) -> Iterator[dict[int, Any]]:
@@ -179,7 +179,7 @@ def _drawn(generator: np.random.Generator, shape: tuple[int, ...], kind: int, be
     return np.asarray(drawn).astype("float32")
 
 
-def _same(expected: Sequence[Any], got: Sequence[Any]) -> bool:
+def _alike(expected: Sequence[Any], got: Sequence[Any]) -> bool:
     return all(
         one.shape == other.shape and np.allclose(one, other, rtol=4 * 4 * 2.0**-24, atol=0, equal_nan=True)
         for one, other in zip(expected, got, strict=True)

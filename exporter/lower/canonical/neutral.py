@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from exporter.lower.canonical.graph import Graph, Node
 from exporter.lower.canonical.shapes import Sizes, infer
 from exporter.lower.canonical.tidy import bypass
@@ -21,7 +23,7 @@ def neutral_removed(graph: Graph) -> None:
             bypass(graph, node)
 
 
-def _kept(node: Node, graph: Graph, shapes: dict[str, Sizes]) -> str:
+def _kept(node: Node, graph: Graph, shapes: Mapping[str, Sizes]) -> str:
     """The operand that the result equals, if any."""
     pairs = [(node.input[0], node.input[1])]
     pairs += [(node.input[1], node.input[0])] if node.op_type in _EITHER else []

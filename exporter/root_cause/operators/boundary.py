@@ -64,10 +64,10 @@ def points(inputs: Mapping[int, Array], constants: Iterable[float] = ()) -> Iter
 
 
 def _bounds(constants: Iterable[float]) -> list[float]:
-    """The constants, and of a few their quotients: where a scaled input is compared with a bound."""
+    """The constants, then of a few their quotients: where a scaled input is compared with a bound."""
     own = sorted(set(constants))
     few = own if len(own) <= _FEW else []
-    return sorted({*own, *(one / other for one in few for other in few)})
+    return list(dict.fromkeys([*own, *(one / other for one in few for other in few)]))
 
 
 def _repeated(numbers: Array) -> Callable[[Array, int], Array]:

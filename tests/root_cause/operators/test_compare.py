@@ -66,6 +66,6 @@ def test_points_replace_floats_alone_and_hold_zeros_ties_and_signs() -> None:
 
 def test_points_lie_at_an_operators_own_constants_and_beside_them() -> None:
     one_at_a_time = [point[3].item() for name, point in points({3: X[:1]}, [20.0, 20.0]) if name == BOUNDS]
-    assert one_at_a_time == [1.0, 1.0078125, 0.9921875, -1.0], "no more turns than these, for one element"
+    assert one_at_a_time == [20.0, 20.15625, 19.84375, -20.0], "no more turns than these, for one element"
     (point,) = [point[3] for name, point in points({3: X}, [20.0, 0.5]) if name == BOUNDS]
     assert {20.0, -20.0, 20.15625, 0.5, -0.5, 40.0, 1 / 40} <= {round(number, 5) for number in point.tolist()}
