@@ -44,9 +44,15 @@ BUDGET = 4.0
 #: How often the nodes of an operator are asked whether a fault makes a difference.
 _DRAWS = 400
 _CASE = "case"
-#: Not found, since Paddle's own kernel is as far off: its softplus is log(1 + exp(x)) in float32, and these two make
-#: the file's no better where x is far below zero.
-AS_PADDLE = {("attention", "Div.1: operands swapped"), ("attention", "Where.2: branches swapped")}
+#: Not found, since Paddle's own kernel is as far off: its softplus and mish take log(1 + exp(x)), its celu exp(x) - 1,
+#: all in float32. These faults undo what makes the file better than that.
+AS_PADDLE = {
+    ("attention", "Div.1: operands swapped"),
+    ("attention", "Where.2: branches swapped"),
+    ("norms", "Div.0: operands swapped"),
+    ("norms", "Where.3: branches swapped"),
+    ("norms", "Where.5: branches swapped"),
+}
 
 
 @dataclass(frozen=True)

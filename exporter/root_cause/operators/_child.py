@@ -12,7 +12,7 @@ from exporter.engines.base import EngineRefused
 from exporter.lower.onnx_program.walk import value_name
 from exporter.paddle.threads import run_programs_in_place
 from exporter.readers._program import Block, read_operators
-from exporter.root_cause.operators.boundary import RECORDED, TIES, points
+from exporter.root_cause.operators.boundary import BOUNDS, RECORDED, TIES, points
 from exporter.root_cause.operators.pieces import Piece, operators_for, pieces_of
 from exporter.root_cause.operators.scopes import Scope, latest
 from exporter.root_cause.operators.sessions import Programs, trial
@@ -21,9 +21,18 @@ from exporter.workers import doing
 
 #: Which of equal elements comes first is nobody's promise.
 _CHOOSE = frozenset("argsort topk kthvalue mode median nanmedian unique nms multiclass_nms3".split())
+#: ONNX Runtime 1.31 computes Sigmoid to 1e-7 of 1, which is much of a value that is small.
+_TAIL = ("negative", "far below")
 #: Points at which sound files differ from Paddle 3.3.1: its log_softmax ends at -64, the written atan2 takes -0 for 0,
-#: and ONNX Runtime 1.31 rounds a position of grid_sample at a half elsewhere.
-_NOT_ASKED = {"log_softmax": ("large",), "atan2": ("negative zero",), "grid_sample": TIES}
+#: and ONNX Runtime rounds a position of grid_sample at a half elsewhere. A spectrum of equal numbers is exactly zero in
+#: Paddle, and a sum of cosines and sines is zero but for rounding.
+_NOT_ASKED = {
+    "log_softmax": ("large",),
+    "atan2": ("negative zero",),
+    "grid_sample": TIES,
+    **dict.fromkeys(("fft_r2c", "fft_c2c", "fft_c2r"), (BOUNDS,)),
+    **dict.fromkeys(("sigmoid", "swish", "silu"), _TAIL),
+}
 
 
 def judge(request: dict[str, Any]) -> dict[str, Any]:
