@@ -9,8 +9,10 @@ from typing import Any
 from exporter.readers._program import Operator
 from exporter.root_cause.operators.scopes import Node, Scope, names_read
 
-#: They move no numbers, or are numbers themselves: no fault is theirs.
-_PLAIN = ("parameter", "data", "full", "full_int_array", "builtin.combine", "builtin.split", "fetch")
+#: They are numbers: nothing is computed that could be judged.
+_NUMBERS = ("parameter", "data", "full", "full_int_array")
+#: What is not worth a mention besides the operator that reads it.
+_PLAIN = (*_NUMBERS, "builtin.combine", "builtin.split")
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,13 @@ class Piece:
 
 def pieces_of(scope: Scope) -> list[Piece]:
     """The pieces of one block, in its order; what no output depends on is in none."""
-    found = []
     read = {number for operator in scope.block.operators for number in scope.read(operator)}
+    shown = {number: scope.names[number] for number in read & set(scope.names) if scope.names[number] in scope.makers}
+    found = []
     for operator in scope.block.operators:
-        shown = [value.id for value in operator.results if value.id in scope.names and value.id in read]
-        if operator.name in ("parameter", "data", "fetch", "cf.yield", "full", "full_int_array"):
-            continue
-        names = {number: scope.names[number] for number in shown}
-        names = {number: name for number, name in names.items() if name in scope.makers}
-        if names:
-            found.append(_piece(operator, names, scope))
+        results = {value.id: shown[value.id] for value in operator.results if value.id in shown}
+        if results and operator.name not in _NUMBERS:
+            found.append(_piece(operator, results, scope))
     return found
 
 
