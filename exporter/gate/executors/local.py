@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 import importlib
+from collections import deque
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+from exporter.errors import ExporterError
 from exporter.forks import wait_for_servers
 from exporter.gate.executors.base import MEGABYTES, Executor, lost
 from exporter.gate.task import Task
 from exporter.gate.together import in_processes
 from exporter.gate.touched import Touched
 from exporter.pool import MOST
+from exporter.registry import Registry
 from exporter.report._gate import Gated
 from exporter.workers import prepare
 
+#: What a release imports besides, as it comes to it: modules, and folders of plugins.
+_LATE = ("numpy.random", "cyclonedx.output.json")
+_PLUGINS = (
+    "exporter.check.rules",
+    "exporter.engines",
+    "exporter.numbers.metrics",
+    "exporter.proofs",
+    "exporter.report",
+)
 _LOST = "the process that released it was killed, twice: look whether memory ran out, or give --jobs 1"
 
 
@@ -30,10 +44,19 @@ def local(task: Task, specs: Sequence[Touched]) -> Generator[Gated, None, None]:
 
 
 def _share_what_all_need() -> None:
-    """Before processes are forked that would each do it: import what a release imports, and Paddle into a server."""
+    """Before processes are forked that would each do it: import what a release imports, and Paddle into a server.
+
+    What cannot be imported here is left to the release that needs it, which says so.
+    """
     prepare()
     importlib.import_module("exporter.pipeline")
     importlib.import_module("exporter.bundle.environment").installed()
+    for name in _LATE:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    for folder in _PLUGINS:
+        with suppress(ImportError, ExporterError):
+            deque(Registry[Any](folder, "plugin").all(), 0)
     wait_for_servers()
 
 
