@@ -114,10 +114,17 @@ def forbids(findings: Sequence[Diagnostic]) -> bool:
 
 
 def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
-    """Train what the spec's recipe says, unless a finished run of its code as it is now is there."""
+    """Train what the spec's recipe says, unless a finished run of its code as it is now is there.
+
+    Raises:
+        ModelError: the metric does not reach the recipe's floor; or as :func:`exporter.train.run.train`.
+    """
     if spec.recipe is None or spec.checkpoint is not None:
         return None
-    return runs_of(spec, spec.recipe).ensure(setting)
+    trained = runs_of(spec, spec.recipe).ensure(setting)
+    if trained.shortfall:
+        raise ModelError(trained.shortfall, where=spec.recipe, hint=training.TRAIN_BETTER)
+    return trained
 
 
 def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:

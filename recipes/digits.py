@@ -79,4 +79,5 @@ recipe = Recipe(
     epochs=EPOCHS,
     batch_size=BATCH,
     schedule_by="epoch",
+    floor=0.975,
 )

@@ -12,7 +12,7 @@ import typer
 
 from exporter.cli._options import Debug, Device, Json, Out, Quiet, Timeout
 from exporter.cli._run import Ending, Verb
-from exporter.errors import ExitCode
+from exporter.errors import ExitCode, Refusal
 
 _Recipe = Annotated[str, typer.Argument(help="digits, recipes/digits.py or recipes.digits:recipe", metavar="RECIPE")]
 _Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.", min=0, max=2**32 - 1)]
@@ -94,7 +94,9 @@ def train(  # noqa: PLR0913 - an option is a parameter
         sys.stdout.write(f"{result.checkpoint}: {score}\n")
         if runs:
             sys.stdout.write(f"{home / BEST}: {best.name if best else 'none with as many epochs as the recipe says'}\n")
-    return ExitCode.PASSED
+        if result.shortfall:
+            sys.stdout.write(f"{result.shortfall}\n")
+    return Refusal(ExitCode.REFUSED, run.TRAIN_BETTER) if result.shortfall else ExitCode.PASSED
 
 
 plugin: Verb = train

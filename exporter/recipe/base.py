@@ -147,6 +147,9 @@ class Recipe:
 
     `training` has options of the loop here: mixed precision, clipping and more, see :class:`Training`.
 
+    `floor` is what the metric of a training must reach; `train` and `release` refuse a run of all its epochs that does
+    not. What is made of a checkpoint (pruned, rounded) has budgets of its own.
+
     `fit(layer, run)` trains instead of the loop here, by `paddle.Model.fit` or any script; then `loss`, `optimizer` and
     `batch_size` may be left out. See :class:`Run`.
     """
@@ -165,3 +168,4 @@ class Recipe:
     schedule_by: Literal["batch", "epoch"] = "batch"
     training: Training = field(default_factory=Training)
     fit: Callable[[paddle.nn.Layer, Run], None] | None = None
+    floor: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -46,6 +47,9 @@ def load_recipe(reference: str) -> Recipe:
         raise UsageError(
             f"metric_name is {recipe.metric_name!r}", where=reference, hint=f"give a word that is not {', '.join(ROW)}"
         )
+    floor: Any = recipe.floor
+    if floor is not None and not (isinstance(floor, (int, float)) and math.isfinite(floor)):
+        raise UsageError(f"floor is {floor!r}", where=reference, hint="give the number that the metric must reach")
     for name in ("inputs", "labels"):
         listed = getattr(recipe, name)
         if isinstance(listed, str) or not listed or not all(isinstance(one, str) for one in listed):

@@ -202,6 +202,8 @@ def _finish(job: loop.Job, state: State, description: Json) -> Json:
     best = loop.best_row(state.history, job.recipe)
     name = job.recipe.metric_name
     metric = {"name": name, "goal": job.recipe.goal, "value": best[name], "epoch": best["epoch"]}
+    if job.recipe.floor is not None and not description.get("start") and job.epochs >= job.recipe.epochs:
+        metric["floor"] = float(job.recipe.floor)  # of a whole training: a shorter one, or one of a cut layer, has none
     description |= {
         "finished": True,
         "metric": {**metric, **_measured(job, state, best)},

@@ -26,6 +26,8 @@ from exporter.workers import Json, Limits, OnEvent, Setting
 
 RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
 _OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png", "own"}
+#: What to do about a metric that does not reach the floor.
+TRAIN_BETTER = "train longer or on more data; or state a floor in the recipe that the model can reach"
 _BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "paddle", "finished"}
 _FINISHED = _BEGUN | {"metric", "checkpoint"}
 
@@ -60,6 +62,7 @@ class TrainResult:
     """A finished run. `epoch`, counted from 1 to `epochs`, is the one whose weights the checkpoint holds.
 
     `interval` is the metric's, of 95 %; None where the metric is no mean over samples, or the run is an older one.
+    `missed` is the recipe's floor where the metric does not reach it.
     """
 
     checkpoint: Path
@@ -71,6 +74,14 @@ class TrainResult:
     recipe_digest: str
     seed: int
     interval: tuple[float, float] | None = None
+    missed: float | None = None
+
+    @property
+    def shortfall(self) -> str:
+        """That the metric does not reach the recipe's floor, in words; empty where it does."""
+        if self.missed is None:
+            return ""
+        return f"{self.metric} {self.value:.4f} does not reach the recipe's floor, {self.missed:g}"
 
 
 def finished(request: TrainRequest) -> TrainResult | None:
@@ -345,8 +356,17 @@ def _result(request: TrainRequest, found: Json) -> TrainResult:
         recipe=found["recipe"],
         recipe_digest=found["recipe_digest"],
         seed=found["seed"],
+        missed=_missed(metric),
         interval=(float(bounds[0]), float(bounds[1])) if (bounds := metric.get("interval")) else None,
     )
+
+
+def _missed(metric: Json) -> float | None:
+    floor = metric.get("floor")
+    if floor is None:
+        return None
+    worse = metric["value"] > floor if metric["goal"] == "min" else metric["value"] < floor
+    return float(floor) if worse else None
 
 
 @contextmanager

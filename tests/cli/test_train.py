@@ -36,6 +36,7 @@ def test_json_is_one_object_and_quiet_is_quiet(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found.keys() == {
         *("best", "checkpoint", "interval", "metric", "value", "epoch", "epochs", "recipe", "recipe_digest", "seed"),
+        "missed",
     }
     assert (found["recipe"], found["seed"], found["epochs"]) == ("tests.train.tiny:recipe", 4, 1)
     assert Path(found["checkpoint"]).is_file()

@@ -1,0 +1,42 @@
+"""The folder of real data that each recipe takes instead of what it makes itself."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recipes import linear, rows, softmax
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where `data/` is looked for."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data"
+
+
+def test_tables_of_numbers(folder: Path) -> None:
+    for name, columns in (("linear", 11), ("rows", 65)):
+        (folder / name).mkdir(parents=True)
+        for count, part in ((3, "train"), (2, "held_out")):
+            numbers = np.arange(count * columns).reshape(count, columns) % 10
+            np.savetxt(folder / name / f"{part}.csv", numbers, delimiter=",", header="a heading", fmt="%d")
+    found = linear.data()
+    assert [found.train[name].shape for name in ("measured", "progression")] == [(3, 10), (3, 1)]
+    assert np.array_equal(found.held_out["measured"][1], [1, 2, 3, 4, 5, 6, 7, 8, 9, 0])
+    batch = next(rows.data("held_out"))
+    assert batch["image"].shape == (2, 8, 8) and batch["image"][0, 0, 1] == np.float32(1 / 16)
+    assert batch["label"].tolist() == [4, 9]
+
+
+def test_the_files_of_mnist(folder: Path) -> None:
+    (folder / "softmax").mkdir(parents=True)
+    for part, name in (("train", "train"), ("held_out", "t10k")):
+        pixels = np.full(2 * 784, 51, np.uint8)
+        (folder / f"softmax/{name}-images-idx3-ubyte.gz").write_bytes(gzip.compress(bytes(16) + pixels.tobytes()))
+        (folder / f"softmax/{name}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(bytes(8) + bytes([7, 3])))
+        batch = next(softmax.data("train" if part == "train" else "held_out"))
+        assert batch["x"].shape == (2, 784) and np.allclose(batch["x"], 0.2) and sorted(batch["label"]) == [3, 7]

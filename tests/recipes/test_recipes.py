@@ -1,0 +1,61 @@
+"""Each recipe by the command line: sound gradients, a release that passes in every format, a metric above its floor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+from tests.command import ROOT, exporter
+
+#: By recipe: its metric, and an operator that the ONNX file must have kept.
+FAST: dict[str, tuple[str, str]] = {
+    "linear": ("r_squared", "Gemm"),
+    "rows": ("accuracy", "Loop"),
+    "softmax": ("accuracy", "If"),
+}
+SLOW: dict[str, tuple[str, str]] = {}
+RELEASED = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+
+
+def test_every_recipe_is_tried() -> None:
+    recipes = {path.stem for path in (ROOT / "recipes").glob("[a-z]*.py")}
+    assert recipes - {"digits"} == FAST.keys() | SLOW.keys(), "digits has tests of its own"
+    assert recipes <= {path.stem for path in (ROOT / "specs").glob("*.yaml")}
+
+
+@pytest.mark.parametrize("name", ["digits", *FAST, *SLOW])
+def test_the_gradient_doctor_finds_nothing(name: str, workplace: Path) -> None:
+    done = exporter("train", name, "--doctor", "--json", cwd=workplace)
+    assert done.code == 0, done.err
+    told = done.json()
+    assert told["findings"] == [] and told["gradients"]
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_its_release_passes_in_every_format(name: str, workplace: Path) -> None:
+    metric, operator = {**FAST, **SLOW}[name]
+    told = released(name, workplace)
+    assert told["verdict"] == "passed" and sorted(told["variants"]) == ["onnx", "pdmodel", "pir"]
+    run = run_of(name, workplace)
+    assert run["metric"]["name"] == metric
+    assert told["training"][metric] > run["metric"]["floor"] + 0.01
+    graph = onnx.load(str(workplace / told["bundle"] / "onnx/model.onnx")).graph
+    assert operator in {node.op_type for node in graph.node}
+
+
+def released(name: str, place: Path) -> dict[str, Any]:
+    done = exporter("release", f"specs/{name}.yaml", "--json", cwd=place)
+    assert done.code == 0, done.out + done.err
+    told: dict[str, Any] = done.json()
+    return told
+
+
+def run_of(name: str, place: Path) -> dict[str, Any]:
+    """What `run.json` says of the training that the release took."""
+    runs = place / "runs" / name
+    told: dict[str, Any] = json.loads((runs / (runs / "best").read_text().strip() / "run.json").read_text())
+    return told
