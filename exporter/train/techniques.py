@@ -70,9 +70,10 @@ def recompute(sublayer: paddle.nn.Layer) -> None:
         passes[0] += 1
         if passes[0] == 1:
             return plain(*inputs, **named)
-        before = [tensor.clone() for tensor in kept]
+        held = [tensor for tensor in kept if tensor._is_initialized()]  # a GRU's dropout state has no memory yet
+        before = [tensor.clone() for tensor in held]
         made = plain(*inputs, **named)
-        for tensor, value in zip(kept, before, strict=True):
+        for tensor, value in zip(held, before, strict=True):
             tensor.set_value(value)
         return made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recipes import linear, rows, softmax
+from recipes import linear, rows, softmax, text
 
 
 @pytest.fixture
@@ -40,3 +40,21 @@ def test_the_files_of_mnist(folder: Path) -> None:
         (folder / f"softmax/{name}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(bytes(8) + bytes([7, 3])))
         batch = next(softmax.data("train" if part == "train" else "held_out"))
         assert batch["x"].shape == (2, 784) and np.allclose(batch["x"], 0.2) and sorted(batch["label"]) == [3, 7]
+
+
+def test_lines_of_text(folder: Path) -> None:
+    (folder / "text").mkdir(parents=True)
+    for part in ("train", "held_out"):
+        (folder / f"text/{part}.tsv").write_text('1\t很好，"真的"\n0\t㐀差\n', encoding="utf-8")
+    batch = next(text.data("held_out"))
+    known = text.characters()
+    assert batch["ids"].shape == (2, text.LONGEST) and batch["label"].tolist() == [1, 0]
+    assert batch["ids"][0, :7].tolist() == [known[character] for character in '很好，"真的"']
+    assert batch["ids"][1, :3].tolist() == [1, known["差"], 0], "1 is a character that is not known"
+
+
+def test_no_held_out_sentence_is_about_what_was_trained_on() -> None:
+    train, held_out = ({line for _, line in text.sentences(part, 400)} for part in ("train", "held_out"))
+    assert not train & held_out
+    for things in text.THINGS["held_out"]:
+        assert not any(thing in line for thing in things for line in train)

@@ -16,6 +16,7 @@ FAST: dict[str, tuple[str, str]] = {
     "linear": ("r_squared", "Gemm"),
     "rows": ("accuracy", "Loop"),
     "softmax": ("accuracy", "If"),
+    "text": ("accuracy", "GRU"),
 }
 SLOW: dict[str, tuple[str, str]] = {}
 RELEASED = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]

@@ -258,6 +258,22 @@ def test_what_is_computed_again_is_the_same_in_less_memory() -> None:
     assert less < 0.8 * much
 
 
+def test_a_recurrent_layer_is_computed_again_to_the_same_gradients() -> None:
+    """Its dropout state is a buffer that has no memory before it is written."""
+
+    def one_step(again: bool) -> dict[str, Any]:
+        paddle.seed(3)
+        layer = nn.GRU(6, 5, direction="bidirect")
+        if again:
+            recompute(layer)
+        x = paddle.to_tensor(np.random.default_rng(0).normal(size=(4, 7, 6)).astype("float32"))
+        layer(x)[0].square().mean().backward()
+        return {name: value.grad.numpy() for name, value in layer.named_parameters()}
+
+    plain, again = one_step(False), one_step(True)
+    assert furthest(plain, again) == 0 and max(abs(value).max() for value in plain.values()) > 0
+
+
 def test_a_penalty_is_differentiated_twice(tmp_path: Path) -> None:
     """0.5 · |d loss/d x|² of loss = Σ x·w is 0.5 · rows · |w|², whose gradient is rows · w."""
 
