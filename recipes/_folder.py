@@ -23,3 +23,10 @@ def pairs(file: Path) -> list[tuple[str, str]]:
     """The lines of a UTF-8 file with two columns and a tab between, as PaddleOCR's and ChnSentiCorp's lists have."""
     with file.open(encoding="utf-8", newline="") as lines:
         return [(line[0], line[1]) for line in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
+def picture(file: Path) -> np.ndarray:
+    """An image file as ink: [height, width], 0 where it is white and 1 where it is black."""
+    from PIL import Image
+
+    return (1 - np.asarray(Image.open(file).convert("L")) / 255).astype(np.float32)
