@@ -14,9 +14,7 @@ from PIL import Image
 
 from recipes.ocr import detect, direction, lines, pages, read
 from tests.command import environment, exporter
-
-here = all((lines.FONTS / path).is_file() for pair in lines.PAIRS for path in pair)
-needs_fonts = pytest.mark.skipif(not here, reason="apt-get install fonts-noto-cjk fonts-dejavu-core")
+from tests.recipes.fonts import needs_fonts
 
 
 @needs_fonts

@@ -12,6 +12,7 @@ import pytest
 
 from exporter.spec.read import read_spec
 from tests.command import ROOT, exporter
+from tests.recipes.fonts import needs_fonts
 
 #: By recipe: its metric, and an operator that the ONNX file must have kept.
 FAST: dict[str, tuple[str, str]] = {
@@ -44,7 +45,12 @@ def test_every_recipe_is_tried() -> None:
     assert specs.keys() == FAST.keys() | SLOW.keys() | OCR | {"digits", "digits-int8", "digits-pruned"}
 
 
-@pytest.mark.parametrize("name", sorted(modules()))
+DRAWN = ("recipes.ocr.detect", "recipes.ocr.direction", "recipes.ocr.read")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs_fonts if name in DRAWN else ()) for name in sorted(modules())]
+)
 def test_the_gradient_doctor_finds_nothing(name: str, workplace: Path) -> None:
     done = exporter("train", name, "--doctor", "--json", cwd=workplace)
     assert done.code == 0, done.err
