@@ -30,7 +30,7 @@ from dataclasses import replace
 from models.masked import Svtr
 from recipes import digits
 
-recipe = replace(digits.recipe, build=Svtr, epochs=2)
+recipe = replace(digits.recipe, build=Svtr, epochs=2, floor=None)
 """
 
 
