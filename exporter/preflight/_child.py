@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import paddle
 
 #: Seconds of processor time in which sizes are tried; those that would take longer are the recording's to find.
-_SECONDS = 6.0
+_SECONDS = 2.0
 #: Bytes of inputs of a case that is run here.
 _MOST_BYTES = 1 << 26
 
