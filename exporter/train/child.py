@@ -51,7 +51,8 @@ def train(request: Json) -> Json:
     require_plots()
     recipe = load_recipe(reference)
     ranks = Ranks(request.get("rank", 0), request.get("endpoints", ()))
-    device = _device(request["device"], recipe, ranks)
+    _refuse_ranks(ranks, recipe, qat=request["qat"])
+    device = _device(request["device"], ranks)
     ranks.connect(device)
     doing("loading the data")
     batches = load_batches(recipe, reference)
@@ -92,16 +93,19 @@ def train(request: Json) -> Json:
         return _finish(job, state, description) if ranks.first else {}
 
 
-def _device(asked: str, recipe: Recipe, ranks: Ranks) -> str:
-    """The device of a rank: a GPU each, where there are GPUs.
-
-    Raises:
-        UsageError: the recipe's own loop would not share its batches with other ranks.
-        EnvironmentLacks: there are fewer GPUs than ranks.
-    """
-    if ranks.count > 1 and recipe.fit:
+def _refuse_ranks(ranks: Ranks, recipe: Recipe, *, qat: bool) -> None:
+    """Raises UsageError where several would not train one model: each would see ranges, or batches, of its own."""
+    if ranks.count == 1:
+        return
+    if recipe.fit:
         hint = "leave --ranks out; a loop of your own runs under paddle.distributed.launch"
         raise UsageError("a recipe with a `fit` of its own is not shared among ranks", where="--ranks", hint=hint)
+    if qat:
+        raise UsageError("training with rounding is not shared among ranks", where="--ranks", hint="leave --ranks out")
+
+
+def _device(asked: str, ranks: Ranks) -> str:
+    """The device of a rank: a GPU each, where there are GPUs; raises EnvironmentLacks where there are fewer of them."""
     device = use_device(asked)
     return use_device(f"gpu:{ranks.rank}") if ranks.count > 1 and device.startswith("gpu") else device
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.errors import ChildFailed, UsageError
+from exporter.errors import UsageError
 from exporter.tensors import load
 from exporter.train import run
 from exporter.train.run import TrainRequest
@@ -84,7 +84,9 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path: Path) -> No
     assert all((found[name] == whole[name]).all() for name in whole)
 
 
-def test_a_loop_of_the_recipe_s_own_is_not_shared(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="not shared among ranks") as caught:
-        trained("with_fit", tmp_path / "fit")
-    assert not isinstance(caught.value, ChildFailed) and not (tmp_path / "fit").exists()
+@pytest.mark.parametrize(("name", "qat"), [("with_fit", False), ("plain", True)])
+def test_what_ranks_cannot_share_is_refused(name: str, qat: bool, tmp_path: Path) -> None:
+    request = TrainRequest(f"tests.train.parallel_fits:{name}", tmp_path / "run", ranks=2, qat=qat)
+    with pytest.raises(UsageError, match="not shared among ranks"):
+        run.train(request)
+    assert not (tmp_path / "run").exists()
