@@ -13,6 +13,7 @@ from paddle.vision import models
 
 from exporter.recipe.base import Part, Recipe
 from recipes._folder import real
+from recipes._scores import accuracy
 from recipes.digits import data as digits
 
 EPOCHS = 3
@@ -52,11 +53,6 @@ def data(part: Part) -> paddle.io.Dataset:
 def build(depth: int = 18) -> nn.Layer:
     """The factory that `specs/resnet.yaml` names; 50 or 101 takes longer."""
     return getattr(models, f"resnet{depth}")(num_classes=10)
-
-
-def accuracy(logits: np.ndarray, label: np.ndarray) -> float:
-    """The share of images whose class is right."""
-    return float((logits.argmax(axis=1) == label).mean())
 
 
 def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:

@@ -14,6 +14,7 @@ from paddle import nn
 
 from exporter.recipe.base import Part, Recipe
 from recipes._folder import real, table
+from recipes._scores import accuracy
 from recipes.digits import data as digits
 
 EPOCHS = 24
@@ -60,11 +61,6 @@ def _images(part: Part) -> tuple[np.ndarray, np.ndarray]:
         return lines[:, :64].reshape(-1, 8, 8) / 16, lines[:, 64].astype(np.int64)
     arrays = getattr(digits(), part)
     return arrays["image"][:, 0], arrays["label"]
-
-
-def accuracy(logits: np.ndarray, label: np.ndarray) -> float:
-    """The share of images whose highest score is the right digit's."""
-    return float((logits.argmax(axis=1) == label).mean())
 
 
 def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:

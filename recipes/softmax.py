@@ -16,6 +16,7 @@ from paddle import nn
 
 from exporter.recipe.base import Part, Recipe
 from recipes._folder import real
+from recipes._scores import accuracy
 from recipes.digits import data as digits
 
 EPOCHS = 30
@@ -68,11 +69,6 @@ def _mnist(folder: Path, part: Part) -> tuple[np.ndarray, np.ndarray]:
 def loss(probability: paddle.Tensor, label: paddle.Tensor) -> paddle.Tensor:
     """Cross entropy of probabilities; `forward` has applied the softmax already."""
     return nn.functional.cross_entropy(probability, label, use_softmax=False)
-
-
-def accuracy(probability: np.ndarray, label: np.ndarray) -> float:
-    """The share of images whose likeliest digit is the right one."""
-    return float((probability.argmax(axis=1) == label).mean())
 
 
 def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:

@@ -15,6 +15,7 @@ from paddle import nn
 
 from exporter.recipe.base import Part, Recipe
 from recipes._folder import pairs, real
+from recipes._scores import accuracy
 
 EPOCHS = 2
 BATCH = 32
@@ -108,11 +109,6 @@ def data(part: Part) -> Iterator[dict[str, np.ndarray]]:
     for start in range(0, len(order), BATCH):
         rows = order[start : start + BATCH]
         yield {"ids": ids[rows], "label": label[rows]}
-
-
-def accuracy(logits: np.ndarray, label: np.ndarray) -> float:
-    """The share of sentences that are understood."""
-    return float((logits.argmax(axis=1) == label).mean())
 
 
 def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:

@@ -15,6 +15,7 @@ from paddle import nn
 
 from exporter.recipe.base import Part, Recipe
 from recipes._folder import pairs, real
+from recipes._scores import accuracy
 
 KINDS = ("nothing", "true", "false", "and", "or", "not")
 MOST, WIDTH = 15, 32
@@ -112,11 +113,6 @@ def expressions() -> dict[Part, list[str]]:
     listed = list(found)
     order = dice.permutation(len(listed))
     return {"train": [listed[place] for place in order[600:]], "held_out": [listed[place] for place in order[:600]]}
-
-
-def accuracy(logits: np.ndarray, label: np.ndarray) -> float:
-    """The share of expressions whose value is right."""
-    return float((logits.argmax(axis=1) == label).mean())
 
 
 def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:

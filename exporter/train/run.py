@@ -160,18 +160,7 @@ def train(
         "qat": request.qat,
         "args": dict(request.args),
     }
-
-    def child(asked: Json) -> Json:
-        # One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
-        return workers.call(
-            "exporter.train.child:train",
-            asked,
-            Limits(seconds=timeout or float("inf")),
-            environment=workers.SINGLE_THREAD,
-            imports=workers.PADDLE,
-            on_event=None if asked.get("rank") else on_event,
-        )
-
+    child = partial(_train_in_child, timeout, on_event)
     try:
         with _saving_interrupts():
             if request.ranks > 1:
@@ -186,6 +175,18 @@ def train(
             replace_folder(folder, request.into)
         remove(folder)  # the earlier run, now in exchange
     return _result(request, answer)
+
+
+def _train_in_child(timeout: float | None, on_event: OnEvent | None, job: Json) -> Json:
+    # One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
+    return workers.call(
+        "exporter.train.child:train",
+        job,
+        Limits(seconds=timeout or float("inf")),
+        environment=workers.SINGLE_THREAD,
+        imports=workers.PADDLE,
+        on_event=None if job.get("rank") else on_event,
+    )
 
 
 def _go_on(request: TrainRequest) -> Json:

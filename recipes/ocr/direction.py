@@ -14,6 +14,7 @@ from paddle import nn
 
 from exporter.recipe.base import Part, Recipe
 from recipes._folder import pairs, picture, real
+from recipes._scores import accuracy
 from recipes.ocr.lines import HEIGHT, WIDTH, ink, placed, scanned, text
 
 EPOCHS = 6
@@ -68,11 +69,6 @@ def _line(part: Part, dice: np.random.RandomState) -> tuple[np.ndarray, int]:
 def _batch(lines: list[tuple[np.ndarray, int]]) -> dict[str, np.ndarray]:
     image = np.stack([image for image, _ in lines])[:, None]
     return {"line": image, "turned": np.array([turned for _, turned in lines], np.int64)}
-
-
-def accuracy(logits: np.ndarray, turned: np.ndarray) -> float:
-    """The share of lines whose direction is seen."""
-    return float((logits.argmax(axis=1) == turned).mean())
 
 
 def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:
