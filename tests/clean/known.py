@@ -13,7 +13,7 @@ _INTERPOLATE = (
 )
 _LEAKY = "the default predictor of Paddle 3.3.1 dies by SIGSEGV of a convolution and a leaky ReLU (FusedConv2dOp)"
 _SECOND_SIZE = (
-    "the default predictor of Paddle 3.3.1 refuses ShuffleNetV2 at a second batch size where oneDNN has AVX and no AVX2"
+    "the default predictor of Paddle 3.3.1 refuses split channels at a second batch size: oneDNN with AVX and no AVX2"
 )
 #: These end the process, so they are not run beside the others.
 FATAL: dict[tuple[str, str], str] = {
@@ -30,6 +30,6 @@ DEFECTS: dict[tuple[str, str], str] = {
     ("forecast", "paddle_inference_default"): _SOFTPLUS,
     ("forecast", "openvino"): _SOFTPLUS,
     ("sharper", "paddle_inference_default"): _INTERPOLATE,
-    ("vision_shufflenet", "paddle_inference_default"): _SECOND_SIZE,
+    **{(network, "paddle_inference_default"): _SECOND_SIZE for network in ("vision_shufflenet", "empty_score")},
     **{(network, "paddle_inference_default"): _LOG_SOFTMAX for network in ("encoder_tokens", "drill_text")},
 }

@@ -320,6 +320,28 @@ class Forecast(nn.Layer):
         return mean, F.softplus(spread)
 
 
+class Empty(nn.Layer):
+    """A detector on pictures that show nothing: every probability is small.
+
+    `map` puts each of them out, as text detection by segmentation does; `score` the product of a class and of there
+    being anything; `gate` each times what it is the probability of, far below zero.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind, self.body = kind, nn.Conv2D(3, 6, 3, padding=1)
+        self.head = nn.Conv2D(6, 5, 1, bias_attr=paddle.ParamAttr(initializer=nn.initializer.Constant(-12.0)))
+
+    def forward(self, x):
+        x = self.head(F.relu(self.body(x)))
+        if self.kind == "gate":
+            return F.silu(x)
+        if self.kind == "map":
+            return F.sigmoid(x)
+        sure, scores = F.sigmoid(x[:, :1]), F.sigmoid(x[:, 1:])
+        return (sure * scores).flatten(2)
+
+
 def _conv(*shape: int, **more: Any) -> nn.Layer:
     return nn.Conv2D(*shape, **more)
 
@@ -368,6 +390,7 @@ FACTORIES: dict[str, Callable[[], nn.Layer]] = {
     "graph": partial(filled, Graph),
     "siamese": partial(filled, Siamese),
     "forecast": partial(filled, Forecast),
+    **{f"empty_{kind}": partial(Empty, kind) for kind in ("map", "score", "gate")},
 }
 
 

@@ -51,6 +51,7 @@ _LAYERS: dict[str, dict[str, Any]] = {
     "graph": about("nodes=float32[batch,5,4]; edges=float32[batch,5,5]: integers(0,2)"),
     "siamese": about("left=float32[batch,1,8,8]; right=float32[batch,1,8,8]"),
     "forecast": about("x=float32[batch,2,time]", "batch=1..3..5 time=6..12..18"),
+    **{f"empty_{kind}": about(_IMAGE) for kind in ("map", "score", "gate")},
 }
 
 #: The networks that faults are planted in.

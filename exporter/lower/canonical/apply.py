@@ -16,6 +16,7 @@ from exporter.lower.canonical.graph import Graph
 from exporter.lower.canonical.linear import linear_joined
 from exporter.lower.canonical.neutral import neutral_removed
 from exporter.lower.canonical.shapes import shapes_known, skeleton
+from exporter.lower.canonical.small import small_values_kept
 from exporter.tensors import Array, TensorSpec, digest
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def canonical_model(
         neutral_removed(graph)
     linear_joined(graph)
     affine_folded(graph)
+    small_values_kept(graph)
     tidy.unread_dropped(graph)
     tidy.equal_constants_merged(graph)
     tidy.nodes_numbered(graph)

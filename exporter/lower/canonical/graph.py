@@ -89,6 +89,18 @@ class Graph:
         del node.attribute[:]
         node.attribute.extend(helper.make_attribute(name, value) for name, value in sorted(attributes.items()))
 
+    def put_before(self, node: Node, kind: str, inputs: Sequence[str], output: str) -> None:
+        """Insert a new node just before another one, and with what that says of where it comes from."""
+        from onnx import helper
+
+        self.inferred = None
+        made = helper.make_node(kind, inputs, [output])
+        made.metadata_props.extend(node.metadata_props)
+        self._enter(made)
+        order = list(self._nodes.items())
+        order.insert([key for key, _ in order].index(id(node)), order.pop())
+        self._nodes = dict(order)
+
     def rewire(self, node: Node, inputs: Sequence[str]) -> None:
         """Give a node other inputs."""
         self.inferred = None

@@ -24,22 +24,32 @@ _SMALL = 64
 
 def infer(graph: Graph) -> Mapping[str, Sizes]:
     """The sizes of every value whose rank is known; those that are not known get a name of their own."""
-    if graph.inferred is None:
-        graph.inferred = _inferred(graph)
-    found: Mapping[str, Sizes] = graph.inferred
-    return found
-
-
-def _inferred(graph: Graph) -> dict[str, Sizes]:
-    import onnx
-
-    found = onnx.shape_inference.infer_shapes(skeleton(graph), data_prop=True).graph
     shapes = {name: tuple(map(int, value.shape)) for name, value in graph.constants.items()}
     return shapes | {
         one.name: tuple(_size(dim, f"{one.name}:{at}") for at, dim in enumerate(one.type.tensor_type.shape.dim))
-        for one in (*found.value_info, *found.output, *graph.inputs)
+        for one in _declared(graph)
         if one.type.tensor_type.HasField("shape")
     }
+
+
+def dtypes(graph: Graph) -> Mapping[str, str]:
+    """The dtype, as numpy calls it, of every computed value that numpy has one for."""
+    from onnx import helper
+
+    known = helper.get_all_tensor_dtypes()
+    types = {one.name: one.type.tensor_type.elem_type for one in _declared(graph)}
+    return {name: helper.tensor_dtype_to_np_dtype(kind).name for name, kind in types.items() if kind in known}
+
+
+def _declared(graph: Graph) -> list[Proto]:
+    """What ONNX's own inference says of each value, worked out once for the graph as it stands."""
+    import onnx
+
+    if graph.inferred is None:
+        found = onnx.shape_inference.infer_shapes(skeleton(graph), data_prop=True).graph
+        graph.inferred = [*found.value_info, *found.output, *graph.inputs]
+    declared: list[Proto] = graph.inferred
+    return declared
 
 
 def shapes_known(graph: Graph) -> None:
