@@ -24,7 +24,7 @@ from exporter.bundle.provenance import find_checkpoint, find_whole, runs_of
 from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
 from exporter.bundle.write import (
-    Proven,
+    Hashed,
     drafting,
     refuse_overwrite,
     refuse_strangers,
@@ -166,9 +166,10 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         except ModelError as error:
             return _foretold(spec, findings, error)
-        content = contents(spec, conversion, draft, checkpoint)
-        content = with_documents(content, draft, origin_of(content, conversion.modules))
-        return Product(settle.exported(findings), seal(draft, into, content, runnable=False))
+        hashed = Hashed.of(draft)
+        content = contents(spec, conversion, hashed.files, checkpoint)
+        content = with_documents(content, draft, origin_of(content, conversion.modules), hashed)
+        return Product(settle.exported(findings), seal(draft, into, content, known=hashed, runnable=False))
 
 
 class Taken(Enum):
@@ -276,14 +277,14 @@ def _release(
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
-        content = contents(spec, conversion, draft, checkpoint, trained)
+        converted = Hashed.of(draft)
+        content = contents(spec, conversion, converted.files, checkpoint, trained)
         content = with_record(content, record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting))
-        proven = Proven.of(draft)
+        proven = Hashed.of(draft, converted)
         subject = subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint)
         harness = harness_of(subject, runs, setting)
         report = judge(harness, about(content, device.notes, device=device.name))
-        own = root / spec.name / content.version
-        compared = report.verdict.passed and taken is not Taken.REPLACE
+        own, compared = root / spec.name / content.version, report.verdict.passed and taken is not Taken.REPLACE
         what = unlike_the_release(own, content, draft) if compared else ""
         place = own.with_name((CANDIDATE if what else own.name) if report.verdict.passed else FAILED)
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
@@ -292,8 +293,8 @@ def _release(
         for name, form in ((REPORT, "json"), (PAGE, "html")):
             write_draft(draft / name, RENDERERS[form](report).encode())
         content = with_costs(content.model_copy(update={"verdict": report.verdict.word}), report.verdict)
-        content = with_documents(content, draft, origin)
-        bundle = seal(draft, place, content, proven, runnable=True)
+        content = with_documents(content, draft, origin, proven)
+        bundle = seal(draft, place, content, proven=proven, runnable=True)
     if what and taken is Taken.REFUSE:
         said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
         raise UsageError(said, where=str(own), hint="give it another version, or replace the release with --force")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from exporter.bundle.manifest import MANIFEST_VERSION, CaseFacts, Content
+from exporter.bundle.manifest import MANIFEST_VERSION, CaseFacts, Content, FileFacts
 from exporter.bundle.provenance import NOT_REPRODUCIBLE, provenance
 from exporter.bundle.write import content_version
 from exporter.goldens.record import Record
@@ -17,9 +18,13 @@ from exporter.verdict.claim import Verdict
 
 
 def contents(
-    spec: Spec, conversion: Conversion, draft: Path, checkpoint: Path | None, trained: TrainResult | None = None
+    spec: Spec,
+    conversion: Conversion,
+    files: Mapping[str, FileFacts],
+    checkpoint: Path | None,
+    trained: TrainResult | None = None,
 ) -> Content:
-    """The manifest of an unverified bundle, without what sealing adds."""
+    """The manifest of an unverified bundle that holds these `files`, without what sealing adds."""
     described = spec.model_dump(mode="json")
     origin = provenance(spec, checkpoint)
     if trained is not None:
@@ -29,7 +34,7 @@ def contents(
         {
             "schema": MANIFEST_VERSION,
             "name": spec.name,
-            "version": spec.version or content_version(described, conversion.parameters, draft),
+            "version": spec.version or content_version(described, conversion.parameters, files),
             "inputs": [asdict(one) for one in spec.input_specs()],
             "outputs": [asdict(one) for one in conversion.outputs],
             "dims": {name: dim.model_dump() for name, dim in spec.dims.items()},

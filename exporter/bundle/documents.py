@@ -10,7 +10,7 @@ from exporter.bundle.bom import bill_of_materials
 from exporter.bundle.environment import Environment, environment
 from exporter.bundle.manifest import BOM, PROVENANCE, Content, Documents
 from exporter.bundle.slsa import provenance_statement
-from exporter.bundle.write import written
+from exporter.bundle.write import Hashed
 from exporter.errors import UsageError
 from exporter.files import readable_json, write_draft
 from exporter.git import State, state_of
@@ -31,13 +31,13 @@ def origin_of(content: Content, modules: Mapping[str, str]) -> Origin:
     return Origin(made_with, state_of(Path.cwd(), made_with.places))
 
 
-def with_documents(content: Content, draft: Path, origin: Origin) -> Content:
-    """Write provenance and bill of materials of all that lies in a draft.
+def with_documents(content: Content, draft: Path, origin: Origin, known: Hashed) -> Content:
+    """Write provenance and bill of materials of all that lies in a draft; `known` is what was hashed of it before.
 
     Raises:
         EnvironmentLacks: the library that writes the bill is not installed.
     """
-    files = written(draft)
+    files = Hashed.of(draft, known).files
     statement = provenance_statement(content, files, origin.made_with, origin.commit)
     write_draft(draft / PROVENANCE, readable_json(statement))
     write_draft(draft / BOM, bill_of_materials(content, files, origin.made_with))

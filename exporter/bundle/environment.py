@@ -14,6 +14,8 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from email import message_from_string
+from email.message import Message
 from functools import lru_cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
@@ -63,12 +65,12 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
     places = []
     standard = tuple({f"{os.path.realpath(sysconfig.get_path(kind))}/" for kind in ("stdlib", "platstdlib")})
     for module, file in sorted(modules.items()):
-        path = Path(os.path.realpath(file))
+        path = _real(file)
         if module.partition(".")[0] == "exporter" or not path.is_file():
             continue
         name = _below(module, Path(file))
-        if str(path) in here.files:
-            owner, digest, size = here.files[str(path)]
+        if owned := here.file(str(path)):
+            owner, digest, size = owned
             imported.setdefault(owner, {})[name] = digest if path.stat().st_size == size else sha256_file(path)
         elif str(path).startswith(standard):
             python[name] = sha256_file(path)
@@ -76,7 +78,7 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
             sources[name] = sha256_file(path)
             places.append(path)
     packages = tuple(
-        Package(name, here.packages[name].version, imported.get(name, {}), here.requires[name])
+        Package(name, here.packages[name]["Version"], imported.get(name, {}), here.requires(name))
         for name in sorted(here.closure({*imported, *map(_normal, engines), NAME}))
     )
     return Environment(sources, tuple(places), python, _own(), packages)
@@ -84,11 +86,19 @@ def environment(modules: Mapping[str, str], engines: Iterable[str] = ()) -> Envi
 
 @dataclass(frozen=True)
 class Installed:
-    """The packages that can be imported, which of them each requires, and their files: package, sha256 and size."""
+    """What the packages that can be imported say of themselves; of each file the package and its line in RECORD."""
 
-    packages: Mapping[str, Distribution]
-    requires: Mapping[str, tuple[str, ...]]
-    files: Mapping[str, tuple[str, str, int]]
+    packages: Mapping[str, Message]
+    records: Mapping[str, tuple[str, str]]
+
+    def file(self, path: str) -> tuple[str, str, int] | None:
+        """The package of a file, and the sha256 and size that its RECORD lists; None if none lists them."""
+        owner, line = self.records.get(path, ("", ""))
+        for row in csv.reader([line]):
+            if len(row) == 3 and row[1].startswith("sha256=") and row[2].isdigit():
+                code = row[1].removeprefix("sha256=")
+                return owner, base64.urlsafe_b64decode(f"{code}=").hex(), int(row[2])
+        return None
 
     def closure(self, names: Iterable[str]) -> set[str]:
         """These packages, as far as they are installed, and every installed one that they require."""
@@ -98,8 +108,21 @@ class Installed:
             name = waiting.pop()
             if name not in whole:
                 whole.add(name)
-                waiting += self.requires[name]
+                waiting += self.requires(name)
         return whole
+
+    def requires(self, name: str) -> tuple[str, ...]:
+        """The installed packages that one requires. What an extra of it brings counts where it is imported."""
+        needed = set()
+        for line in self.packages[name].get_all("Requires-Dist") or ():
+            try:
+                need = Requirement(line)
+            except InvalidRequirement:
+                continue
+            other = _normal(need.name)
+            if other in self.packages and (need.marker is None or need.marker.evaluate({"extra": ""})):
+                needed.add(other)
+        return tuple(sorted(needed))
 
 
 def installed() -> Installed:
@@ -109,10 +132,16 @@ def installed() -> Installed:
 
 @lru_cache(maxsize=1)
 def _installed(_path: tuple[str, ...]) -> Installed:
-    packages = {_normal(one.metadata["Name"] or ""): one for one in reversed(list(distributions()))}
-    requires = {name: tuple(sorted(set(_requires(one, packages)))) for name, one in packages.items()}
-    files = {path: (name, *told) for name, one in packages.items() for path, told in _listed(one).items()}
-    return Installed(packages, requires, files)
+    found = {
+        _normal(said["Name"] or ""): (said, one) for one in reversed(list(distributions())) if (said := _said(one))
+    }
+    records = {path: (name, line) for name, (_, one) in found.items() for path, line in _listed(one)}
+    return Installed({name: said for name, (said, _) in found.items()}, records)
+
+
+def _said(one: Distribution) -> Message:
+    """The metadata of a package without its description, which may be long and is not asked for."""
+    return message_from_string((one.read_text("METADATA") or one.read_text("PKG-INFO") or "").partition("\n\n")[0])
 
 
 def _own() -> dict[str, str]:
@@ -124,34 +153,30 @@ def _normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def _real(file: str) -> Path:
+    """Where a file lies without links; of a thousand modules in one folder the folder is looked at once."""
+    folder, name = os.path.split(file)
+    path = os.path.join(_real_folder(folder), name)  # noqa: PTH118  # Path would cost more than the look
+    return Path(os.path.realpath(path) if os.path.islink(path) else path)  # noqa: PTH114
+
+
+@lru_cache(maxsize=1024)
+def _real_folder(folder: str) -> str:
+    return os.path.realpath(folder)
+
+
 def _below(module: str, path: Path) -> str:
     """A module's file below the folder that it is imported from: `recipes/digits.py`."""
     depth = module.count(".") + 1 + (path.stem == "__init__")
     return path.name if module == "__main__" else "/".join(path.parts[-depth:])
 
 
-def _listed(installed: Distribution) -> dict[str, tuple[str, int]]:
-    """The files of a package as its RECORD lists them: where each lies -> its sha256 (hex) and its size."""
-    base = os.path.realpath(str(installed.locate_file("")))
-    rows = csv.reader((installed.read_text("RECORD") or "").splitlines())
-    found = {}
-    for row in rows:
-        if len(row) == 3 and row[1].startswith("sha256=") and row[2].isdigit():
-            code = row[1].removeprefix("sha256=")
-            found[f"{base.rstrip('/')}/{row[0]}"] = (base64.urlsafe_b64decode(f"{code}=").hex(), int(row[2]))
-    return found
-
-
-def _requires(one: Distribution, installed: Mapping[str, Distribution]) -> Iterator[str]:
-    for line in one.requires or ():
-        try:
-            need = Requirement(line)
-        except InvalidRequirement:
-            continue
-        # Extras are not recorded: what an extra brings counts where it was imported.
-        name = _normal(need.name)
-        if name in installed and (need.marker is None or need.marker.evaluate({"extra": ""})):
-            yield name
+def _listed(installed: Distribution) -> Iterator[tuple[str, str]]:
+    """Where each file of a package lies, and the line of its RECORD."""
+    base = os.path.realpath(str(installed.locate_file(""))).rstrip("/")
+    for line in (installed.read_text("RECORD") or "").splitlines():
+        name = next(csv.reader([line]))[0] if line.startswith('"') else line.partition(",")[0]
+        yield f"{base}/{name}", line
 
 
 def digest_where_known(name: str) -> str:

@@ -67,18 +67,9 @@ def drafting(final: Path) -> Iterator[Path]:
         yield draft
 
 
-def written(folder: Path) -> dict[str, FileFacts]:
-    """The size and the hash of every file below a folder."""
-    return {
-        path.relative_to(folder).as_posix(): FileFacts(sha256=sha256_file(path), size=path.stat().st_size)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 @dataclass(frozen=True)
-class Proven:
-    """The files below a folder as they are verified, and when each last changed, which nobody can set.
+class Hashed:
+    """The size and the hash of every file below a folder, and when each last changed, which nobody can set.
 
     Without the latter a file could be exchanged while engines run, and put back for the seal.
     """
@@ -87,9 +78,20 @@ class Proven:
     changed: Mapping[str, tuple[int, int]]
 
     @classmethod
-    def of(cls, folder: Path) -> Proven:
-        """What lies below a folder now."""
-        return cls(written(folder), _changed(folder))
+    def of(cls, folder: Path, before: Hashed | None = None) -> Hashed:
+        """What lies below a folder now; what has not changed since `before` is not read again."""
+        changed = _changed(folder)
+        same = before.files if before else {}
+        files = {
+            name: same[name] if before and name in same and before.changed[name] == mark else _facts(folder / name)
+            for name, mark in changed.items()
+            if (folder / name).is_file()
+        }
+        return cls(files, changed)
+
+
+def _facts(path: Path) -> FileFacts:
+    return FileFacts(sha256=sha256_file(path), size=path.stat().st_size)
 
 
 def _changed(folder: Path) -> dict[str, tuple[int, int]]:
@@ -98,11 +100,19 @@ def _changed(folder: Path) -> dict[str, tuple[int, int]]:
     return {path.relative_to(folder).as_posix(): (fact.st_ino, fact.st_ctime_ns) for path, fact in facts}
 
 
-def seal(draft: Path, final: Path, content: Content, proven: Proven | None = None, *, runnable: bool) -> Bundle:
-    """Hash every file of the draft into the manifest, and put it in the place of `final`.
+def seal(
+    draft: Path,
+    final: Path,
+    content: Content,
+    *,
+    known: Hashed | None = None,
+    proven: Hashed | None = None,
+    runnable: bool,
+) -> Bundle:
+    """Put the hash of every file of the draft into the manifest, and the draft in the place of `final`.
 
-    `proven` is what was verified. `runnable` adds the script that checks the bundle
-    without us; it needs goldens.
+    `proven` is what was verified: every file is read again, and has to be it. Where nothing was, hashes that are
+    `known` are taken over. `runnable` adds the script that checks the bundle without us; it needs goldens.
 
     Raises:
         ModelError: a file is not the one that was verified.
@@ -113,19 +123,19 @@ def seal(draft: Path, final: Path, content: Content, proven: Proven | None = Non
     with translated(final):
         if runnable:
             write_draft(draft / VERIFY, verify_script().encode("utf-8"))
-        files = written(draft)
+        now = Hashed.of(draft, known)
         if proven is not None:
-            _refuse_changed(proven, files, _changed(draft))
+            _refuse_changed(proven, now)
         body = content.model_dump(by_alias=True, mode="json")
-        manifest = sealed({**body, "files": {name: facts.model_dump() for name, facts in files.items()}})
+        manifest = sealed({**body, "files": {name: facts.model_dump() for name, facts in now.files.items()}})
         write_draft(draft / NAME, manifest)
         replace_folder(draft, final)
     return Bundle(final, parse(manifest, str(final / NAME)))
 
 
-def _refuse_changed(proven: Proven, files: Mapping[str, FileFacts], changes: Mapping[str, tuple[int, int]]) -> None:
-    changed = sorted(name for name, facts in proven.files.items() if files.get(name) != facts)
-    changed += sorted(name for name, mark in proven.changed.items() if changes.get(name) != mark)
+def _refuse_changed(proven: Hashed, now: Hashed) -> None:
+    changed = sorted(name for name, facts in proven.files.items() if now.files.get(name) != facts)
+    changed += sorted(name for name, mark in proven.changed.items() if now.changed.get(name) != mark)
     if changed:
         raise ModelError(
             "is not the file that was verified: it was changed afterwards",
@@ -134,9 +144,7 @@ def _refuse_changed(proven: Proven, files: Mapping[str, FileFacts], changes: Map
         )
 
 
-def content_version(spec: Mapping[str, Any], parameters: Mapping[str, str], folder: Path) -> str:
+def content_version(spec: Mapping[str, Any], parameters: Mapping[str, str], files: Mapping[str, FileFacts]) -> str:
     """A version for a spec that names none: equal for equal specs, parameters and artifacts."""
-    files = {
-        path.relative_to(folder).as_posix(): sha256_file(path) for path in sorted(folder.rglob("*")) if path.is_file()
-    }
-    return f"c{sha256_bytes(canonical_json([dict(spec), dict(parameters), files]))[:12]}"
+    hashes = {name: facts.sha256 for name, facts in files.items()}
+    return f"c{sha256_bytes(canonical_json([dict(spec), dict(parameters), hashes]))[:12]}"
