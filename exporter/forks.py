@@ -116,8 +116,9 @@ class Forked:
 class _Server:
     """A server, which may still import. Threads that want one of it take turns.
 
-    Processes that were forked from the one that started it (`starter`) may ask it too, once it is ready: what they send
-    over the channel stays whole. It ends when all of them have closed the channel.
+    Processes that were forked from the one that started it (`starter`) may ask it too: what they send over the channel
+    stays whole, and what it says once it has imported stays in the channel for all of them. It ends when all of them
+    have closed the channel.
     """
 
     process: subprocess.Popen[bytes]
@@ -149,9 +150,10 @@ class _Server:
         if self.ready:
             return
         try:
-            self.ready = bool(select.select([self.channel], [], [], _READY)[0]) and self.channel.recv(16) == b"ready"
+            told = bool(select.select([self.channel], [], [], _READY)[0])
+            self.ready = told and self.channel.recv(16, socket.MSG_PEEK) == b"ready"
         finally:
-            if not self.ready:
+            if not self.ready and self.starter == os.getpid():
                 self.process.kill()
         if not self.ready:
             raise ConnectionResetError("the server did not start")
@@ -268,13 +270,6 @@ def _installed(package: str) -> bool:
         return bool(version(package))
     except PackageNotFoundError:
         return False
-
-
-def wait_for_servers() -> None:
-    """Before processes are forked that shall share this process's servers: wait until these have imported."""
-    for server in list(_servers.values()):
-        with contextlib.suppress(ConnectionError):
-            server.wait()
 
 
 @atexit.register

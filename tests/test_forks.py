@@ -116,21 +116,22 @@ def test_a_deaf_child_and_its_server_end_with_the_main_process(how: signal.Signa
     assert_soon(lambda: gone(int(pid.read_text())) and all(gone(int(server)) for server in servers))
 
 
-@pytest.mark.parametrize("server", ["alive", "killed"])
-def test_processes_share_the_servers_that_were_ready_before_them(server: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("server", ["importing", "ready", "killed"])
+def test_processes_share_the_servers_that_were_started_before_them(server: str, tmp_path: Path) -> None:
     """Where such a server is gone, each has one of its own."""
 
     def asked() -> int:
         return int(call("tests.children:imported", {"name": "counted_import"}, imports=("counted_import",))["server"])
 
     forks.prepare(environment=_EVERY_CHILD, imports=("counted_import",))
-    forks.wait_for_servers()
     (shared,) = forks._servers.values()
+    if server != "importing":
+        shared.wait()
     if server == "killed":
         shared.process.kill()
         shared.process.wait()
     servers = set(in_processes([asked] * 4, 2, lambda _: 0))
-    if server == "alive":
+    if server != "killed":
         assert servers == {shared.process.pid} and (tmp_path / "count").read_text() == "x"
         assert shared.process.poll() is None, "it is this process's to end"
     else:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email import message_from_string
 from email.message import Message
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
@@ -90,6 +90,7 @@ class Installed:
 
     packages: Mapping[str, Message]
     records: Mapping[str, tuple[str, str]]
+    _required: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def file(self, path: str) -> tuple[str, str, int] | None:
         """The package of a file, and the sha256 and size that its RECORD lists; None if none lists them."""
@@ -113,7 +114,11 @@ class Installed:
 
     def requires(self, name: str) -> tuple[str, ...]:
         """The installed packages that one requires. What an extra of it brings counts where it is imported."""
-        needed = set()
+        if name not in self._required:
+            self._required[name] = tuple(sorted(set(self._requires(name))))
+        return self._required[name]
+
+    def _requires(self, name: str) -> Iterator[str]:
         for line in self.packages[name].get_all("Requires-Dist") or ():
             try:
                 need = Requirement(line)
@@ -121,8 +126,7 @@ class Installed:
                 continue
             other = _normal(need.name)
             if other in self.packages and (need.marker is None or need.marker.evaluate({"extra": ""})):
-                needed.add(other)
-        return tuple(sorted(needed))
+                yield other
 
 
 def installed() -> Installed:
@@ -144,7 +148,8 @@ def _said(one: Distribution) -> Message:
     return message_from_string((one.read_text("METADATA") or one.read_text("PKG-INFO") or "").partition("\n\n")[0])
 
 
-def _own() -> dict[str, str]:
+@cache
+def _own() -> Mapping[str, str]:
     root = Path(__file__).parents[1]
     return {path.relative_to(root.parent).as_posix(): sha256_file(path) for path in sorted(root.rglob("*.py"))}
 

@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from exporter.errors import ExporterError
-from exporter.forks import wait_for_servers
 from exporter.gate.executors.base import MEGABYTES, Executor, lost
 from exporter.gate.task import Task
 from exporter.gate.together import in_processes
@@ -44,7 +43,7 @@ def local(task: Task, specs: Sequence[Touched]) -> Generator[Gated, None, None]:
 
 
 def _share_what_all_need() -> None:
-    """Before processes are forked that would each do it: import what a release imports, and Paddle into a server.
+    """Before processes are forked that would each do it: import what a release imports, while a server imports Paddle.
 
     What cannot be imported here is left to the release that needs it, which says so.
     """
@@ -57,7 +56,6 @@ def _share_what_all_need() -> None:
     for folder in _PLUGINS:
         with suppress(ImportError, ExporterError):
             deque(Registry[Any](folder, "plugin").all(), 0)
-    wait_for_servers()
 
 
 plugin: Executor = local
