@@ -6,27 +6,57 @@ import contextlib
 import importlib
 import json
 import os
+import signal
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from exporter.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT
+from exporter.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT, read_answer
 from exporter.errors import BY_NAME, ExitCode, ExporterError
 from exporter.files import NO_ROOM
 from exporter.paddle.child import prepare_paddle
 from exporter.watch import SEEN, WATCHED, watch
-from exporter.workers import doing
+from exporter.workers import Json, doing
 
 
 def _run_child(function: str, place: Path) -> str:
-    """Run the function on the request; return its answer as JSON.
+    """Run the function on the request; return its answer as JSON."""
+    module, _, name = function.partition(":")
+    request = json.loads((place / "request.json").read_text())
+    return _told(lambda: getattr(importlib.import_module(module), name)(request))
+
+
+def aside(run: Callable[[], Json]) -> Json:
+    """In a child: run something in a fork of it, on all that it has built, and leave that as it was.
+
+    Where the fork dies, so does this process, by the same signal: whoever asked hears of one child.
+
+    Raises:
+        ExporterError, ChildFailed: what `run` raised.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        answer = Path(place, ANSWER)
+        if (pid := os.fork()) == 0:
+            try:
+                answer.write_text(_told(run))
+            finally:
+                _exit_now(0)
+        _, status = os.waitpid(pid, 0)
+        if (code := os.waitstatus_to_exitcode(status)) < 0:
+            signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        return read_answer(answer)
+
+
+def _told(run: Callable[[], Json]) -> str:
+    """What a function gives, as the JSON of an answer.
 
     Whatever it raises becomes an answer, since the parent must hear of it; also a result that is no JSON.
     """
-    module, _, name = function.partition(":")
-    request = json.loads((place / "request.json").read_text())
     try:
-        return _json({"result": getattr(importlib.import_module(module), name)(request)})
+        return _json({"result": run()})
     except KeyboardInterrupt:
         return _json({"interrupted": True})
     except ExporterError as error:

@@ -48,7 +48,7 @@ from exporter.judge.report import Report
 from exporter.lower._convert import convert_all, refuse_precisions
 from exporter.memo import remembering
 from exporter.preflight import run as preflight
-from exporter.preflight.cases import needs_data, try_cases
+from exporter.preflight.cases import beside, needs_data
 from exporter.preflight.evidence import judged
 from exporter.preflight.files import refuse_files, refuse_waivers
 from exporter.proofs.base import Narrowing
@@ -161,9 +161,8 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(findings)
     with drafting(into) as draft, calibration(spec, setting) as samples:
         try:
-            if not needs_data(spec):
-                try_cases(spec, checkpoint, None, setting)
-            conversion = convert_all(spec, checkpoint, draft, setting, samples)
+            tried = None if needs_data(spec) else beside(spec)
+            conversion = convert_all(spec, checkpoint, draft, setting, samples, tried)
         except ModelError as error:
             return _foretold(spec, findings, error)
         hashed = Hashed.of(draft)

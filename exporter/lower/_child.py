@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import tempfile
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from exporter.files import room_explains
-from exporter.lower.base import Artifact, Format, Wish
+from exporter.jobs import aside
+from exporter.lower.base import TRACING, Artifact, Format, Wish
 from exporter.references import loaded_modules
 from exporter.registry import Registry
 from exporter.trace.layer import load_layer
@@ -34,10 +36,10 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
     plugin = formats[name].chosen(wish)
     source = Path(request["source"]) if request["source"] else None
     anew = plugin.after is None or source is None or not plugin.takes(source)
-    traced = None
+    traced, layer = None, _built(request) if anew else None
     with plugin.session(request["target"]) if anew else nullcontext(), tempfile.TemporaryDirectory() as folder:
-        if anew:
-            traced = _trace(request)
+        if layer is not None:
+            traced = _trace(layer, request)
             plugin.prepare(traced)
         if anew and plugin.after is not None:
             source = Path(folder)
@@ -68,12 +70,21 @@ def _names(layer: Any) -> dict[str, str]:
     return {name: tensor.name for name, tensor in held.items()}
 
 
-def _trace(request: dict[str, Any]) -> Traced:
+def _built(request: dict[str, Any]) -> Any:
+    """The layer, after it was tried in a fork, if that was asked for: what `forward` leaves in it is not traced."""
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
     doing("building the layer")
     layer = load_layer(request["model"], request["checkpoint"], request["seed"])
-    doing("tracing")
+    if tried := request.get("tried"):
+        module, _, name = tried["function"].partition(":")
+        function = getattr(importlib.import_module(module), name)
+        aside(lambda: function(layer, tried))
+    return layer
+
+
+def _trace(layer: Any, request: dict[str, Any]) -> Traced:
+    doing(TRACING)
     names = tuple(request["outputs"]) if request["outputs"] else None
     return trace(layer, specs_from_json(request["inputs"]), names, request["fixed"])

@@ -11,10 +11,10 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from exporter.errors import BundleError, ChildCrashed, ChildFailed, ModelError, UsageError
+from exporter.errors import BundleError, CannotRun, ChildCrashed, ChildFailed, ModelError, UsageError
 from exporter.files import room_explains
 from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact, Format
+from exporter.lower.base import TRACING, Artifact, Format
 from exporter.lower.precision._refused import REFUSED
 from exporter.lower.precision.base import Precision
 from exporter.readers import read_program
@@ -47,13 +47,20 @@ class Conversion:
 
 
 def convert_all(
-    spec: Spec, checkpoint: Path | None, into: Path, setting: Setting, samples: Mapping[str, Path] | None = None
+    spec: Spec,
+    checkpoint: Path | None,
+    into: Path,
+    setting: Setting,
+    samples: Mapping[str, Path] | None = None,
+    tried: Json | None = None,
 ) -> Conversion:
     """Write `into/<variant>/` for each format, then what is made of these in other precisions.
 
-    `samples` names a file of calibration samples for each precision that is calibrated.
+    `samples` names a file of calibration samples for each precision that is calibrated. `tried` is the request of a
+    `function` that runs the layer, once it is built and before it is traced.
 
     Raises:
+        CannotRun: the layer was to be tried, and cannot be built or run.
         UsageError: the factory, the checkpoint or the inputs are wrong.
         ModelError: a format cannot hold the model, or its child crashed or ran out of time; it names the format.
     """
@@ -69,6 +76,8 @@ def convert_all(
         if known:
             names = [one["name"] for one in known["outputs"]]
             request = {**request, "source": str(into / str(after)), "outputs": names}
+        if not answers:
+            request["tried"] = tried
         answers[name] = _called("exporter.lower._child:export", name, request, setting)
         written[name] = _read_again(name, answers, spec, into)
     traced = [answer for answer in answers.values() if answer["parameters"] is not None]
@@ -259,20 +268,29 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
 
 
 def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
-    """What the child answers; its errors name the format."""
+    """What the child answers; its errors name the format, unless they come of trying the layer before it is traced."""
+    steps: list[str] = []
+
+    def follow(event: Json) -> None:
+        steps.append(event["doing"])
+        if setting.on_event:
+            setting.on_event(event)
+
     try:
-        return call(
-            function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event
-        )
-    except ChildFailed as error:
-        raise type(error)(
-            f"{name}: {error.what}{_last_words(error)}",
-            where=error.where,
-            hint=f"{error.hint}, or leave this format out",
-            details=error.details,
-        ) from error
+        return call(function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
     except ModelError as error:
-        raise ModelError(f"{name}: {error.what}", where=error.where, hint=error.hint) from error
+        if not request.get("tried") or TRACING in steps:
+            raise _of_format(name, error) from error
+        details = error.details if isinstance(error, ChildFailed) else ""
+        raise CannotRun(error.what, where=error.where, hint=error.hint, details=details) from error
+
+
+def _of_format(name: str, error: ModelError) -> ModelError:
+    """The same error, told of a format."""
+    if not isinstance(error, ChildFailed):
+        return ModelError(f"{name}: {error.what}", where=error.where, hint=error.hint)
+    what, hint = f"{name}: {error.what}{_last_words(error)}", f"{error.hint}, or leave this format out"
+    return type(error)(what, where=error.where, hint=hint, details=error.details)
 
 
 def _last_words(error: ChildFailed) -> str:

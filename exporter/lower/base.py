@@ -13,6 +13,9 @@ from exporter.errors import ModelError
 from exporter.tensors import TensorSpec
 from exporter.trace.traced import Traced
 
+#: What a child says when it has built the layer, and tried it if that was asked for.
+TRACING = "tracing"
+
 
 @dataclass(frozen=True)
 class Wish:

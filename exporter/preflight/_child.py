@@ -43,11 +43,27 @@ def try_cases(request: Json) -> Json:
 
     spec = Spec.model_validate(request["spec"])
     rows = _rows(spec)
-    for case in plan_cases(spec) if any(map(_can_lack, spec.inputs.values())) else ():
-        doing(f"drawing case {case.name}")
-        draw(spec, case, rows)
+    _draw(spec, rows)
     doing("building the layer")
-    layer = _layer(spec, request)
+    return _ran(_layer(spec, request), spec, rows)
+
+
+def try_layer(layer: paddle.nn.Layer, request: Json) -> Json:
+    """As :func:`try_cases`, with a layer that is built already; for a spec that needs no data."""
+    spec = Spec.model_validate(request["spec"])
+    _draw(spec, None)
+    return _ran(layer, spec, None)
+
+
+def _draw(spec: Spec, rows: Rows | None) -> None:
+    if any(map(_can_lack, spec.inputs.values())):
+        for case in plan_cases(spec):
+            doing(f"drawing case {case.name}")
+            draw(spec, case, rows)
+
+
+def _ran(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> Json:
+    """The sizes at which the layer ran."""
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
     ran, began, per_byte = list[dict[str, int]](), time.process_time(), 0.0
     for dims in _points(spec):

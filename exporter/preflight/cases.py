@@ -6,12 +6,17 @@ from pathlib import Path
 
 from exporter.errors import CannotRun, ChildFailed, ModelError
 from exporter.spec.model import Spec
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
 
 def needs_data(spec: Spec) -> bool:
     """Whether a case can only be drawn with the recipe's data, which may lie on another machine."""
     return any(asked.values == "dataset" for asked in spec.inputs.values())
+
+
+def beside(spec: Spec) -> Json:
+    """What has a conversion try a spec that needs no data as :func:`try_cases` does, on the layer that it builds."""
+    return {"function": "exporter.preflight._child:try_layer", "spec": spec.without_verdict().model_dump(mode="json")}
 
 
 def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: Setting) -> None:
