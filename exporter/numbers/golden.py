@@ -29,10 +29,10 @@ LARGEST_ALLOWANCE = 4.0
 #: in its case or in any plain one, is no rounding; of fewer than MANY numbers in these cases chance makes it more, as
 #: many times as they are fewer (measured on 5,211 outputs of 69 networks: 4.9 of many, and a third of it at most).
 E_REF_TIMES, MANY = 24.0, 64
-#: What the names of cases end in whose inputs are constant along an axis, and how much more of an error they allow. Sums
-#: of equal numbers, and a variance of hardly any, are nothing but the rounding of one order of adding, which all of
-#: eager's runs share: another order errs up to 6.3 times as much as they show (measured: a variance over an image with
-#: one pixel, in ONNX Runtime and oneDNN; 4.1 for an instance norm of it in OpenVINO).
+#: What the names of cases end in whose inputs are constant along an axis, and how many times the error they allow. Sums
+#: of equal numbers, and a variance of hardly any, are nothing but the rounding of one order of adding, which all runs
+#: of eager share: another order errs up to 6.3 times as much as they show (measured: a variance over an image with one
+#: pixel, in ONNX Runtime and oneDNN; 4.1 for an instance norm of it in OpenVINO).
 CONSTANT, CONSTANT_TIMES = (":zeros", ":one_hot", ":padded", ":smallest", ":largest", ":all_ones"), 4.0
 #: Eager's own error, computed again, is at most e_ref; other versions of numpy add in another order.
 OTHER_ROUNDING = 1.01
