@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from exporter.bundle.manifest import Content
-from exporter.bundle.write import Proven, seal
+from exporter.bundle.write import Hashed, seal
 from exporter.errors import ExitCode, ModelError
 from exporter.lower._stored import stored_digests
 from tests import faults
@@ -290,7 +290,7 @@ class TestTheCodeOfTheModel:
         draft = tmp_path / "draft"
         (draft / "pir").mkdir(parents=True)
         (draft / "pir/model.json").write_text("{}")
-        proven = Proven.of(draft)
+        proven = Hashed.of(draft)
         aside = draft / "pir/model.json"
         if how == "changed":
             aside.write_text("[]")
@@ -304,7 +304,7 @@ class TestTheCodeOfTheModel:
             (draft / "pir").rmdir()
             (tmp_path / "aside").rename(draft / "pir")
         with pytest.raises(ModelError, match="not the file that was verified"):
-            seal(draft, tmp_path / "final", Content.model_construct(), proven, runnable=False)
+            seal(draft, tmp_path / "final", Content.model_construct(), proven=proven, runnable=False)
         assert not (tmp_path / "final").exists()
 
     def test_float64_is_held_to_float64(self, workplace: Path) -> None:
