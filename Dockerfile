@@ -23,7 +23,8 @@ COPY . .
 # `verify` asks the code beside training for a metric (`max_metric_loss`).
 RUN scripts/install --runtime --no-editable --venv /opt/exporter \
     && verbs=/opt/exporter/lib/python3.11/site-packages/exporter/cli \
-    && rm "$verbs/train.py" "$verbs/prune.py" "$verbs/convert.py" "$verbs/release.py" "$verbs/gate.py"
+    && rm "$verbs/train.py" "$verbs/prune.py" "$verbs/convert.py" "$verbs/release.py" "$verbs/gate.py" \
+        "$verbs/compare_modes.py"
 
 FROM python:3.11-slim-bookworm AS runtime
 # hadolint ignore=DL3008 # the version is whatever Debian's security team last published for this release

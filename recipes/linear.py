@@ -71,6 +71,16 @@ def optimizer(layer: nn.Layer) -> paddle.optimizer.Optimizer:
     return paddle.optimizer.Momentum(rate, parameters=layer.parameters())
 
 
+def static_program(measured: paddle.Tensor, *, training: bool) -> paddle.Tensor:
+    """The layer above by hand, for `exporter compare-modes`: parameters by the names of its `state_dict`."""
+    make = paddle.static.create_parameter
+    mean, variance = (make([FEATURES], "float32", name=f"scale.{name}") for name in ("_mean", "_variance"))
+    mean.stop_gradient = variance.stop_gradient = True
+    scaled = nn.functional.batch_norm(measured, mean, variance, training=training)
+    weight, bias = make([FEATURES, 1], "float32", name="linear.weight"), make([1], "float32", name="linear.bias")
+    return 150 + 100 * nn.functional.linear(scaled, weight, bias)
+
+
 recipe = Recipe(
     build=build,
     data=data,
@@ -84,4 +94,5 @@ recipe = Recipe(
     batch_size=32,
     schedule_by="epoch",
     floor=0.3,
+    static_program=static_program,
 )

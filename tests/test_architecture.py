@@ -36,7 +36,20 @@ ORDER = (
     *("workers", "jobs", "forkserver", "machine", "git", "readers", "numbers"),
     *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "verdict", "compare", "goldens"),
     *("harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "trust", "runtimes", "transfer"),
-    *("mutation", "handoff", "report", "bench", "skeleton", "doctor", "preflight", "cache", "pipeline", "gate", "cli"),
+    *(
+        "mutation",
+        "handoff",
+        "report",
+        "bench",
+        "skeleton",
+        "doctor",
+        "preflight",
+        "cache",
+        "pipeline",
+        "gate",
+        "modes",
+        "cli",
+    ),
     "__main__",
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")

@@ -25,7 +25,7 @@ def sources(command: str) -> list[Path]:
     """The files that read the options of a command: what it names, and what lies beside it."""
     program, first, *rest = (word for word in command.split() if word != "-I")
     if program == "exporter":
-        verb = "import_" if first == "import" else first  # a keyword is no name of a module
+        verb = "import_" if first == "import" else first.replace("-", "_")  # what is no name of a module
         return [ROOT / f"exporter/cli/{verb}.py", ROOT / "exporter/cli/_options.py", ROOT / "exporter/cli/_target.py"]
     if first != "-m":
         return [ROOT / first, *(ROOT / first).parent.glob("*.py")]

@@ -251,7 +251,7 @@ def test_runtime_image_loses_only_the_verbs_that_make_artifacts(checkout: Path) 
     before = verbs(run(*code, "--help", cwd=checkout).stdout)
     assert run("sh", "-euc", here, cwd=checkout).returncode == 0
     assert before - verbs(run(*code, "--help", cwd=checkout).stdout) == {
-        *("train", "prune", "convert", "release", "gate")
+        *("train", "prune", "convert", "release", "gate", "compare-modes")
     }
     assert run(sys.executable, "-c", "import exporter.pipeline", cwd=checkout).stderr == ""
     # What the image lacks because it makes no artifacts is no fault of it.
@@ -270,7 +270,7 @@ def test_runtime_image_loses_only_the_verbs_that_make_artifacts(checkout: Path) 
 
 
 def verbs(help: str) -> set[str]:
-    return set(re.findall(r"^  ([a-z]+) ", help.partition("Commands:")[2], re.MULTILINE))
+    return set(re.findall(r"^  ([a-z-]+) ", help.partition("Commands:")[2], re.MULTILINE))
 
 
 # ---------------------------------------------------------------------------------------------------------- the package

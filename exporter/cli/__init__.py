@@ -37,10 +37,15 @@ def main() -> None:
         del version
 
     verbs: Registry[_run.Verb] = Registry(VERBS, "verb")
-    files = {name.removesuffix("_"): name for name in verbs.names()}  # `import` is a keyword, so its file is import_.py
+    files = {verb_of(name): name for name in verbs.names()}
     for name in _asked(sys.argv[1:], tuple(files)):
         app.command(name)(verbs[files[name]])
     _run.run(app, sys.argv[1:])
+
+
+def verb_of(file: str) -> str:
+    """The verb of a file: `import` is a keyword, so its file is import_.py; and no module has a hyphen in its name."""
+    return file.removesuffix("_").replace("_", "-")
 
 
 def _import_nothing_from_here() -> None:
@@ -61,4 +66,4 @@ def _asked(arguments: list[str], verbs: tuple[str, ...]) -> tuple[str, ...]:
     return (first,) if first in verbs else verbs
 
 
-__all__ = ["main"]
+__all__ = ["main", "verb_of"]

@@ -53,11 +53,11 @@ class EngineJob:
             ExporterError: as :func:`exporter.workers.call`.
         """
         request = {
-            **_request(self.engine, self.artifact, self.golden, self.device),
+            **request_of(self.engine, self.artifact, self.golden, self.device),
             "cases": [[case.name, case.recorded, case.threads] for case in self.cases],
             "into": str(into),
         }
-        return EngineAnswer.from_json(_call("exporter.engines._child:run", request, setting))
+        return EngineAnswer.from_json(call_engine("exporter.engines._child:run", request, setting))
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,13 @@ class TimingJob:
             ExporterError: as :func:`exporter.workers.call`.
         """
         request = {
-            **_request(self.engine, self.artifact, self.golden, self.device),
+            **request_of(self.engine, self.artifact, self.golden, self.device),
             "cases": list(self.cases),
             "threads": self.artifact.threads,
             "seconds": self.seconds,
             "cpu_time": self.cpu_time,
         }
-        answer = _call("exporter.engines._bench:measure", request, setting, self.artifact.threads)
+        answer = call_engine("exporter.engines._bench:measure", request, setting, self.artifact.threads)
         if refused := answer.pop("refused", None):
             raise ChildFailed(f"the engine refused it: {refused}", hint=REFUSED)
         return told(Timing, answer)
@@ -162,7 +162,8 @@ class Timing:
     cases: Mapping[str, Mapping[str, Any]]
 
 
-def _request(engine: str, artifact: Runnable, golden: Path, device: str) -> Json:
+def request_of(engine: str, artifact: Runnable, golden: Path, device: str) -> Json:
+    """What every child that runs an engine is told; `golden` is a file with inputs."""
     return {
         "engine": engine,
         "device": device,
@@ -189,7 +190,8 @@ def artifact_of(request: Mapping[str, Any]) -> Runnable:
     )
 
 
-def _call(function: str, request: Json, setting: Setting, threads: int = 1) -> Json:
+def call_engine(function: str, request: Json, setting: Setting, threads: int = 1) -> Json:
+    """Call a function in a child that is as the request's engine wants it; raises as :func:`exporter.workers.call`."""
     engine = _ENGINES[request["engine"]]
     return call(
         function,

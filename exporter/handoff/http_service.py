@@ -55,7 +55,7 @@ service.json holds the limits, which may be changed there:
         (model,) = chosen.files().values()
         return {
             "model/model.onnx": model,
-            "service.json": readable_json(_settings(chosen, model)),
+            "service.json": readable_json(settings(chosen, model)),
             "serve.py": server_source("_http_server.py"),
             "interface.py": interface_source(),
             "requirements.txt": requirements("_http_requirements.txt", chosen.manifest),
@@ -67,7 +67,8 @@ service.json holds the limits, which may be changed there:
         return Proof(False, "the service wants an environment of its own, and is not started here")
 
 
-def _settings(chosen: Chosen, model: Path) -> dict[str, Any]:
+def settings(chosen: Chosen, model: Path) -> dict[str, Any]:
+    """The content of service.json for a variant of a bundle, whose file is `model`."""
     manifest = chosen.manifest
     body = min(_AROUND + _VALUE * sum(largest(one.shape, manifest) for one in manifest.inputs), _MOST_BODY)
     return {

@@ -150,6 +150,11 @@ class Recipe:
     `floor` is what the metric of a training must reach; `train` and `release` refuse a run of all its epochs that does
     not. What is made of a checkpoint (pruned, rounded) has budgets of its own.
 
+    `static_program(*inputs, training=…)` is the same net written by hand in a `paddle.static.Program`, which
+    `compare-modes` runs beside the layer: of the placeholders of `inputs` it makes the outputs, of parameters that
+    `paddle.static.create_parameter` makes under the names that the layer's `state_dict` has. It is called twice, with
+    `training` true and false.
+
     `fit(layer, run)` trains instead of the loop here, by `paddle.Model.fit` or any script; then `loss`, `optimizer` and
     `batch_size` may be left out. See :class:`Run`.
     """
@@ -169,3 +174,4 @@ class Recipe:
     training: Training = field(default_factory=Training)
     fit: Callable[[paddle.nn.Layer, Run], None] | None = None
     floor: float | None = None
+    static_program: Callable[..., Any] | None = None

@@ -139,7 +139,7 @@ def begin_late(job: Job, state: State) -> None:
         note("the number of batches in an epoch is not known: the learning rates are those of the first epochs")
     if not isinstance(state.optimizer._learning_rate, ReduceOnPlateau):
         for _ in range(times):
-            _advance_schedule(state, 0.0, job.reference)
+            advance_schedule(state, 0.0, job.reference)
 
 
 def first_step(job: Job, state: State) -> None:
@@ -155,7 +155,7 @@ def first_step(job: Job, state: State) -> None:
         loss = _step(job, state, batch, where)
     _update(job, state, loss, where)
     if job.recipe.schedule_by == "epoch":
-        _advance_schedule(state, loss, where)
+        advance_schedule(state, loss, where)
 
 
 def best_row(history: list[Json], recipe: Recipe) -> Json:
@@ -173,11 +173,8 @@ def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
     shown = 0.0
     for batch in _rest(job, state):
         where = f"{job.reference}, epoch {state.epoch + 1}, step {state.step + 1}"
-        loss = _step(job, state, batch, where)
-        state.loss_sum += loss
-        state.step += 1
-        if whole := state.step % job.recipe.training.accumulate == 0:
-            _update(job, state, loss, where)
+        loss = take_step(job, state, batch, where)
+        whole = state.step % job.recipe.training.accumulate == 0
         if time.monotonic() - shown > SHOW_EVERY:
             shown = time.monotonic()
             show_step(job, state.epoch, state.step, loss)
@@ -189,6 +186,20 @@ def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
         what = f"an epoch has {state.step} batches, and training.accumulate is {job.recipe.training.accumulate}"
         raise UsageError(what, where=job.reference, hint="accumulate fewer, or give more or smaller batches")
     state.optimizer.clear_grad()  # of batches that were too few for an update
+
+
+def take_step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float:
+    """Add the gradients of a batch, change the weights once enough are added up, and return the batch's loss.
+
+    Raises:
+        ModelError, UsageError: as :func:`fit`.
+    """
+    loss = _step(job, state, batch, where)
+    state.loss_sum += loss
+    state.step += 1
+    if state.step % job.recipe.training.accumulate == 0:
+        _update(job, state, loss, where)
+    return loss
 
 
 def show_step(job: Job, epoch: int, step: int, loss: float, steps: int = 0) -> None:
@@ -261,7 +272,7 @@ def _update(job: Job, state: State, loss: float, where: str) -> None:
     if state.averages:
         state.averages.update()
     if job.recipe.schedule_by == "batch":
-        _advance_schedule(state, loss, where)
+        advance_schedule(state, loss, where)
 
 
 def _end_epoch(job: Job, state: State) -> Json:
@@ -280,7 +291,7 @@ def _end_epoch(job: Job, state: State) -> Json:
     }
     row["best"] = best_row([*state.history, row], job.recipe) is row
     if job.recipe.schedule_by == "epoch":
-        _advance_schedule(state, row["held_out_loss"] or 0.0, where)
+        advance_schedule(state, row["held_out_loss"] or 0.0, where)
     state.history.append(row)
     state.epoch, state.step, state.loss_sum, state.seen = state.epoch + 1, 0, 0.0, ""
     return row
@@ -292,7 +303,8 @@ def _held_out(job: Job, state: State, where: str) -> tuple[float, float]:
     return math.nan if held.loss is None else held.loss, held.metric
 
 
-def _advance_schedule(state: State, loss: float, where: str) -> None:
+def advance_schedule(state: State, loss: float, where: str) -> None:
+    """Move the learning-rate schedule on by one step, if there is one; `loss` is for one that goes by it."""
     from paddle.optimizer.lr import LRScheduler, ReduceOnPlateau
 
     schedule: Any = state.optimizer._learning_rate  # no public way to it (optimizer.py, Paddle 3.3)

@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from exporter import errors
-from exporter.cli import _run
+from exporter.cli import _run, verb_of
 from exporter.cli._outcome import conclude, conclude_matrix, conclude_report
 from exporter.cli._screen import unreleased
 from exporter.cli.gate import ending
@@ -131,7 +131,7 @@ def advised() -> Iterator[tuple[str, str]]:
 def test_every_command_that_is_named_exists() -> None:
     app = typer.Typer()
     for name, verb in Registry[_run.Verb]("exporter.cli", "verb").all():
-        app.command(name.removesuffix("_"))(verb)
+        app.command(verb_of(name))(verb)
     known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     named = list(commands())
     assert {command.split()[0] for _, command in named} >= {"release", "verify", "doctor", "train", "explain"}
