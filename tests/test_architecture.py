@@ -34,7 +34,8 @@ ORDER = (
     ),
     *("paddle", "pool", "scratch", "answers", "forks", "usage"),
     *("workers", "jobs", "forkserver", "machine", "git", "readers", "numbers"),
-    *("spec", "recipe", "prune", "train", "check", "trace", "lower", "engines", "verdict", "compare", "goldens"),
+    *("spec", "recipe", "prune", "train", "families", "check", "trace", "lower", "engines", "verdict", "compare"),
+    "goldens",
     *("harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "trust", "runtimes", "transfer"),
     *(
         "mutation",

@@ -14,3 +14,11 @@ def legacy_programs() -> AbstractContextManager[None]:
 
     guard: AbstractContextManager[None] = DygraphOldIrGuard()
     return guard
+
+
+def pir_programs() -> AbstractContextManager[None]:
+    """Have Paddle work on PIR's programs inside, within :func:`legacy_programs` too."""
+    from paddle.pir_utils import DygraphPirGuard
+
+    guard: AbstractContextManager[None] = DygraphPirGuard()
+    return guard

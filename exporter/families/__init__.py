@@ -1,0 +1,1 @@
+"""Models of PaddleClas, PaddleOCR, PaddleSeg and PaddleDetection, by a configuration of theirs and their own export."""

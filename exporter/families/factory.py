@@ -1,0 +1,95 @@
+"""In a child: the layer that a family's own export would save; the factory of the specs of `convert --from`."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter import tensors
+from exporter.errors import EnvironmentLacks, UsageError
+from exporter.families.capture import Saved, capturing, refuse_partial, working_in
+from exporter.families.kinds.base import Family
+from exporter.references import user_code
+from exporter.registry import Registry
+
+if TYPE_CHECKING:
+    import paddle
+
+FAMILIES: Registry[Family] = Registry("exporter.families.kinds", "family")
+
+
+def build(family: str, config: str, repo: str | None = None) -> paddle.nn.Layer:
+    """The layer of a configuration, with the weights that its code draws; its inputs are passed by position.
+
+    Raises:
+        EnvironmentLacks: the family's package, or one that it imports, is not installed.
+        UsageError: its code fails, or saves something else than one layer.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        saved = exported(family, Path(config), Path(repo) if repo else None, None, Path(folder))
+    return flat(saved, FAMILIES[family])
+
+
+def exported(family: str, config: Path, repo: Path | None, weights: Path | None, into: Path) -> Saved:
+    """Run the family's export, whose files for its runtimes come to lie below `into`; raises as :func:`build`."""
+    plugin, where = FAMILIES[family], f"{family}:{config}"
+    with working_in(repo.resolve() if repo else None), capturing() as saved:
+        _require(plugin, repo)
+        try:
+            with user_code(f"the export of {family} failed", where):
+                plugin.export(config, weights, into)
+        except UsageError as error:
+            if lack := _missing(error, plugin):
+                raise lack from error
+            raise
+    if len(saved) != 1:
+        what = f"the export of {family} saves {len(saved)} models, and one can be converted"
+        raise UsageError(what, where=where, hint="name the configuration of a single network")
+    if weights is not None:
+        refuse_partial(saved[0].layer, tensors.load(weights), str(weights))
+    return saved[0]
+
+
+def _require(family: Family, repo: Path | None) -> None:
+    """Raises where the package cannot be imported."""
+    if repo is None and family.wheel and family.wheel != family.package:
+        inside = importlib.util.find_spec(family.wheel)
+        for place in (inside.submodule_search_locations or []) if inside else []:
+            sys.path.append(place)  # the wheel of PaddleClas holds its package inside another
+    if importlib.util.find_spec(family.package) is None:
+        place = f"in {repo}" if repo else "installed"
+        either = f"install it with: pip install --no-deps {family.wheel}, or " if family.wheel else ""
+        hint = f"{either}name a checkout that holds the folder {family.package}: --repo DIR"
+        raise EnvironmentLacks(f"no package '{family.package}' is {place}", where="--from", hint=hint)
+
+
+def _missing(error: UsageError, family: Family) -> EnvironmentLacks | None:
+    """What a package of the family lacks, where that is why its code failed."""
+    cause = error.__cause__
+    if not isinstance(cause, ModuleNotFoundError) or not cause.name:
+        return None
+    if cause.name.partition(".")[0] == family.package:
+        hint = "name a newer checkout of it with --repo DIR"
+        return EnvironmentLacks(f"this version has no '{cause.name}'", where=family.package, hint=hint)
+    hint = f"install what holds the module {cause.name}, as {family.package}'s requirements.txt says"
+    return EnvironmentLacks(f"it imports '{cause.name}', which is not installed", where=family.package, hint=hint)
+
+
+def flat(saved: Saved, family: Family) -> paddle.nn.Layer:
+    """The layer, or one around it where it takes its inputs in a dict.
+
+    Raises:
+        UsageError: it takes them in another way.
+    """
+    specs = saved.specs
+    if len(specs) == 1 and isinstance(specs[0], dict):
+        return family.unpacked(saved.layer)
+    if any(isinstance(spec, (dict, list, tuple)) for spec in specs):
+        raise UsageError(
+            "the export gives forward lists of inputs, which a spec cannot name",
+            hint="write a factory whose layer takes each input by itself, and convert that",
+        )
+    return saved.layer

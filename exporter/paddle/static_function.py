@@ -1,0 +1,26 @@
+"""What `to_static` has put into a layer: read, and taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def unused_inputs(layer: Any) -> set[str]:
+    """The names of inputs that the traced program of a layer does not read; none where it was not traced yet.
+
+    PIR's programs alone, in which an input is a `pd_op.data`.
+    """
+    programs = [concrete.main_program for concrete in layer.forward._program_cache.concrete_programs()]
+    data = [op for program in programs for op in program.global_block().ops if op.name() == "pd_op.data"]
+    return {op.attrs()["name"] for op in data if op.result(0).use_empty()}
+
+
+def take_back(layer: Any) -> list[Any]:
+    """Make a layer eager again whose `forward` was given to `to_static`; returns the input specs of that call.
+
+    Its public `function_spec` refuses where `full_graph` is false, which is the default
+    (jit/dy2static/program_translator.py, 3.3.1).
+    """
+    specs = layer.forward._function_spec.input_spec
+    layer.forward.rollback()
+    return list(specs or ())
