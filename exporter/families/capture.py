@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,18 +74,36 @@ def working_in(folder: Path | None) -> Iterator[None]:
         os.chdir(before)
 
 
-def refuse_partial(layer: paddle.nn.Layer, given: Mapping[str, Any], where: str) -> None:
-    """Refuse weights that a family's loader, which only warns, has taken in part.
+@contextlib.contextmanager
+def whole_weights(where: str) -> Iterator[None]:
+    """In here every state dict that a layer is given must hold all its tensors, in their shapes.
 
-    A layer that was fused for inference has tensors that no checkpoint holds, and is let through.
+    Families give a file to a layer before they fuse it, and only warn of what does not fit.
 
     Raises:
-        UsageError: the layer has a tensor that the file has not.
+        UsageError: a tensor is missing or has another shape; or no layer was given a state dict.
     """
-    fused = ("is_repped", "convert_to_deploy", "re_parameterize", "rep")
-    if any(hasattr(sublayer, name) for sublayer in layer.sublayers() for name in fused):
-        return
-    lacks = [name for name in layer.state_dict() if not any(f".{name}".endswith(f".{own}") for own in given)]
-    if lacks:
-        what = f"the weights lack {len(lacks)} of the model's tensors, as '{lacks[0]}'"
-        raise UsageError(what, where=where, hint="use weights that were trained by this configuration")
+    from paddle import nn
+
+    names = ("set_state_dict", "set_dict", "load_dict")
+    plain, calls = {name: getattr(nn.Layer, name) for name in names}, 0
+
+    def given(layer: paddle.nn.Layer, *values: Any, **named: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        missing, unexpected = plain["set_state_dict"](layer, *values, **named)
+        if missing:
+            what = f"the weights lack {len(missing)} of the model's tensors, or have other shapes, as '{missing[0]}'"
+            raise UsageError(what, where=where, hint="use weights that were trained by this configuration")
+        return missing, unexpected
+
+    for name in names:
+        setattr(nn.Layer, name, given)
+    try:
+        yield
+    finally:
+        for name, method in plain.items():
+            setattr(nn.Layer, name, method)
+    if not calls:
+        hint = "name weights that this version of the family can load, as its documentation has it"
+        raise UsageError("the family's export loaded no weights", where=where, hint=hint)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter import tensors
 from exporter.errors import EnvironmentLacks, UsageError
-from exporter.families.capture import Saved, capturing, refuse_partial, working_in
+from exporter.families.capture import Saved, capturing, whole_weights, working_in
 from exporter.families.kinds.base import Family
 from exporter.references import user_code
 from exporter.registry import Registry
@@ -36,11 +36,12 @@ def build(family: str, config: str, repo: str | None = None) -> paddle.nn.Layer:
 def exported(family: str, config: Path, repo: Path | None, weights: Path | None, into: Path) -> Saved:
     """Run the family's export, whose files for its runtimes come to lie below `into`; raises as :func:`build`."""
     plugin, where = FAMILIES[family], f"{family}:{config}"
-    with working_in(repo.resolve() if repo else None), capturing() as saved:
+    strictly = whole_weights(str(weights)) if weights else nullcontext()
+    with working_in(repo.resolve() if repo else None), capturing() as saved, strictly:
         _require(plugin, repo)
         try:
             with user_code(f"the export of {family} failed", where):
-                plugin.export(config, weights, into)
+                plugin.export(config, _linked(weights, into), into)
         except UsageError as error:
             if lack := _missing(error, plugin):
                 raise lack from error
@@ -48,9 +49,16 @@ def exported(family: str, config: Path, repo: Path | None, weights: Path | None,
     if len(saved) != 1:
         what = f"the export of {family} saves {len(saved)} models, and one can be converted"
         raise UsageError(what, where=where, hint="name the configuration of a single network")
-    if weights is not None:
-        refuse_partial(saved[0].layer, tensors.load(weights), str(weights))
     return saved[0]
+
+
+def _linked(weights: Path | None, into: Path) -> Path | None:
+    """The weights under the name that every family expects; what kind of file it is, its content says."""
+    if weights is None:
+        return None
+    link = into / "weights.pdparams"
+    link.symlink_to(weights.resolve())
+    return link
 
 
 def _require(family: Family, repo: Path | None) -> None:

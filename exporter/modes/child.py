@@ -56,7 +56,7 @@ def look(request: Json) -> Json:
     specs = [{"name": name, **_spec(as_array(first[name]))} for name in recipe.inputs]
     row = rows_of(load_data(recipe, reference), "held_out", recipe.inputs, 1, request["seed"])
     tensors.save_scratch(Path(request["row"]), row)
-    told = {"paddle": paddle.__version__, "device": device, "steps": batches.steps, "epochs": recipe.epochs}
+    told = {"paddle": paddle.__version__, "device": device, "epochs": recipe.epochs}
     return {**told, "lacks": lacks, "inputs": specs, "metric": recipe.metric_name}
 
 

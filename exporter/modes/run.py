@@ -37,7 +37,6 @@ class Looked:
 
     paddle: str
     device: str
-    steps: int
     epochs: int
     lacks: Mapping[str, Lacking | None]
     inputs: tuple[TensorSpec, ...]

@@ -14,7 +14,7 @@ from exporter.bundle.open import Bundle
 from exporter.distribution import how_to_install
 from exporter.engines._job import call_engine, request_of, runnable
 from exporter.engines.base import Runnable
-from exporter.errors import ChildFailed
+from exporter.errors import ChildFailed, ModelError, UsageError
 from exporter.handoff import http_service
 from exporter.handoff._interface import DTYPES
 from exporter.handoff.base import Chosen
@@ -38,11 +38,17 @@ _MOST_ROWS = 8
 def serve(wish: Wish, inputs: Sequence[TensorSpec], place: Path, checkpoint: Path, setting: Setting) -> Served:
     """Make the artifacts of eager's weights, and ask the service of each for a while in each round.
 
-    Raises:
-        ExporterError: as :func:`exporter.pipeline.convert` and :func:`exporter.workers.call`.
+    What cannot be exported or served is no fault of what else was measured: the answer says why.
     """
     if why := _why_not(wish):
         return Served(why_not=why)
+    try:
+        return _serve(wish, inputs, place, checkpoint, setting)
+    except (ModelError, UsageError) as error:
+        return Served(why_not=f"{error.what} {error.where}".strip())
+
+
+def _serve(wish: Wish, inputs: Sequence[TensorSpec], place: Path, checkpoint: Path, setting: Setting) -> Served:
     spec = _spec(wish, inputs, checkpoint)
     begin = time.perf_counter()
     product = pipeline.convert(spec, place / "bundle", setting)

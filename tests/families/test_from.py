@@ -92,10 +92,20 @@ def test_what_the_family_would_save_is_converted(checkout: Path, tmp_path: Path)
     assert exporter("inspect", "made", cwd=tmp_path).code == 0
 
 
-def test_weights_that_lack_a_tensor_are_refused(checkout: Path, tmp_path: Path) -> None:
-    save(tmp_path / "part.pdparams", {"weight": np.zeros((12, 3), np.float32)})
-    source = ("convert", "--from", "paddleclas:small.yaml", "--repo", str(checkout), "--weights", "part.pdparams")
-    refused(exporter(*source, "--out", "made", cwd=tmp_path), 2, "lack 1 of the model's tensors", "base_model.bias")
+@pytest.mark.parametrize("bias", [None, np.ones(4, np.float32)], ids=["missing", "another shape"])
+def test_weights_that_do_not_fit_are_refused(bias: np.ndarray | None, checkout: Path, tmp_path: Path) -> None:
+    held = {"weight": np.zeros((12, 3), np.float32), **({} if bias is None else {"bias": bias})}
+    save(tmp_path / "part.safetensors", held)
+    source = ("convert", "--from", "paddleclas:small.yaml", "--repo", str(checkout), "--weights", "part.safetensors")
+    refused(exporter(*source, "--out", "made", cwd=tmp_path), 2, "lack 1 of the model's tensors", "as 'bias'")
+
+
+def test_weights_that_are_not_loaded_are_refused(checkout: Path, tmp_path: Path) -> None:
+    engine = checkout / "ppcls/engine/engine.py"
+    engine.write_text(ENGINE.replace('if of_all["pretrained_model"] is not None', "if False"))
+    save(tmp_path / "w.safetensors", {"weight": np.zeros((12, 3), np.float32), "bias": np.ones(3, np.float32)})
+    source = ("convert", "--from", "paddleclas:small.yaml", "--repo", str(checkout), "--weights", "w.safetensors")
+    refused(exporter(*source, "--out", "made", cwd=tmp_path), 2, "loaded no weights")
 
 
 @pytest.mark.parametrize(

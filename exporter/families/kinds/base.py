@@ -33,7 +33,8 @@ class Family(ABC):
     def export(self, config: Path, weights: Path | None, into: Path) -> None:
         """In a child: export by the family's code, which calls `paddle.jit.save` and writes `settings` below `into`.
 
-        Nothing is downloaded: pretrained weights that a configuration names are left out.
+        The file of weights is called `*.pdparams`. Nothing is downloaded: pretrained weights that a configuration names
+        are left out.
         """
 
     def unpacked(self, layer: paddle.nn.Layer) -> paddle.nn.Layer:
