@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import xml.etree.ElementTree as ET
 
 import pytest
 
 from exporter.modes.claims import CANNOT_TELL, NOT_SUPPORTED, SUPPORTED, claims, judged
 from exporter.modes.result import Apart, Asked, Comparison, Interval, Round, Served, Wish, ratio
 from exporter.modes.text import as_markdown
-from exporter.report._curves import curves
 
 
 @pytest.mark.parametrize(
@@ -82,10 +80,3 @@ def test_the_page_says_what_was_measured_and_what_was_not() -> None:
     assert "`exporter compare-modes recipes.x --epochs 1 --batches 1,8 --rounds 5" in page
     without = as_markdown(measured(why_not="aiohttp is not there"))
     assert "Not measured: aiohttp is not there." in without and "requests a second" not in without
-
-
-def test_curves_are_an_svg_of_their_own() -> None:
-    found = ET.fromstring(curves("a & b", "step", {"eager": [1.0, 0.1, 0.0], "ast": [2.0, float("nan"), 0.2]}))
-    lines = [line.attrib["points"].split() for line in found.iter("{http://www.w3.org/2000/svg}polyline")]
-    assert [len(points) for points in lines] == [2, 2]
-    assert lines[1][0].startswith("64.0,") and lines[1][1].startswith("624.0,")
