@@ -14,7 +14,7 @@ from exporter.cli._run import Ending, Verb
 from exporter.errors import ExitCode, UsageError
 
 _Recipe = Annotated[str, typer.Argument(help="digits, recipes/digits.py or recipes.digits:recipe", metavar="RECIPE")]
-_Modes = Annotated[str | None, typer.Option("--modes", help="Of eager,ast,sot,cinn,program; all that there are here.")]
+_Modes = Annotated[str | None, typer.Option("--modes", help="Only these, separated by commas; all by default.")]
 _Epochs = Annotated[int | None, typer.Option("--epochs", help="Of each training; as many as the recipe says.", min=1)]
 _Steps = Annotated[int | None, typer.Option("--steps", help="End each training after so many steps.", min=1)]
 _Batches = Annotated[str, typer.Option("--batches", help="Batch sizes at which forward is timed.")]
