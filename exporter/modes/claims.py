@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from exporter.modes.result import EAGER, LEAST_ROUNDS, Comparison, Interval, forward
@@ -49,21 +49,22 @@ def judged(measured: Interval, low: float, high: float, rounds: int) -> str:
 def _forward(found: Comparison) -> Said:
     sizes = found.wish.batches
     ratios = [found.to_eager(STATIC, lambda one, size=size: forward(one, size)) for size in sizes]  # type: ignore[misc]
-    verdicts = [judged(ratio, 1.10, 1.15, found.wish.rounds) for ratio in ratios]
+    verdicts = {
+        f"batch {size}": judged(ratio, 1.10, 1.15, found.wish.rounds) for size, ratio in zip(sizes, ratios, strict=True)
+    }
     each = ", ".join(f"{ratio} times (batch {size})" for size, ratio in zip(sizes, ratios, strict=True))
     measured = f"eager takes {each} as long as to_static (AST)"
-    return Said('"Eager forward is 10–15 % slower"', measured, _together(sizes, verdicts))
+    return Said('"Eager forward is 10–15 % slower"', measured, _together(verdicts))
 
 
-def _together(sizes: Sequence[int], verdicts: Sequence[str]) -> str:
-    """One verdict where all sizes agree, else each with its sizes."""
-    if len(set(verdicts)) == 1:
-        return verdicts[0]
-    by_verdict = {
-        verdict: [str(size) for size, own in zip(sizes, verdicts, strict=True) if own == verdict]
-        for verdict in dict.fromkeys(verdicts)
-    }
-    return ", ".join(f"{verdict} at batch {' and '.join(listed)}" for verdict, listed in by_verdict.items())
+def _together(verdicts: Mapping[str, str]) -> str:
+    """One verdict where all that were measured agree, else each with what it is of."""
+    if len(set(verdicts.values())) == 1:
+        return next(iter(verdicts.values()))
+    by_verdict: dict[str, list[str]] = {}
+    for name, verdict in verdicts.items():
+        by_verdict.setdefault(verdict, []).append(name)
+    return ", ".join(f"{verdict} for {' and '.join(names)}" for verdict, names in by_verdict.items())
 
 
 def _training(found: Comparison) -> Said:
@@ -76,11 +77,10 @@ def _served(found: Comparison) -> Said:
     rounds = found.served.rounds
     names = [name for name in rounds if name != EAGER]
     ratios = {name: found.rate_to_eager(name) for name in names}
-    best = max(names, key=lambda name: ratios[name].value)
     each = ", ".join(f"{name} {mean_rate(found, name):,.0f} ({ratios[name]} times)" for name in names)
     measured = f"eager answers {mean_rate(found, EAGER):,.0f} requests a second, {each}"
-    verdict = judged(ratios[best], *SERVED_BAND, found.wish.rounds)
-    return Said('"300 against 1,200 requests a second", that is four times as many', measured, verdict)
+    verdicts = {name: judged(ratio, *SERVED_BAND, found.wish.rounds) for name, ratio in ratios.items()}
+    return Said('"300 against 1,200 requests a second", that is four times as many', measured, _together(verdicts))
 
 
 def mean_rate(found: Comparison, name: str) -> float:

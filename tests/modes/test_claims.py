@@ -66,7 +66,7 @@ def measured(rounds: int = 5, why_not: str = "") -> Comparison:
 
 def test_each_claim_has_a_verdict() -> None:
     forward, training, served = claims(measured())
-    assert forward.verdict == "not supported at batch 1, supported at batch 8"
+    assert forward.verdict == "not supported for batch 1, supported for batch 8"
     assert (training.verdict, served.verdict) == (NOT_SUPPORTED, SUPPORTED)
     assert "2.00 [2.00, 2.00]" in training.measured and "300 requests a second" in served.measured
     assert {said.verdict for said in claims(measured(rounds=4))} == {CANNOT_TELL}
