@@ -1,20 +1,18 @@
 """Our ONNX file against the one that paddle2onnx wrote: latency in ONNX Runtime, one thread, call by call.
 
-    python benchmarks/onnx_latency.py [--writer program] [--zoo] [--batches 1,8] [--seconds 6] [NET…]
+    python benchmarks/onnx_latency.py [--zoo] [--batches 1,8] [--seconds 6] [NET…]
 
-Our file is the canonical form of paddle2onnx's, or with `--writer program` what is written straight from the program.
 Three sessions take turns in one process: paddle2onnx's file, ours, and paddle2onnx's once more, whose ratio to the
 first is the noise. Processor time of the process is counted, which other work on the machine disturbs less than the
 clock. A ratio of 1 is expected of most nets: ONNX Runtime takes most detours out each time it loads a file.
 
-With `--writer program` the time of the export is told too: what each writer does from a traced program on, tracing
-anew where paddle2onnx needs that, in processor time; the least of some turns.
+The time of the export is told too: what each writer does from the PIR files on, in processor time; the least of some
+turns.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import inspect
 import os
@@ -58,7 +56,7 @@ SIZES = {"inception_v3": 160, **dict.fromkeys(("alexnet", "googlenet", "vgg11", 
 SIZES["LeNet"] = 28
 #: Rounds of three calls: as many as fit into the time, within bounds.
 AGAIN, LEAST, MOST = 4, 15, 1000
-#: How much slower than paddle2onnx's a canonical file may look beyond what the same file twice differs by.
+#: How much slower than paddle2onnx's our file may look beyond what the same file twice differs by.
 SLACK = 1.02
 
 
@@ -71,7 +69,7 @@ def main() -> int:
     slower = []
     for name in names:
         with tempfile.TemporaryDirectory() as place:
-            export = _in_a_process(_write, name, place, options.writer)
+            export = _in_a_process(_write, name, place)
             for batch in map(int, options.batches.split(",")):
                 fast = _report(name, batch, _in_a_process(_measure, name, place, batch, options.seconds), export)
                 # Of so many some look slower by chance; one that is looks so again, when it is measured for longer.
@@ -85,7 +83,6 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nets", nargs="*", metavar="NET")
-    parser.add_argument("--writer", choices=("paddle2onnx", "program"), default="paddle2onnx")
     parser.add_argument("--zoo", action="store_true", help="every network of paddle.vision")
     parser.add_argument("--batches", default="1,8")
     parser.add_argument("--seconds", type=float, default=6.0, help="for each net and batch")
@@ -93,7 +90,7 @@ def _options() -> argparse.Namespace:
 
 
 def _report(name: str, batch: int, found: dict[str, Any], export: str = "") -> bool:
-    plain, ours, again = (found["times"][one] for one in ("plain", "canonical", "again"))
+    plain, ours, again = (found["times"][one] for one in ("plain", "ours", "again"))
     ratios = [a / b for a, b in zip(ours, plain, strict=True)]
     noise = statistics.median(a / b for a, b in zip(again, plain, strict=True))
     low, middle, high = statistics.quantiles(ratios, n=4)
@@ -113,85 +110,36 @@ def _in_a_process(function: Any, *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
-def _write(name: str, place: str, writer: str) -> str:
-    """`plain.onnx` as paddle2onnx makes it, and `canonical.onnx`, which is ours; tells what the export took."""
+def _write(name: str, place: str) -> str:
+    """`paddle2onnx/model.onnx` and `program/model.onnx`, each by its writer; tells what each took from PIR on."""
+    import gc
+
     import paddle
 
-    from exporter.lower._paddle2onnx import convert
-    from exporter.lower.canonical.apply import canonical
-    from exporter.lower.onnx import DEFAULT_OPSET
-    from exporter.lower.onnx import plugin as onnx
-
-    paddle.set_device("cpu")
-    net, folder = _fresh(name), Path(place)
-    specs = _specs(name, next(iter(inspect.signature(net.forward).parameters)))
-    with onnx.session(None):
-        _traced(net, specs, folder / "rewritten")
-        plain = convert(folder / "rewritten", DEFAULT_OPSET)
-    (folder / "plain.onnx").write_bytes(plain)
-    if writer == "paddle2onnx":
-        (folder / "canonical.onnx").write_bytes(canonical(plain, specs).content)
-        return ""
-    _traced(_fresh(name), specs, folder / "stock")
-    told = _export_times(name, specs, folder)
-    (folder / "program.onnx/model.onnx").rename(folder / "canonical.onnx")
-    return told
-
-
-def _fresh(name: str) -> Any:
-    import paddle
-
-    paddle.seed(0)
-    net = _build(name)
-    net.eval()
-    return net
-
-
-def _traced(net: Any, specs: Any, into: Path) -> Any:
-    """Trace and write the PIR files into a folder, which may hold some."""
     from exporter.lower.base import Wish
+    from exporter.lower.onnx import plugin as onnx
     from exporter.lower.pir import plugin as pir
     from exporter.trace.traced import trace
 
-    into.mkdir(exist_ok=True)
-    traced = trace(net, specs, None, {})
-    pir.write(traced, None, into, Wish())
-    return traced
-
-
-def _export_times(name: str, specs: Any, folder: Path) -> str:
-    """Seconds of processor time that paddle2onnx's way and ours take from the PIR files of a plain trace on."""
-    import gc
-
-    from exporter.lower.base import Wish
-    from exporter.lower.onnx import plugin as onnx
-
-    stock = folder / "stock"
-    nets = [] if onnx.takes(stock) else [_fresh(name) for _ in range(_TURNS)]
-    how = f" ({'traced anew' if nets else 'as traced'})"
-
-    def by_paddle2onnx() -> None:
-        traced, source = None, stock
-        with onnx.session(None) if nets else contextlib.nullcontext():
-            if nets:
-                traced, source = _traced(nets.pop(), specs, folder / "rewritten"), folder / "rewritten"
-            onnx.write(traced, source, folder / "p2o.onnx", Wish(inputs=specs))
-
-    def by_program() -> None:
-        wish = Wish(inputs=specs, writer="program")
-        onnx.chosen(wish).write(None, stock, folder / "program.onnx", wish)
-
-    (folder / "p2o.onnx").mkdir()
-    (folder / "program.onnx").mkdir()
+    paddle.set_device("cpu")
+    paddle.seed(0)
+    net, source = _build(name), Path(place) / "pir"
+    net.eval()
+    specs = _specs(name, next(iter(inspect.signature(net.forward).parameters)))
+    source.mkdir()
+    with pir.session(None):
+        pir.write(trace(net, specs, None, {}), None, source, Wish())
     gc.freeze()
-    times: dict[Any, list[float]] = {by_paddle2onnx: [], by_program: []}
+    times: dict[str, list[float]] = {"paddle2onnx": [], "program": []}
     for _ in range(_TURNS):
-        for write, taken in times.items():
+        for writer, taken in times.items():
+            into, wish = Path(place) / writer, Wish(inputs=specs, writer=writer)
+            into.mkdir(exist_ok=True)
             start = time.process_time()
-            write()
+            onnx.chosen(wish).write(None, source, into, wish)
             taken.append(time.process_time() - start)
     before, ours = (min(taken) for taken in times.values())
-    return f", export {before:.3f} s{how} -> {ours:.3f} s: {ours / before:.2f}"
+    return f", export {before:.3f} s -> {ours:.3f} s: {ours / before:.2f}"
 
 
 def _measure(name: str, place: str, batch: int, seconds: float) -> dict[str, Any]:
@@ -202,16 +150,17 @@ def _measure(name: str, place: str, batch: int, seconds: float) -> dict[str, Any
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    files = {"plain": "plain.onnx", "canonical": "canonical.onnx", "again": "plain.onnx"}
+    plain, ours = "paddle2onnx/model.onnx", "program/model.onnx"
+    files = {"plain": plain, "ours": ours, "again": plain}
     sessions = {
         one: onnxruntime.InferenceSession(f"{place}/{file}", options, providers=["CPUExecutionProvider"])
         for one, file in files.items()
     }
     feed = {sessions["plain"].get_inputs()[0].name: _values(name, batch)}
     results = {one: session.run(None, feed) for one, session in sessions.items()}
-    for mine, plain in zip(results["canonical"], results["plain"], strict=True):  # what is wrong is not fast
-        scale = float(np.abs(plain).max())
-        assert np.abs(mine - plain).max() <= 1e-4 * scale, f"{name}: the canonical file computes something else"
+    for mine, theirs in zip(results["ours"], results["plain"], strict=True):  # what is wrong is not fast
+        scale = float(np.abs(theirs).max())
+        assert np.abs(mine - theirs).max() <= 1e-4 * scale, f"{name}: the two files compute different things"
     times: dict[str, list[float]] = {one: [] for one in files}
     begin, order = time.monotonic(), list(files)
     while len(times["again"]) < LEAST or (len(times["again"]) < MOST and time.monotonic() - begin < seconds):
@@ -220,7 +169,7 @@ def _measure(name: str, place: str, batch: int, seconds: float) -> dict[str, Any
             sessions[one].run(None, feed)
             times[one].append(time.process_time() - start)
         order = order[1:] + order[:1]  # none of them always comes first
-    counts = [len(onnx.load(f"{place}/{file}").graph.node) for file in ("plain.onnx", "canonical.onnx")]
+    counts = [len(onnx.load(f"{place}/{file}").graph.node) for file in (plain, ours)]
     return {"times": times, "nodes": f"{counts[0]} -> {counts[1]}"}
 
 

@@ -10,11 +10,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from exporter.errors import ModelError
 from exporter.files import room_explains
 from exporter.jobs import aside
 from exporter.lower.base import TRACING, Artifact, Format, Wish
+from exporter.lower.onnx_program.call import OperatorRefused
+from exporter.lower.onnx_program.effects import flat
+from exporter.readers._program import Operator, read_operators
 from exporter.references import loaded_modules
 from exporter.registry import Registry
+from exporter.trace.blame import operator_line
 from exporter.trace.layer import load_layer
 from exporter.trace.traced import Traced, specs_from_json, trace
 from exporter.workers import doing
@@ -35,21 +40,23 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
     wish = Wish(request["opset"], request["target"], specs_from_json(request["inputs"]), request["writer"])
     plugin = formats[name].chosen(wish)
     source = Path(request["source"]) if request["source"] else None
-    anew = plugin.after is None or source is None or not plugin.takes(source)
-    traced, layer = None, _built(request) if anew else None
-    with plugin.session(request["target"]) if anew else nullcontext(), tempfile.TemporaryDirectory() as folder:
+    traced, layer = None, _built(request) if source is None else None
+    session = plugin.session(request["target"]) if layer is not None else nullcontext()
+    with session, tempfile.TemporaryDirectory() as folder:
         if layer is not None:
             traced = _trace(layer, request)
-            plugin.prepare(traced)
-        if anew and plugin.after is not None:
+        if source is None and plugin.after is not None:
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")
             formats[plugin.after].write(traced, None, source, Wish())
         gc.freeze()  # Paddle's objects are many and stay: no collection has to walk through them again
         doing(f"writing {name}")
-        details = dict(plugin.write(traced, source, into, wish))
-        if plugin.after is not None:
-            details["traced_anew"] = anew
+        try:
+            details = dict(plugin.write(traced, source, into, wish))
+        except OperatorRefused as error:
+            assert source is not None  # noqa: S101  # else nothing would have been read
+            line = _line_of(error.operator, source, traced or _traced_again(plugin, request))
+            raise ModelError(error.what, where=line or error.where, hint=error.hint) from error
     outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)
     inputs = tuple(item["name"] for item in request["inputs"])
     doing(f"reading {name} again")
@@ -62,6 +69,18 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
         "names": _names(traced.layer) if traced else None,
         "modules": loaded_modules(),
     }
+
+
+def _traced_again(plugin: Format, request: dict[str, Any]) -> Traced:
+    layer = _built(request)
+    with plugin.session(request["target"]):
+        return _trace(layer, request)
+
+
+def _line_of(operator: Operator, source: Path, traced: Traced) -> str:
+    """The user's line that calls an operator of the program in the folder `source`, which tells no lines."""
+    alike = [one.index for one in flat(read_operators(source / "model.json")) if one.name == operator.name]
+    return operator_line(traced.layer, operator.name, alike.index(operator.index), len(alike))
 
 
 def _names(layer: Any) -> dict[str, str]:

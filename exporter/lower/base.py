@@ -27,7 +27,7 @@ class Wish:
     opset: int | None = None
     target: str | None = None
     inputs: tuple[TensorSpec, ...] = ()
-    writer: str = "paddle2onnx"
+    writer: str = "program"
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,6 @@ class Format(ABC):
         """What must surround tracing and writing; `target` is the oldest Paddle that has to load the files."""
         del target
         return nullcontext()
-
-    def takes(self, source: Path) -> bool:
-        """Whether the files of the format `after` will do; if not, the layer is traced anew within `session`."""
-        del source
-        return True
-
-    def prepare(self, traced: Traced) -> None:
-        """Change the traced program, within `session`, before anything is written; most formats do not."""
-        del traced
 
     @abstractmethod
     def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:

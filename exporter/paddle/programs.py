@@ -1,8 +1,11 @@
-"""Which kind of program this process's Paddle works on: PIR, as by itself, or the legacy ProgramDesc."""
+"""Programs in this process's Paddle: which kind it works on, and running one."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
+
+from exporter.tensors import Array
 
 
 def legacy_programs() -> AbstractContextManager[None]:
@@ -22,3 +25,18 @@ def pir_programs() -> AbstractContextManager[None]:
 
     guard: AbstractContextManager[None] = DygraphPirGuard()
     return guard
+
+
+def run_program(path: Path) -> list[Array]:
+    """What the `fetch` operators of a PIR program give on the CPU; it has no inputs and no parameters."""
+    import paddle
+    from paddle.base import core
+
+    paddle.enable_static()
+    try:
+        program = paddle.static.Program()
+        core.deserialize_pir_program(str(path), program)
+        with paddle.static.scope_guard(paddle.static.Scope()):
+            return list(paddle.static.Executor(paddle.CPUPlace()).run(program, fetch_list=[]))
+    finally:
+        paddle.disable_static()

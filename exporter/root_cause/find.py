@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from exporter.harness import Bench
-from exporter.lower.base import Wish
 from exporter.numbers.norms import WORST_E_REF
 from exporter.root_cause.align import Distance, Observed, Place
 from exporter.root_cause.layers import layers_of
@@ -71,7 +70,7 @@ def _captured(search: Search, run: Run, place: Place | None, witness: Witness | 
     call = witness.observed.calls[place.call]
     inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call["inputs"])
     details = search.bench.artifacts[run.variant].details
-    asked = (details.get("opset_asked"), details.get("writer_asked", Wish().writer))
+    asked = (details.get("opset_asked"), details.get("writer_asked", "paddle2onnx"))
     return Captured(inputs, call["arguments"], *asked, search.keep is not None and search.keep.scramble)
 
 

@@ -36,7 +36,7 @@ class Captured:
     inputs: tuple[Array, ...]
     arguments: tuple[list[Any], dict[str, Any]] | None
     opset: int | None = None
-    writer: str = "paddle2onnx"
+    writer: str = "program"
     scramble: bool = False
 
 

@@ -95,8 +95,8 @@ SENTENCES = {
     "precisions": ("ca64b5cb", "要写出并评判的精度，可带设置，也可只写名称列表。`fp32` 必须在内，且不接受任何设置。"),
     "opset": ("5ac0ee3a", "期望的 ONNX opset；不写时为 17。若实际写出的是另一个 opset，报告会注明。"),
     "writer": (
-        "8c929c7f",
-        "ONNX 的写出方式。`program` 直接从 PIR 程序写出，不经过 paddle2onnx，支持 opset 17 到 21，写不了的算子会指名拒绝（docs/onnx.md）；它是新的，还不是默认值。",
+        "5e6e041a",
+        "ONNX 的写出方式。`program` 直接从 PIR 程序写出，支持 opset 17 到 21，写不了的算子会指名拒绝。`paddle2onnx` 原样保留 paddle2onnx 写出的文件，供对照，由同一套关卡评判（docs/onnx.md）。",
     ),
     "budget": (
         "3ad05771",

@@ -185,6 +185,10 @@ Arguments = dict[Identifier, JsonValue]
 ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
 
 
+#: The oldest that `writer: program` writes.
+OLDEST_OPSET = 17
+
+
 class Spec(Frozen):
     """What is exported and what is promised of it. See `specs/digits.yaml` for one with comments."""
 
@@ -244,10 +248,11 @@ class Spec(Frozen):
     opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = Field(
         None, description="ONNX opset that is asked for; without the key 17. Where another is written, a note says so."
     )
-    writer: Literal["paddle2onnx", "program"] = Field(
-        "paddle2onnx",
-        description="Writer of ONNX. `program` writes it straight from the PIR program, without paddle2onnx, at opsets "
-        "17 to 21, and refuses by name what it cannot write (docs/onnx.md); it is new, and no default yet.",
+    writer: Literal["program", "paddle2onnx"] = Field(
+        "program",
+        description="Writer of ONNX. `program` writes it straight from the PIR program, at opsets 17 to 21, and "
+        "refuses by name what it cannot write. `paddle2onnx` keeps what paddle2onnx writes as it is, for comparison: "
+        "the same gate judges it (docs/onnx.md).",
     )
     budget: Annotated[float, Strict(), Field(gt=0, le=64)] = Field(
         4.0,
@@ -310,6 +315,17 @@ class Spec(Frozen):
                 raise ValueError(f"precisions.{name}.ranges: trained needs a recipe to train by, or a checkpoint of it")
             if missing := sorted(set(one.formats or ()) - set(self.formats)):
                 raise ValueError(f"precisions.{name}.formats names {missing[0]}, which formats lacks")
+        return self
+
+    @model_validator(mode="after")
+    def _writer_fits(self) -> Spec:
+        if "onnx" not in self.formats:
+            return self
+        if self.writer == "program" and self.opset is not None and self.opset < OLDEST_OPSET:
+            raise ValueError(f"opset {self.opset} is only written by `writer: paddle2onnx`: ask for that, or 17 to 21")
+        rounded = [precision for format, precision in self.variants() if format == "onnx" and precision != "fp32"]
+        if self.writer == "paddle2onnx" and rounded:
+            raise ValueError(f"precisions.{rounded[0]} of onnx is made from what `writer: program` writes")
         return self
 
     @model_validator(mode="after")

@@ -91,6 +91,24 @@ def _innermost(frames: Sequence[tuple[str, str]]) -> str:
     return ""
 
 
+def operator_line(static: Any, name: str, turn: int, count: int) -> str:
+    """As :func:`user_line`, of the operator `turn` of the `count` called `name` in the file of a traced layer.
+
+    Where the trace has more of them than the file, whose unread ones are gone, it is the line of the first.
+    """
+    alike = list(_operators(static.forward.concrete_program.main_program.global_block(), f"pd_op.{name}"))
+    chosen = alike[turn if len(alike) == count else 0 :][:1]
+    return quoted_line("\n".join(chosen[0].callstack)) if chosen else ""
+
+
+def _operators(block: Any, name: str) -> Iterator[Any]:
+    for operator in block.ops:
+        if operator.name() == name:
+            yield operator
+        for inner in operator.blocks():
+            yield from _operators(inner, name)
+
+
 def is_users(path: str) -> bool:
     """Whether a file in a traceback is the user's: not of Python, an installed package or this one, nor rewritten."""
     return not path.startswith((*_ELSEWHERE, "<")) and _REWRITTEN not in path and Path(path).is_file()

@@ -54,6 +54,7 @@ def put_stock_onnx(bundle: Path) -> None:
     variant = content["variants"]["onnx"]
     variant["weights"] = stored_digests(variant["files"], bundle)
     variant["native_outputs"] = variant["outputs"] = request["outputs"]
+    variant["details"] = {"writer_asked": "paddle2onnx", "opset_asked": 17, "opset": 17}
     write_json(manifest, content)
     faults.reseal(bundle)
 

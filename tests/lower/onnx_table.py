@@ -150,9 +150,9 @@ def judge(folder: Path, opset: int | None = None) -> tuple[str, str]:
         return about["stage"], about["detail"]
     data = load(folder / "data.safetensors")
     with tempfile.TemporaryDirectory() as place:
-        wish = Wish(opset, writer="program")
+        wish = Wish(opset)
         try:
-            onnx.chosen(wish).write(None, folder, Path(place), wish)
+            onnx.write(None, folder, Path(place), wish)
         except ModelError as error:
             return "refused", error.what
         found = _answers(Path(place) / "model.onnx", data, about["outputs"])
@@ -217,8 +217,8 @@ def operators(folder: Path, opset: int | None = None) -> list[JudgedOperator]:
 
     data = load(folder / "data.safetensors")
     with tempfile.TemporaryDirectory() as place:
-        wish = Wish(opset, writer="program")
-        onnx.chosen(wish).write(None, folder, Path(place), wish)
+        wish = Wish(opset)
+        onnx.write(None, folder, Path(place), wish)
         golden = Path(place) / "golden.safetensors"
         drawn = {key.removeprefix("0.in."): value for key, value in data.items() if key.startswith("0.in.")}
         save_scratch(golden, {f"case/input/{name}": value for name, value in drawn.items()})
@@ -247,8 +247,8 @@ folder = Path(sys.argv[1])
 about, data = json.loads((folder / "case.json").read_text()), load(folder / "data.safetensors")
 layer = paddle.jit.load(str(folder / "model"))
 with tempfile.TemporaryDirectory() as place:
-    wish = Wish(writer="program")
-    onnx.chosen(wish).write(None, folder, Path(place), wish)
+    wish = Wish()
+    onnx.write(None, folder, Path(place), wish)
     answers = _answers(Path(place) / "model.onnx", data, about["outputs"])
 same = True
 for draw, answer in answers.items():

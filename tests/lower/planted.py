@@ -133,8 +133,8 @@ def network_files(network: str, folder: Path) -> Written:
     with pir_format.session(None):
         traced = trace(build(network), (spec,), None, {})
         pir_format.write(traced, None, folder / "pir", Wish())
-    wish = Wish(inputs=(spec,), writer="program")
-    onnx_format.chosen(wish).write(None, folder / "pir", folder / "onnx", wish)
+    wish = Wish(inputs=(spec,))
+    onnx_format.write(None, folder / "pir", folder / "onnx", wish)
     inputs = {spec.name: _values(spec)}
     save_scratch(folder / "golden.safetensors", {f"{_CASE}/input/{name}": value for name, value in inputs.items()})
     return Written(folder, inputs, onnx.load_model(str(folder / "onnx/model.onnx")))

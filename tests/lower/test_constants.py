@@ -28,11 +28,12 @@ class FixedPoints(paddle.nn.Layer):
         return paddle.matmul(x, paddle.inverse(points).astype("float32"))
 
 
-class Spectrum(paddle.nn.Layer):
+class Eigenvalues(paddle.nn.Layer):
     """The operator in between gives complex numbers, which no file can hold."""
 
     def forward(self, x):
-        return x * paddle.fft.fft(paddle.linspace(0, 1, 4).astype("complex64")).real()
+        points = paddle.linspace(0, 1, 16).reshape([4, 4]) - paddle.eye(4).flip([0])
+        return x * paddle.linalg.eigvals(points).imag()
 
 
 class OfTheInput(paddle.nn.Layer):
@@ -55,13 +56,12 @@ def written(layer: paddle.nn.Layer, folder: Path) -> Path:
     (folder / "onnx").mkdir()
     with plugin.session(None):
         traced = trace(layer.eval(), [X], None, {})
-        plugin.prepare(traced)
         Pir().write(traced, None, folder / "pir", Wish())
         plugin.write(traced, folder / "pir", folder / "onnx", Wish(inputs=(X,)))
     return folder / "onnx" / "model.onnx"
 
 
-@pytest.mark.parametrize("network", [FixedPoints, Spectrum])
+@pytest.mark.parametrize("network", [FixedPoints, Eigenvalues])
 def test_what_no_input_decides_is_stored_as_its_value(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
     layer = network()
     path = written(layer, tmp_path)
@@ -93,5 +93,5 @@ def test_a_slice_of_a_bool_tensor_is_set(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("network", [OfTheInput, OfAWeight])
 def test_what_an_input_or_a_weight_decides_is_still_refused(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="operator inverse has no conversion"):
+    with pytest.raises(ModelError, match=r"operator inverse \(number \d+\): has no conversion"):
         written(network(), tmp_path)

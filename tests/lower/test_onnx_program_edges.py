@@ -135,9 +135,9 @@ def test_onnx_equals_eager(name: str, tmp_path: Path) -> None:
     spec = (TensorSpec("x", "float32", ("batch", 4, 7, 9)),)
     with pir_format.session(None):
         pir_format.write(trace(layer, spec, None, {}), None, tmp_path, Wish())
-    wish = Wish(inputs=spec, writer="program")
+    wish = Wish(inputs=spec)
     (tmp_path / "onnx").mkdir()
-    onnx_format.chosen(wish).write(None, tmp_path, tmp_path / "onnx", wish)
+    onnx_format.write(None, tmp_path, tmp_path / "onnx", wish)
     x = np.random.default_rng(1).standard_normal([2, 4, 7, 9]).astype("float32")
     want = layer(paddle.to_tensor(x)).numpy()
     session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])

@@ -11,7 +11,7 @@ from onnx import NodeProto, helper, numpy_helper
 
 from exporter.proofs._folds import Fold, judge_folds
 from exporter.tensors import Array, digest
-from tests.lower.canonical.models import constant, made, model
+from tests.lower.passes.models import constant, made, model
 
 RNG = np.random.default_rng(0)
 NORM = {name: RNG.uniform(0.5, 2, 4).astype("float32") for name in "abmv"}

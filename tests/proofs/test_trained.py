@@ -13,7 +13,7 @@ from exporter.lower.base import Artifact
 from exporter.proofs.weights import prove_trained, prove_unchanged
 from exporter.tensors import digest
 from exporter.verdict.claim import Outcome
-from tests.lower.canonical.models import constant, made, model
+from tests.lower.passes.models import constant, made, model
 
 _RNG = np.random.default_rng(0)
 PARTS = {"w": _RNG.normal(size=(4, 3, 1, 1)), **{name: _RNG.uniform(0.5, 2, 4) for name in "abmv"}}

@@ -83,9 +83,9 @@ def test_the_command_line_gives_the_same_spec_as_a_file() -> None:
         ["ids=int64[batch,seq]", "weight=float32[batch,seq,4]"],
         ["batch=1..4", "seq=2..9"],
         ["ids=integers(0,20)"],
-        {"formats": ["onnx"], "opset": 15},
+        {"formats": ["onnx"], "opset": 18},
     )
-    assert spec.name == "tagger" and spec.formats == ("onnx",) and spec.opset == 15
+    assert spec.name == "tagger" and spec.formats == ("onnx",) and spec.opset == 18
     assert spec.inputs["ids"].values == "integers(0,20)" and spec.inputs["weight"].values == "normal"
     assert [str(one) for one in spec.input_specs()] == ["ids=int64[batch,seq]", "weight=float32[batch,seq,4]"]
 

@@ -73,7 +73,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.zoo", description=__doc__)
     parser.add_argument("--families", default="vision,clas,seg,det,sequence,nlp,ocr")
     parser.add_argument("--only", default="", help="names of networks, separated by commas")
-    parser.add_argument("--writer", default="paddle2onnx", help="of ONNX: paddle2onnx, or program")
+    parser.add_argument("--writer", default="program", help="of ONNX: program, or paddle2onnx")
     parser.add_argument("--formats", default="pir,pdmodel,onnx")
     parser.add_argument("--engines", default="jit_load,paddle_inference,onnxruntime")
     parser.add_argument(

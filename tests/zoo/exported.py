@@ -29,7 +29,7 @@ class Wish:
     stock: tuple[str, ...] = ("pir",)
     target: str = ""
     keep: Path | None = None
-    writer: str = "paddle2onnx"
+    writer: str = "program"
 
 
 def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:

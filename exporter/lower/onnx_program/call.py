@@ -10,7 +10,13 @@ from exporter.lower.onnx_program.graph import Builder, Pair, Tensor
 from exporter.readers._program import Operator, TensorType
 
 
-class NeedsOpset(ModelError):
+class OperatorRefused(ModelError):
+    """What ONNX, or this writer, cannot say."""
+
+    operator: Operator
+
+
+class NeedsOpset(OperatorRefused):
     """What ONNX can say since a later opset, which is `opset`."""
 
     opset = 0
@@ -54,14 +60,16 @@ class Call:
         self._read: set[int] = set()
         self._attributes_read: set[str] = set()
 
-    def refuse(self, reason: str) -> ModelError:
+    def refuse(self, reason: str) -> OperatorRefused:
         """The error for what ONNX, or this writer, cannot say."""
         place = f" in sublayer {self.operator.layer.strip('/')}" if self.operator.layer.strip("/") else ""
-        return ModelError(
+        refusal = OperatorRefused(
             f"operator {self.operator.name} (number {self.operator.index}{place}): {reason}",
             where="onnx",
-            hint="take `writer: program` out of the spec, or leave onnx out of formats",
+            hint="write that part of forward with other operators, or leave onnx out: pir and pdmodel hold it",
         )
+        refusal.operator = self.operator
+        return refusal
 
     def since(self, opset: int, what: str) -> None:
         """Make sure that the opset is new enough.
@@ -72,7 +80,7 @@ class Call:
         if self.b.opset < opset:
             refusal = self.refuse(f"ONNX has {what} since opset {opset}")
             needed = NeedsOpset(refusal.what, where=refusal.where, hint=f"ask for `opset: {opset}`, or for none")
-            needed.opset = opset
+            needed.operator, needed.opset = self.operator, opset
             raise needed
 
     def __len__(self) -> int:

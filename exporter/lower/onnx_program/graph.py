@@ -237,6 +237,11 @@ class Builder:
         return self.emit(kind, x, axes=listed, keepdims=int(keep), shape=shape)
 
 
+def value_name(number: int) -> str:
+    """What a value of PIR is called in the ONNX file."""
+    return f"%{number}"
+
+
 def onnx_dtype(name: str) -> int:
     """ONNX's number of a dtype."""
     from onnx import TensorProto

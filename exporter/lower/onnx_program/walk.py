@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from exporter.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering
-from exporter.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Pair, Tensor
+from exporter.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering, OperatorRefused
+from exporter.lower.onnx_program.constants import Constants
+from exporter.lower.onnx_program.effects import needed, reads, written_in_place
+from exporter.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Pair, Tensor, value_name
 from exporter.lower.onnx_program.ops import OF_PAIRS, OPERATORS, TO_BOTH
 from exporter.readers._program import Block, Operator, TensorType, Type, Value
 from exporter.tensors import Array
 
-#: They end like operators in place; their first operand keeps its meaning.
-_NOT_IN_PLACE = ("batch_norm_", "share_data_")
 #: PIR declares the operand's dtype, and the kernel gives bool, float32, or int64 (3.3.1).
 _DECLARED_WRONG = ("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1", "unique")
 #: Done to both parts of a complex value, and a real operand has an imaginary part of zeros.
 _ADDED = ("add", "subtract", "where")
-#: They compute nothing that is put out.
-_NOTHING = ("assert", "print")
 
 
 class Walk:
     """The values of a program by their number, as far as they are written; a block inside sees those outside."""
 
-    def __init__(self, builder: Builder, weights: Mapping[str, Array]) -> None:
+    def __init__(self, builder: Builder, weights: Mapping[str, Array], constants: Constants) -> None:
         self.b = builder
         self.weights = weights
+        self._constants = constants
         self.inputs: list[Tensor] = []
         self.outputs: dict[int, tuple[str, Tensor]] = {}
         self.results: dict[str, Tensor] = {}
@@ -36,17 +35,17 @@ class Walk:
 
     def block(self, block: Block) -> None:
         """Write the operators that something needs."""
-        needed = None
+        wanted = None
         if len(self._scopes) == 1:
             self._read = {number for operator in block.operators for number in reads(operator)}
-            needed = _needed(block)
+            wanted = needed(block)
         self._parts |= {
             operator.operands[0]: tuple(value.id for value in operator.results)
             for operator in block.operators
             if operator.name == "builtin.split"
         }
         for operator in block.operators:
-            if needed is None or operator.index in needed:
+            if wanted is None or operator.index in wanted:
                 self.operator(operator)
 
     def operator(self, operator: Operator) -> None:
@@ -60,7 +59,14 @@ class Walk:
             self.b.about["sublayer"] = operator.layer.strip("/")
         operands = [self.value(number, operator) for number in operator.operands]
         call, start = Call(operator, operands, self.b, self._read), len(self.b.graph.nodes)
-        made = self._lowered(call, operator, operands)
+        try:
+            made = self._lowered(call, operator, operands)
+        except OperatorRefused:
+            del self.b.graph.nodes[start:]
+            stored = self._constants.of(operator)
+            if stored is None:
+                raise
+            made = [self._stored(array) for array in stored]
         for value, found in zip(operator.results, made, strict=True):
             if value.id:
                 checked = self._checked(call, value.type, found)
@@ -94,6 +100,13 @@ class Walk:
                 return self._both(operator, operands)
             return self._by(OF_PAIRS.get(plain), call, operator)
         return self._by(OPERATORS.get(operator.name) or OPERATORS.get(plain), call, operator)
+
+    def _stored(self, array: Array) -> Lowered:
+        """What was computed beforehand; the two parts of what is complex."""
+        if array.dtype.kind != "c":
+            return self.b.constant(array, array.dtype.name)
+        floats = FLOATS_OF[array.dtype.name]
+        return Pair(self.b.constant(array.real, floats), self.b.constant(array.imag, floats))
 
     def _by(self, lowering: Lowering | None, call: Call, operator: Operator) -> Sequence[Lowered]:
         """The results of a lowering, which must have looked at every operand and attribute."""
@@ -277,35 +290,3 @@ def _real_type(declared: Type) -> Type:
     if declared is None:
         return None
     return TensorType(FLOATS_OF.get(declared.dtype, declared.dtype), declared.shape)
-
-
-def value_name(number: int) -> str:
-    """What a value of PIR is called in the ONNX file."""
-    return f"%{number}"
-
-
-def written_in_place(operator: Operator) -> int | None:
-    """The operand that stands for the operator's first result from then on; None where there is none."""
-    if operator.name == "assign_out_":
-        return 1
-    return 0 if operator.name.endswith("_") and operator.name not in _NOT_IN_PLACE else None
-
-
-def reads(operator: Operator) -> set[int]:
-    """Values that an operator or its blocks read."""
-    inner = (number for block in operator.blocks for one in block.operators for number in reads(one))
-    return {*operator.operands, *inner}
-
-
-def _needed(block: Block) -> set[int]:
-    """The indices of operators that an output depends on, and of the inputs."""
-    values: set[int] = set()
-    found: set[int] = set()
-    for operator in reversed(block.operators):
-        writes = {value.id for value in operator.results}
-        in_place = operator.name.endswith("_") and bool(set(operator.operands[:2]) & values)
-        wanted = operator.name in ("fetch", "data") or bool(writes & values) or in_place
-        if wanted and operator.name not in _NOTHING:
-            found.add(operator.index)
-            values |= reads(operator)
-    return found

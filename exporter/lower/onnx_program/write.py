@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter import __version__
 from exporter.errors import ModelError, UsageError
+from exporter.lower.onnx_program.constants import Constants
 from exporter.lower.onnx_program.graph import Builder, Graph, Node, Tensor, onnx_dtype
 from exporter.lower.onnx_program.walk import Walk
 from exporter.readers import pdiparams
@@ -37,16 +38,17 @@ def from_program(source: Path, opset: int, inputs: Sequence[TensorSpec] = ()) ->
     """
     if opset not in OPSETS:
         raise UsageError(
-            f"`writer: program` does not write opset {opset}",
+            f"opset {opset} is not written",
             where="opset",
-            hint=f"ask for one of {min(OPSETS)} to {max(OPSETS)}, or take `writer: program` out",
+            hint=f"ask for one of {min(OPSETS)} to {max(OPSETS)}, or for `writer: paddle2onnx`",
         )
     file = source / "model.json"
     content = map_file(file)
     program = parsed(content, str(file))
     declared = facts_of(program, len(content), str(file)).weights
-    walk = Walk(Builder(opset), _weights(source / "model.pdiparams", declared))
-    walk.block(operators_of(program, str(file)))
+    block = operators_of(program, str(file))
+    walk = Walk(Builder(opset), _weights(source / "model.pdiparams", declared), Constants(program, block))
+    walk.block(block)
     return _model(walk, inputs), walk.b.constants
 
 
@@ -126,7 +128,7 @@ def _fault(what: str) -> ModelError:
     return ModelError(
         f"what was written contradicts the program: {what}",
         where="onnx",
-        hint="report it with the model; until then take `writer: program` out of the spec",
+        hint="report it with the model; until then leave onnx out of formats",
     )
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from exporter.engines.base import EngineRefused
-from exporter.lower.onnx_program.walk import value_name
+from exporter.lower.onnx_program.excerpt import latest
+from exporter.lower.onnx_program.graph import value_name
 from exporter.paddle.threads import run_programs_in_place
 from exporter.readers._program import Block, read_operators
 from exporter.root_cause.operators.boundary import BOUNDS, RECORDED, TIES, points
 from exporter.root_cause.operators.pieces import Piece, operators_for, pieces_of
-from exporter.root_cause.operators.scopes import Scope, latest
+from exporter.root_cause.operators.scopes import Scope
 from exporter.root_cause.operators.sessions import Programs, trial
 from exporter.tensors import Array, recorded_inputs
 from exporter.workers import doing

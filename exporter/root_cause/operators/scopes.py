@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from exporter.lower.onnx_program.walk import reads, value_name, written_in_place
+from exporter.lower.onnx_program.effects import reads, written_in_place
+from exporter.lower.onnx_program.excerpt import latest
+from exporter.lower.onnx_program.graph import value_name
 from exporter.readers._program import Block, Operator
 
 #: A node, and the body of one, as `onnx` holds them.
@@ -102,13 +104,6 @@ def names_read(node: Node) -> set[str]:
         found |= {name for inner in body.node for name in names_read(inner)} - made
         found |= {one.name for one in body.output} - made
     return found
-
-
-def latest(number: int, means: Mapping[int, int]) -> int:
-    """What a value stands for, once it was written in place."""
-    while number in means:
-        number = means[number]
-    return number
 
 
 def _made(blocks: Iterable[Block]) -> Iterator[int]:

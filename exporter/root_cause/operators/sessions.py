@@ -15,11 +15,13 @@ from exporter.engines.base import EngineRefused, Runnable, Session
 from exporter.engines.jit_load import plugin as jit_load
 from exporter.engines.onnxruntime import plugin as onnxruntime
 from exporter.lower._stored import stored_weights
-from exporter.lower.onnx_program.walk import value_name
+from exporter.lower.onnx_program.excerpt import Source
+from exporter.lower.onnx_program.graph import value_name
 from exporter.readers._program import Operator
+from exporter.readers.base import map_file
+from exporter.readers.pir import parsed
 from exporter.root_cause.operators.boundary import moved
 from exporter.root_cause.operators.compare import distance, sensitivity
-from exporter.root_cause.operators.excerpt import Source
 from exporter.root_cause.operators.pieces import Piece
 from exporter.root_cause.operators.scopes import Scope, names_read
 from exporter.scratch import scratch
@@ -43,7 +45,7 @@ class Programs:
     @classmethod
     def of(cls, folder: Path, model: Any) -> Programs:
         """Those of the folder of a PIR variant, and of a model that was read."""
-        source = Source.of(folder / "model.json")
+        source = Source.of(parsed(map_file(folder / "model.json"), str(folder / "model.json")))
         files = sorted(path.name for path in folder.iterdir() if path.name.startswith("model."))
         stored, content = stored_weights(files, folder)
         values = {}

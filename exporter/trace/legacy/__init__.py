@@ -15,7 +15,6 @@ exporting.
     session      the context manager around all of it
     files        the written files, made fit for old runtimes
     runtimes     which versions of Paddle can load a file, and why not the others
-    onnx         the same mechanism for what paddle2onnx cannot convert
 """
 
 from __future__ import annotations

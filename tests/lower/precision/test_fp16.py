@@ -19,7 +19,7 @@ from exporter.proofs.weights import prove_halved
 from exporter.spec.model import Budget, PrecisionSettings, Spec
 from exporter.tensors import Array
 from exporter.verdict.claim import Outcome
-from tests.lower.canonical.models import constant, made, model, run
+from tests.lower.passes.models import constant, made, model, run
 
 RNG = np.random.default_rng(0)
 X = {"x": RNG.normal(size=(4, 6)).astype("float32")}

@@ -22,7 +22,7 @@ from exporter.lower.precision.int8 import plugin
 from exporter.proofs.weights import prove_rounded
 from exporter.spec.model import Budget, PrecisionSettings
 from exporter.verdict.claim import Outcome
-from tests.lower.canonical.models import constant, made, model
+from tests.lower.passes.models import constant, made, model
 
 RNG = np.random.default_rng(0)
 CALLS = [{"x": RNG.normal(size=(8, 16)).astype("float32")} for _ in range(4)]

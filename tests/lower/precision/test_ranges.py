@@ -13,7 +13,7 @@ from onnx import helper
 from exporter.errors import ModelError
 from exporter.lower.precision._ranges import Flow, told, trained_ranges
 from exporter.lower.precision.int8 import plugin
-from tests.lower.canonical.models import constant, made, model
+from tests.lower.passes.models import constant, made, model
 from tests.lower.precision.test_int8 import FIRST, SECOND, network, order
 
 RANGES = {"one.w_0": (-1.0, 3.0), "two.w_0": (0.0, 7.0)}

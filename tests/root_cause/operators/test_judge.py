@@ -33,7 +33,6 @@ inputs:
 dims: {batch: {min: 1, typical: 2, max: 3}}
 formats: [pir, onnx]
 engines: [jit_load, onnxruntime]
-writer: program
 device: cpu
 """
 Y = TensorSpec("x", "float32", (4, 6))
@@ -52,8 +51,8 @@ class InPlace(paddle.nn.Layer):
 def judged(layer: Any, spec: TensorSpec, folder: Path, change: Callable[[Any], None] | None = None) -> Any:
     """Every operator of a layer's file; `change` damages the file before."""
     traced_to_pir(layer, folder, (spec,))
-    wish = Wish(inputs=(spec,), writer="program")
-    onnx_format.chosen(wish).write(None, folder / "pir", folder / "onnx", wish)
+    wish = Wish(inputs=(spec,))
+    onnx_format.write(None, folder / "pir", folder / "onnx", wish)
     sizes = [size if isinstance(size, int) else 2 for size in spec.shape]
     golden, file = folder / "golden.safetensors", folder / "onnx/model.onnx"
     save(golden, {"case/input/x": np.random.default_rng(0).standard_normal(sizes).astype("float32")})

@@ -26,8 +26,8 @@ from legacy_cases import PRELUDE, Case, Input
 from legacy_onnx import export_onnx, open_onnx
 from packaging.version import Version
 
-#: How a program is made: by us, by Paddle alone, in Paddle's own new format; as ONNX by either writer, or by stock.
-WAYS = ("ours", "stock", "pir", "onnx", "onnx-program", "onnx-stock")
+#: How a program is made: by us, by Paddle alone, in Paddle's own new format; as ONNX by either writer.
+WAYS = ("ours", "stock", "pir", "onnx", "onnx-paddle2onnx")
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def judge(case: Case, make: Any, how: How, folder: Path) -> Outcome:
         np.savez(folder / "outputs.npz", *expected)
         stage = "load"
         if how.way.startswith("onnx"):
-            session = load_onnx(folder)
+            session = open_onnx(str(folder / "onnx" / "model.onnx"))
             taken = [one.name for one in session.get_inputs()]
 
             def run_one(drawn: dict[str, Any]) -> list[Any]:
@@ -211,15 +211,14 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
         paddle.static.InputSpec(shape, one.carrier, name)
         for shape, one, name in zip(shapes, case.inputs, "xyzw", strict=False)
     ]
-    if how.way in ("onnx", "onnx-program"):
-        return export_onnx(layer, specs, folder, "program" if how.way == "onnx-program" else "paddle2onnx")
+    if how.way.startswith("onnx"):
+        return export_onnx(layer, specs, folder, "program" if how.way == "onnx" else "paddle2onnx")
     from exporter.trace.mends import mended
 
     context = {
         "ours": lambda: legacy_export(how.target),
         "stock": DygraphOldIrGuard,
         "pir": nullcontext,
-        "onnx-stock": nullcontext,
     }[how.way]()
     with context, mended() if how.way == "ours" else nullcontext():
         traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
@@ -228,20 +227,6 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
     if how.way == "ours":
         finish(folder / "m.pdmodel", folder / "m.pdiparams", how.target)
     return None
-
-
-def load_onnx(folder: Path) -> Any:
-    """An ONNX Runtime session of our file, or of what paddle2onnx alone makes of the PIR files."""
-    if (folder / "onnx" / "model.onnx").exists():
-        return open_onnx(str(folder / "onnx" / "model.onnx"))
-    import paddle2onnx
-
-    parameters = folder / "m.pdiparams"
-    content = paddle2onnx.export(
-        str(folder / "m.json"), str(parameters) if parameters.exists() else "", opset_version=17,
-        auto_upgrade_opset=True, enable_onnx_checker=True, optimize_tool="None",
-    )  # fmt: skip
-    return open_onnx(content)
 
 
 def load(folder: Path) -> Any:

@@ -12,7 +12,7 @@ from exporter.tensors import TensorSpec
 from exporter.trace.traced import trace
 
 
-def export_onnx(layer: Any, specs: list[Any], folder: Path, writer: str = "paddle2onnx") -> list[str]:
+def export_onnx(layer: Any, specs: list[Any], folder: Path, writer: str = "program") -> list[str]:
     """Write `onnx/model.onnx`; return the outputs' names in the order that `forward` returns them.
 
     `specs` are Paddle's InputSpecs; a size of None becomes a dim with a name of its own.
@@ -31,7 +31,6 @@ def export_onnx(layer: Any, specs: list[Any], folder: Path, writer: str = "paddl
     (folder / "onnx").mkdir()
     with chosen.session(None):
         traced = trace(layer, inputs, None, {})
-        chosen.prepare(traced)
         pir.write(traced, None, folder / "pir", Wish())
         chosen.write(traced, folder / "pir", folder / "onnx", wish)
     return [one.name for one in traced.outputs]

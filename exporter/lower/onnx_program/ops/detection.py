@@ -20,6 +20,74 @@ def _nms(c: Call) -> Tensor:
     return b.squeeze(b.slice(kept, [2], [3], [1]), [1])
 
 
+def _multiclass_nms(c: Call) -> list[Tensor]:
+    """Rows of class, score and box, image by image, class by class, the best first; their places; how many an image.
+
+    Paddle takes the best `nms_top_k` of each class into the suppression, and keeps the best `keep_top_k` of an image
+    (multiclass_nms3_kernel.cc, 3.3.1).
+    """
+    b, boxes, scores = c.b, c.x(0), c.x(1)
+    if c.has(2) or scores.rank != 3 or boxes.shape[-1] != 4 or scores.dtype != "float32":
+        raise c.refuse("it is written for boxes [batch, count, 4] and scores [batch, classes, count] of float32 only")
+    c.insist("nms_eta", 1.0)
+    scores = _candidates(c, scores)
+    if not c.attr("normalized", True):  # a box of whole pixels reaches to the end of its last one
+        boxes = b.emit("Add", boxes, b.constant([0.0, 0.0, 1.0, 1.0], "float32"), shape=boxes.shape)
+    most, overlap = b.size_of(scores, 2), b.constant([float(c.attr("nms_threshold"))], "float32")
+    least = b.constant([float(c.attr("score_threshold"))], "float32")
+    kept = b.emit("NonMaxSuppression", boxes, scores, most, overlap, least, dtype="int64", shape=[-1, 3])
+    kept = _best(c, kept, scores)
+    image, label, place = (b.slice(kept, [at], [at + 1], [1]) for at in range(3))
+    score = b.unsqueeze(b.emit("GatherND", scores, kept, shape=[-1]), [1])
+    corners = b.emit("GatherND", c.x(0), b.concat([image, place], 1), shape=[-1, 4])
+    rows = b.concat([b.cast(label, "float32"), score, corners], 1)
+    flat = b.emit("Add", b.emit("Mul", image, b.size_of(scores, 2)), place)
+    images = b.emit("Range", b.constant(0), b.squeeze(b.size_of(scores, 0), [0]), b.constant(1), shape=[-1])
+    counts = b.reduce("ReduceSum", b.cast(b.emit("Equal", image, images), "int64"), [0], keep=False)
+    return [rows, flat, counts]
+
+
+def _candidates(c: Call, scores: Tensor) -> Tensor:
+    """The scores of all that goes into the suppression; minus infinity for the background and beyond `nms_top_k`."""
+    import numpy as np
+
+    b, classes, count = c.b, scores.shape[1], scores.shape[2]
+    background, most = int(c.attr("background_label", 0)), int(c.attr("nms_top_k"))
+    if background >= 0:
+        if classes < 0:
+            raise c.refuse("a background class among a number of classes that varies is not written")
+        own = np.arange(classes).reshape(1, -1, 1) == background
+        scores = b.emit("Where", b.constant(own, "bool"), -math.inf, scores, dtype="float32", shape=scores.shape)
+    if most < 0 or 0 <= count <= most:
+        return scores
+    limit = b.emit("Min", b.constant([most]), b.size_of(scores, 2), shape=[1])
+    return b.emit("Where", _among_the_best(b, scores, limit, 2), scores, -math.inf, dtype="float32", shape=scores.shape)
+
+
+def _among_the_best(b: Builder, x: Tensor, count: Tensor, axis: int) -> Tensor:
+    """Whether an element is one of the `count` largest along an axis; of equal ones the first are."""
+    shape = tuple(size if at != axis else -1 for at, size in enumerate(x.shape))
+    _, places = b.many("TopK", x, count, axis=axis, shapes=[shape, shape])
+    places = Tensor(places.name, "int64", places.shape)
+    none = b.expand(b.constant(0.0, "float32"), b.shape_of(x), x.shape)
+    ones = b.expand(b.constant(1.0, "float32"), b.shape_of(places), places.shape)
+    return b.cast(b.emit("ScatterElements", none, places, ones, axis=axis, shape=x.shape), "bool")
+
+
+def _best(c: Call, kept: Tensor, scores: Tensor) -> Tensor:
+    """Of the kept (image, class, place) the `keep_top_k` of each image that score best, in the order that they have."""
+    b, most = c.b, int(c.attr("keep_top_k"))
+    if most < 0:
+        return kept
+    everywhere = b.expand(b.constant(-math.inf, "float32"), b.shape_of(scores), scores.shape)
+    score = b.emit("GatherND", scores, kept, shape=[-1])
+    dense = b.emit("ScatterND", everywhere, kept, score, shape=scores.shape)
+    flat = b.reshape(dense, [0, -1], [scores.shape[0], -1])
+    limit = b.emit("Min", b.constant([most]), b.size_of(flat, 1), shape=[1])
+    chosen = b.reshape(_among_the_best(b, flat, limit, 1), b.shape_of(scores), scores.shape)
+    return b.emit("Compress", kept, b.emit("GatherND", chosen, kept, shape=[-1]), axis=0, shape=[-1, 3])
+
+
 def _roi_align(c: Call) -> Tensor:
     """How many boxes each image has becomes the image of each box."""
     b, x, boxes = c.b, c.x(0), c.x(1)
@@ -181,6 +249,7 @@ def _box_coder(c: Call) -> Tensor:
 
 OPERATORS: dict[str, Lowering] = {
     "nms": _nms,
+    "multiclass_nms3": _multiclass_nms,
     "roi_align": _roi_align,
     "yolo_box": _yolo_box,
     "prior_box": _prior_box,

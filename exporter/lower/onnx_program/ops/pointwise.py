@@ -110,14 +110,6 @@ def _integers_stay(kind: str) -> Lowering:
     return lambda c: c.b.emit(kind, c.x()) if c.x().is_float else c.x()
 
 
-def half_away(b: Builder, x: Tensor) -> Tensor:
-    """Round to the nearest, a half away from zero, as `std::round`: trunc(x), and the sign where |x - trunc| >= 1/2."""
-    size = b.emit("Abs", x)
-    down = b.emit("Floor", size)
-    up = b.emit("GreaterOrEqual", b.emit("Sub", size, down), 0.5)
-    return b.emit("Mul", b.emit("Sign", x), b.emit("Add", down, b.cast(up, x.dtype)))
-
-
 def _round(c: Call) -> Tensor:
     """Paddle rounds a half to the even number where `decimals` is 0 (measured, 3.3.1), as ONNX does."""
     x, decimals = c.x(), int(c.attr("decimals", 0))

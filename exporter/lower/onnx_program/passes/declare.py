@@ -1,23 +1,12 @@
-"""The interface as the spec has it: `batch` in the place of `DynamicDimension.0`."""
+"""The sizes of the outputs, as the spec calls them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.lower.canonical.graph import Graph, Proto
-from exporter.lower.canonical.shapes import infer
+from exporter.lower.onnx_program.passes.graph import Graph, Proto
+from exporter.lower.onnx_program.passes.shapes import infer
 from exporter.tensors import TensorSpec
-
-
-def inputs_named(graph: Graph, inputs: Sequence[TensorSpec]) -> None:
-    """Call each open size of an input as the spec does; sizes that the converter fixed stay numbers."""
-    specs = {one.name: one for one in inputs}
-    for one in graph.inputs:
-        dims = one.type.tensor_type.shape.dim
-        named = specs[one.name].shape if one.name in specs else ()
-        for dim, name in zip(dims, named, strict=False):  # ranks that differ are found by the proof of the interface
-            if not dim.HasField("dim_value") and isinstance(name, str):
-                dim.dim_param = name
 
 
 def outputs_named(graph: Graph, inputs: Sequence[TensorSpec]) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 from exporter.tensors import digest
-from tests.lower.canonical.models import constant, kinds, made, model, run, same
+from tests.lower.passes.models import constant, kinds, made, model, run, same
 
 RNG = np.random.default_rng(0)
 #: Kind of layer, shape of its weight, groups, channels that it puts out, and the shape of a picture without its batch.

@@ -1,4 +1,4 @@
-"""Small ONNX models with the detours that paddle2onnx writes, and what ONNX Runtime computes of them."""
+"""Small ONNX models with detours, and what ONNX Runtime computes of them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.lower.canonical.apply import Canonical, canonical
+from exporter.lower.onnx_program.passes.run import Canonical, canonical_model
 from exporter.tensors import Array, TensorMap, TensorSpec
 
 
 def constant(name: str, value: Any, dtype: str = "float32") -> onnx.NodeProto:
-    """A Constant node, as paddle2onnx stores all weights."""
+    """A Constant node, which :func:`made` takes out of the graph."""
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(value, dtype), name))
 
 
@@ -26,14 +26,8 @@ def model(
     outputs: Sequence[str] = ("y",),
     imports: Sequence[tuple[str, int]] = (("", 17),),
 ) -> bytes:
-    """The bytes of a model of float32 inputs; a size given as None has paddle2onnx's kind of name."""
-    open_dims = iter(range(1000))
-    described = [
-        helper.make_tensor_value_info(
-            name, TensorProto.FLOAT, [f"DynamicDimension.{next(open_dims)}" if one is None else one for one in shape]
-        )
-        for name, shape in inputs.items()
-    ]
+    """The bytes of a model of float32 inputs; a size given as None varies."""
+    described = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()]
     results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
     graph = helper.make_graph(list(nodes), "net", described, results)
     opsets = [helper.make_opsetid(domain, version) for domain, version in imports]
@@ -42,10 +36,22 @@ def model(
 
 def made(content: bytes, *specs: TensorSpec) -> Canonical:
     """The canonical form of it, made twice: the second time it must be the same, and its own canonical form."""
-    once = canonical(content, specs)
-    assert canonical(content, specs).content == once.content, "the same bytes give the same bytes"
-    assert canonical(once.content, specs).content == once.content, "nothing is left to do"
+    once = canonical_model(*_parted(content), specs)
+    assert canonical_model(*_parted(content), specs).content == once.content, "the same bytes give the same bytes"
+    assert canonical_model(*_parted(once.content), specs).content == once.content, "nothing is left to do"
     return once
+
+
+def _parted(content: bytes) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """A model without its constants, and these."""
+    found = onnx.load_model_from_string(content)
+    nodes = [node for node in found.graph.node if node.op_type == "Constant"]
+    constants = {node.output[0]: numpy_helper.to_array(node.attribute[0].t) for node in nodes}
+    constants |= {one.name: numpy_helper.to_array(one) for one in found.graph.initializer}
+    for node in nodes:
+        found.graph.node.remove(node)
+    del found.graph.initializer[:]
+    return found, constants
 
 
 def kinds(content: bytes) -> Counter[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from exporter.lower.canonical.graph import Graph
-from exporter.lower.canonical.shapes import infer
+from exporter.lower.onnx_program.passes.graph import Graph
+from exporter.lower.onnx_program.passes.shapes import infer
 
 
 def linear_joined(graph: Graph) -> None:

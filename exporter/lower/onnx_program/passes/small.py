@@ -8,8 +8,8 @@ to large ones, Sigmoid stays as it is: engines fuse it.
 
 from __future__ import annotations
 
-from exporter.lower.canonical.graph import Graph, Node
-from exporter.lower.canonical.shapes import dtypes
+from exporter.lower.onnx_program.passes.graph import Graph, Node
+from exporter.lower.onnx_program.passes.shapes import dtypes
 
 #: What gives a small value of a small one, so that its relative error stays; and what shows it, as a logarithm does.
 _KEEPS = frozenset(

@@ -1,7 +1,7 @@
 """What follows a convolution and is a factor and a summand a channel goes into its weights and its bias.
 
 Batch norm in inference is `y = factor * x + summand`, where `factor = scale / sqrt(variance + epsilon)`. Both are
-computed in float64, and each weight is rounded once. A bias that paddle2onnx adds behind a convolution is the case of
+computed in float64, and each weight is rounded once. A bias that Paddle adds behind a convolution is the case of
 factor 1, which leaves every weight as it is, bit for bit.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from exporter.lower.canonical.graph import Graph, Node, attribute
+from exporter.lower.onnx_program.passes.graph import Graph, Node, attribute
 from exporter.tensors import Array
 
 #: The default of BatchNormalization's attribute (opset 1 to 15).

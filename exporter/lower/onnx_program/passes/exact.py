@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.lower.canonical.graph import Graph, Node, attribute
+from exporter.lower.onnx_program.passes.graph import Graph, Node, attribute
 from exporter.tensors import Array
 
 _FLOAT, _DOUBLE = 1, 11

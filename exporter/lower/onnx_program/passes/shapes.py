@@ -1,6 +1,6 @@
 """Sizes that are computed while the model runs, and that are known beforehand.
 
-paddle2onnx writes a flatten as Shape, Slice, Concat and Reshape. Here each of those small vectors is followed with
+A flatten is written as Shape, Slice, Concat and Reshape. Here each of those small vectors is followed with
 sizes that are numbers or names: what turns out to be all numbers becomes a constant, and a Reshape that takes over
 sizes of its input and asks for at most one new one says so in a constant (`0` copies a size, `-1` is what is left).
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from exporter.lower.canonical.graph import Graph, Node, Proto, attribute
-from exporter.lower.canonical.tidy import bypass
+from exporter.lower.onnx_program.passes.graph import Graph, Node, Proto, attribute
+from exporter.lower.onnx_program.passes.tidy import bypass
 from exporter.tensors import Array
 
 #: A size: a number, or the name of one that varies. Equal names mean equal sizes.
@@ -192,7 +192,7 @@ def skeleton(graph: Graph) -> Proto:
     outputs = [onnx.ValueInfoProto.FromString(one.SerializeToString()) for one in graph.outputs]
     for one in outputs:
         one.type.tensor_type.ClearField("shape")  # what the graph computes counts, not what was declared
-    made = helper.make_graph(graph.nodes, "skeleton", inputs, outputs, [*held, *graph.others])
+    made = helper.make_graph(graph.nodes, "skeleton", inputs, outputs, held)
     return helper.make_model(made, opset_imports=graph.model.opset_import, ir_version=graph.model.ir_version)
 
 

@@ -15,22 +15,17 @@ Proto: TypeAlias = Any
 class Graph:
     """The top graph of a model.
 
-    `constants` are its initializers. `origins` names, for each constant that a pass computed, the constants of the file
+    `constants` are what it reads. `origins` names, for each constant that a pass computed, the constants of the file
     before that went into it. A node that was dropped is gone from `nodes` at once. `inferred` is what somebody worked
     out of the graph as it stands; every edit forgets it.
     """
 
-    def __init__(self, model: Proto, constants: Mapping[str, Array] | None = None) -> None:
-        from onnx import numpy_helper
-
+    def __init__(self, model: Proto, constants: Mapping[str, Array]) -> None:
         self.model = model
         self.opset = max((one.version for one in model.opset_import if one.domain in ("", "ai.onnx")), default=1)
         self.inputs: list[Proto] = list(model.graph.input)
         self.outputs: list[Proto] = list(model.graph.output)
-        stored = model.graph.initializer
-        self.constants: dict[str, Array] = {one.name: numpy_helper.to_array(one) for one in stored if is_plain(one)}
-        self.constants |= constants or {}
-        self.others: list[Proto] = [one for one in stored if not is_plain(one)]
+        self.constants: dict[str, Array] = dict(constants)
         self.origins: dict[str, frozenset[str]] = {}
         self.inferred: Any = None
         self._nodes: dict[int, Node] = {}
@@ -167,13 +162,6 @@ def attribute(node: Node, name: str, default: Any = None) -> Any:
     from onnx import helper
 
     return next((helper.get_attribute_value(one) for one in node.attribute if one.name == name), default)
-
-
-def is_plain(tensor: Proto) -> bool:
-    """Whether numpy holds a tensor as it is; strings, bfloat16 and what is smaller are left where they stand."""
-    from onnx import TensorProto
-
-    return bool(1 <= tensor.data_type <= TensorProto.UINT64 and tensor.data_type != TensorProto.STRING)
 
 
 def captured(node: Node) -> set[str]:

@@ -5,7 +5,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from tests.lower.canonical.models import kinds, made, model, run
+from tests.lower.passes.models import kinds, made, model, run
 
 FAR = {"x": np.linspace(-87, 30, 4001, dtype="float32")}
 WRITTEN_OUT = {"Neg": 1, "Exp": 1, "Add": 1, "Reciprocal": 1}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from exporter.lower.canonical.graph import Graph, Node
-from exporter.lower.canonical.shapes import Sizes, infer
-from exporter.lower.canonical.tidy import bypass
+from exporter.lower.onnx_program.passes.graph import Graph, Node
+from exporter.lower.onnx_program.passes.shapes import Sizes, infer
+from exporter.lower.onnx_program.passes.tidy import bypass
 
 _NEUTRAL = {"Add": 0, "Sub": 0, "Mul": 1, "Div": 1}
 #: Of these either operand may be the neutral one.

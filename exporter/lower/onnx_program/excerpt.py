@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from exporter.lower.onnx_program.walk import value_name
+from exporter.lower.onnx_program.graph import value_name
 from exporter.readers._program import Operator
 from exporter.readers.pir import DTYPES
-from exporter.root_cause.operators.scopes import latest
 
 _WIDER = {"0.t_f32": "0.t_f64", "0.t_c64": "0.t_c128", "float32": "float64", "complex64": "complex128"}
 #: Block arguments have negative numbers, which no input of a program may have.
@@ -27,9 +25,8 @@ class Source:
     types: Mapping[int, Mapping[str, Any]]
 
     @classmethod
-    def of(cls, path: Path) -> Source:
-        """The program of a `.json` file that :func:`exporter.readers._program.read_operators` takes."""
-        told = json.loads(path.read_bytes())
+    def of(cls, told: Any) -> Source:
+        """The program that :func:`exporter.readers.pir.parsed` gave."""
         (block,) = told["program"]["regions"][0]["blocks"]
         operators = list(_operators(block))
         types = {value["%"]: value["TT"] for one in operators for value in _list(one["O"]) if value.get("TT")}
@@ -57,7 +54,7 @@ class Source:
         numbers = {number: _SHIFT - number for number in given if number < 0}
         data = [self._data(number, numbers.get(number, number)) for number in given]
         body = [
-            _renumbered(self.operators[one.index], {**means[one.index], **numbers})
+            _renumbered(self.operators[one.index], {**means.get(one.index, {}), **numbers})
             for one in operators
             if one.name not in ("parameter", "data")
         ]
@@ -112,6 +109,13 @@ def _widened(told: Any) -> Any:
     if isinstance(told, dict):
         return {key: _widened(part) for key, part in told.items()}
     return _WIDER.get(told, told) if isinstance(told, str) else told
+
+
+def latest(number: int, means: Mapping[int, int]) -> int:
+    """What a value stands for, once it was written in place."""
+    while number in means:
+        number = means[number]
+    return number
 
 
 def _list(value: Any) -> list[Any]:

@@ -4,37 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 
-from exporter.lower.canonical.graph import Graph, Node, attribute, is_plain
+from exporter.lower.onnx_program.passes.graph import Graph, Node
 
 #: Larger constants are weights, which keep a name of their own even where two are equal (fresh batch norms).
 _SMALL = 8
 
 
-def constants_held(graph: Graph) -> None:
-    """Constant nodes become initializers: quantisers, editors and our own readers look for weights there."""
-    import numpy as np
-    from onnx import numpy_helper
-
-    for node in graph.each("Constant"):
-        (given,) = node.attribute
-        if node.output[0] in graph.output_names or given.name in ("sparse_value", "value_string", "value_strings"):
-            continue
-        if given.name == "value":
-            if not is_plain(given.t):
-                continue
-            value = numpy_helper.to_array(given.t)
-        else:
-            dtype = np.float32 if given.name.startswith("value_float") else np.int64
-            value = np.array(attribute(node, given.name), dtype)
-        name = node.output[0]
-        graph.drop(node)
-        graph.constants[name] = value
-
-
 def identities_removed(graph: Graph) -> None:
-    """What returns its first input as it is: Identity, Dropout outside training, Concat of one."""
-    for node in graph.each("Identity", "Dropout", "Concat"):
-        if _returns_its_input(node, graph):
+    """What returns its first input as it is: Identity, Concat of one."""
+    for node in graph.each("Identity", "Concat"):
+        if len(node.input) == 1:
             bypass(graph, node)
 
 
@@ -51,13 +30,6 @@ def bypass(graph: Graph, node: Node) -> bool:
     graph.drop(node)
     graph.puts_out_instead(maker, source, result)
     return True
-
-
-def _returns_its_input(node: Node, graph: Graph) -> bool:
-    if node.op_type == "Dropout":  # since opset 12 it trains only if a third input says so
-        mask_read = any(name in graph.output_names or graph.readers(name) for name in node.output[1:] if name)
-        return len(node.input) < 3 and not mask_read
-    return len(node.input) == 1
 
 
 def equal_constants_merged(graph: Graph) -> None:

@@ -1,4 +1,4 @@
-"""The passes in their order: from the bytes of an ONNX file to those of its canonical form."""
+"""The passes in their order: from a model and its constants to the bytes of a file in canonical form."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from exporter.errors import ModelError
-from exporter.lower.canonical import tidy
-from exporter.lower.canonical.affine import affine_folded
-from exporter.lower.canonical.declare import inputs_named, outputs_named
-from exporter.lower.canonical.exact import constants_folded
-from exporter.lower.canonical.graph import Graph
-from exporter.lower.canonical.linear import linear_joined
-from exporter.lower.canonical.neutral import neutral_removed
-from exporter.lower.canonical.shapes import shapes_known, skeleton
-from exporter.lower.canonical.small import small_values_kept
+from exporter.lower.onnx_program.passes import tidy
+from exporter.lower.onnx_program.passes.affine import affine_folded
+from exporter.lower.onnx_program.passes.declare import outputs_named
+from exporter.lower.onnx_program.passes.exact import constants_folded
+from exporter.lower.onnx_program.passes.graph import Graph
+from exporter.lower.onnx_program.passes.linear import linear_joined
+from exporter.lower.onnx_program.passes.neutral import neutral_removed
+from exporter.lower.onnx_program.passes.shapes import shapes_known, skeleton
+from exporter.lower.onnx_program.passes.small import small_values_kept
 from exporter.tensors import Array, TensorSpec, digest
 
 if TYPE_CHECKING:
@@ -36,32 +36,16 @@ class Canonical:
     folded: Mapping[str, Sequence[str]]
 
 
-def canonical(content: bytes, inputs: Sequence[TensorSpec]) -> Canonical:
-    """Rewrite the bytes of a model: see :func:`canonical_model`."""
-    return canonical_model(parsed(content), inputs)
-
-
-def parsed(content: bytes) -> ModelProto:
-    """The model that the bytes of a file hold."""
-    import onnx
-
-    return onnx.load_model_from_string(content)
-
-
-def canonical_model(
-    model: ModelProto, inputs: Sequence[TensorSpec], constants: Mapping[str, Array] | None = None
-) -> Canonical:
+def canonical_model(model: ModelProto, constants: Mapping[str, Array], inputs: Sequence[TensorSpec]) -> Canonical:
     """Rewrite a model; `inputs` give the names of the sizes that vary. The same model gives the same bytes.
 
-    `constants` are initializers that the model reads and does not hold.
+    The model has no initializers: `constants` are what it reads.
 
     Raises:
         ModelError: what came of it is not valid ONNX, which is a fault of ours.
     """
     graph = Graph(model, constants)
-    inputs_named(graph, inputs)
-    tidy.constants_held(graph)
-    before = dict(graph.constants)
+    before = dict(constants)
     for _ in range(2):  # what the first round folds shows the second further shapes
         tidy.identities_removed(graph)
         constants_folded(graph)
@@ -102,7 +86,6 @@ def _bytes(graph: Graph) -> bytes:
     made.output.extend(graph.outputs)
     for name, value in sorted(graph.constants.items()):
         _store(made.initializer.add(), name, value)
-    made.initializer.extend(graph.others)
     _check(graph)
     content: bytes = model.SerializeToString(deterministic=True)
     return content

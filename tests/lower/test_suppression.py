@@ -1,0 +1,74 @@
+"""Non-maximum suppression of several classes in ONNX, row by row as in Paddle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import paddle
+import pytest
+
+from exporter.lower.base import Wish
+from exporter.lower.onnx import plugin as onnx_format
+from exporter.lower.pir import plugin as pir_format
+from exporter.tensors import Array, TensorSpec
+from exporter.trace.traced import trace
+
+CLASSES, PLACES = 3, 40
+INPUTS = (
+    TensorSpec("boxes", "float32", ("batch", PLACES, 4)),
+    TensorSpec("scores", "float32", ("batch", CLASSES, PLACES)),
+)
+
+
+class Suppression(paddle.nn.Layer):
+    """`limits` are score_threshold, nms_top_k, keep_top_k, nms_threshold, normalized, nms_eta, background_label."""
+
+    def __init__(self, limits: tuple[Any, ...]) -> None:
+        super().__init__()
+        self.limits = limits
+
+    def forward(self, boxes: Any, scores: Any) -> Any:
+        return paddle._C_ops.multiclass_nms3(boxes, scores, None, *self.limits)
+
+
+def drawn(batch: int, seed: int) -> tuple[Array, Array]:
+    """Boxes that overlap, and scores of few values, so that many are equal."""
+    generator = np.random.default_rng(seed)
+    corners = generator.uniform(0, 20, [batch, PLACES, 2])
+    boxes = np.concatenate([corners, corners + generator.uniform(2, 12, corners.shape)], -1)
+    return boxes.astype("float32"), (generator.integers(0, 20, [batch, CLASSES, PLACES]) / 20).astype("float32")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        (0.1, 10, 7, 0.4, True, 1.0, -1),
+        (0.1, -1, -1, 0.5, True, 1.0, 0),
+        (0.3, 1000, 5, 0.3, False, 1.0, 1),
+        (0.99, 10, 7, 0.4, True, 1.0, -1),
+    ],
+    ids=["the best of each class", "all, without a background", "boxes of pixels", "none"],
+)
+def test_rows_places_and_counts_are_paddles(limits: tuple[Any, ...], tmp_path: Path) -> None:
+    layer = Suppression(limits)
+    layer.eval()
+    (tmp_path / "pir").mkdir()
+    (tmp_path / "onnx").mkdir()
+    with pir_format.session(None):
+        pir_format.write(trace(layer, INPUTS, None, {}), None, tmp_path / "pir", Wish())
+    onnx_format.write(None, tmp_path / "pir", tmp_path / "onnx", Wish(inputs=INPUTS))
+    session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    rows = 0
+    for batch in (1, 3):
+        for seed in range(3):
+            boxes, scores = drawn(batch, seed)
+            expected = [one.numpy() for one in layer(paddle.to_tensor(boxes), paddle.to_tensor(scores))]
+            found = session.run(None, {"boxes": boxes, "scores": scores})
+            for want, got in zip(expected, found, strict=True):
+                assert (want.dtype, want.shape) == (got.dtype, got.shape)
+                np.testing.assert_array_equal(got, want)
+            rows += len(expected[0])
+    assert (rows > 0) == (limits[0] < 0.9)
