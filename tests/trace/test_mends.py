@@ -71,6 +71,23 @@ class Steps(paddle.nn.Layer):
         return hidden, ended[0], ended[1], last, states[1][1]
 
 
+class Turned(paddle.nn.Layer):
+    """A spatial transformer, whose sizes are those of its input, with a convolution behind."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = paddle.nn.Conv2D(3, 2, 3)
+
+    def forward(self, x):
+        theta = paddle.to_tensor([[[0.5, 0.1, 0.1], [0.0, 0.7, 0.2]]]).expand([x.shape[0], 2, 3]) * x[
+            :, :1, :2, :3
+        ].sum([1])
+        grid = F.affine_grid(theta, x.shape)
+        return self.conv(F.grid_sample(x, grid)), F.affine_grid(
+            theta, paddle.shape(x).astype("int32"), align_corners=False
+        )
+
+
 class Lengths(paddle.nn.Layer):
     def __init__(self):
         super().__init__()
@@ -115,6 +132,8 @@ CASES = {
     "unpool2": (Unpool2, [("n", 3, 8, 8)]),
     "unpool2, any size": (Unpool2, [("n", 3, "h", "w")]),
     "unpool3, any size": (Unpool3, [("n", 3, "d", "h", "w")]),
+    "turned": (Turned, [("n", 3, 8, 8)]),
+    "turned, any size": (Turned, [("n", 3, "h", "w")]),
     "signs": (Signs, [("n", 3)]),
     "steps": (Steps, [("n", 5, 4)]),
     "steps, any number": (Steps, [("n", "w", 4)]),

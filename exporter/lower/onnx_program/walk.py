@@ -15,6 +15,9 @@ from exporter.tensors import Array
 
 #: PIR declares the operand's dtype, and the kernel gives bool, float32, or int64 (3.3.1).
 _DECLARED_WRONG = ("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1", "unique")
+#: PIR declares five dims of a grid whose sizes are computed, and of a product the longer operand's outer dims where
+#: those of both broadcast (3.3.1). A fetch declares what its operand does.
+_SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "fetch")
 #: Done to both parts of a complex value, and a real operand has an imaginary part of zeros.
 _ADDED = ("add", "subtract", "where")
 
@@ -158,6 +161,8 @@ class Walk:
             raise call.refuse(f"it gives {declared.dtype}, and ONNX Runtime computes no complex numbers")
         if call.operator.name not in _DECLARED_WRONG or (found.is_float and "float" in declared.dtype):
             found = self.b.cast(found, declared.dtype)
+        if call.operator.name in _SHAPE_DECLARED_WRONG:
+            declared = TensorType(declared.dtype, found.shape)
         if found.rank != len(declared.shape):
             if sum(size < 0 for size in declared.shape) > 1:
                 raise call.refuse(f"it comes out with {found.rank} dims, and not with {len(declared.shape)}")

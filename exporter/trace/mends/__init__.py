@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.refusal import CannotLower, in_full
-from exporter.trace.mends import appended, builtins, fold, recurrent, signbit, sizes, unpool
+from exporter.trace.mends import appended, builtins, fold, grids, recurrent, signbit, sizes, unpool
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def mended() -> Iterator[None]:
     patches = Patches()
     refusals: list[CannotLower] = []
     try:
-        for part in (fold, recurrent, signbit, sizes, unpool):
+        for part in (fold, grids, recurrent, signbit, sizes, unpool):
             part.install(patches, refusals.append)
         appended.install(patches)
         builtins.install(patches)

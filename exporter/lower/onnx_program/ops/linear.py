@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 from exporter.lower.onnx_program.call import Call, Lowering
-from exporter.lower.onnx_program.graph import Builder, Tensor
+from exporter.lower.onnx_program.graph import Builder, Tensor, broadcast
 from exporter.lower.onnx_program.ops.binary import pair
 
 
@@ -15,7 +15,7 @@ def _turned(b: Builder, x: Tensor) -> Tensor:
 
 def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:
     """MatMul, with the shape that numpy gives it."""
-    outer = max(x.shape[:-2], y.shape[:-2], key=len)
+    outer = broadcast([x.shape[:-2], y.shape[:-2]])
     tail = [*([x.shape[-2]] if x.rank > 1 else []), *([y.shape[-1]] if y.rank > 1 else [])]
     return b.emit("MatMul", x, y, shape=[*outer, *tail])
 

@@ -253,7 +253,7 @@ def _shape(c: Call) -> Tensor:
 
 
 OPERATORS: dict[str, Lowering] = {
-    "assign": _same,
+    **dict.fromkeys(("assign", "conj"), _same),  # of real numbers
     "share_data_": _same,
     "memcpy": _same,
     "cast": _cast,

@@ -224,22 +224,30 @@ def _frame(c: Call) -> Tensor:
 
 def _affine_grid(c: Call) -> Tensor:
     """Points between -1 and 1, times the transposed matrices."""
-    import numpy as np
-
     b, theta, corners = c.b, c.x(0), bool(c.attr("align_corners"))
-    told = list(c.attr("output_shape", []) or [])
-    sizes = c.integers(1) if c.has(1) else [int(one) for one in told]
-    planes = sizes[2:]
+    told = [int(size) for size in c.attr("output_shape", []) or []]
+    sizes = c.vector(1) if c.has(1) else b.constant(told)
+    planes = [b.slice(sizes, [at], [at + 1], [0]) for at in range(2, theta.shape[1] + 2)]
+    whole, count = b.concat([*planes, b.constant([1])]), len(planes)
+    parts = []
+    for at, size in enumerate(planes):
+        line = b.reshape(_points(b, size, theta.dtype, corners), [-1, *[1] * (count - at)])
+        parts.append(b.expand(line, whole, [*[-1] * count, 1]))
+    ones = b.expand(b.constant(1.0, theta.dtype), whole, [*[-1] * count, 1])
+    places = b.reshape(b.concat([*reversed(parts), ones], count), [-1, count + 1])
+    flat = b.emit("MatMul", places, b.transpose(theta, [0, 2, 1]), shape=[theta.shape[0], -1, count])
+    target = b.concat([b.size_of(theta, 0), *planes, b.constant([count])])
+    return b.reshape(flat, target, [theta.shape[0], *[-1] * count, count])
 
-    def line(size: int) -> Any:
-        ends = np.linspace(-1, 1, size) if size > 1 else np.array([-1.0 if corners else 0.0])
-        return ends if corners else ends * (size - 1) / size
 
-    axes = np.meshgrid(*(line(size) for size in planes), indexing="ij")
-    points = np.stack([*reversed(axes), np.ones(planes)], axis=-1).reshape(-1, len(planes) + 1)
-    turned = b.transpose(theta, [0, 2, 1])
-    flat = b.emit("MatMul", b.constant(points, theta.dtype), turned, shape=[theta.shape[0], len(points), len(planes)])
-    return b.reshape(flat, [0, *planes, len(planes)])
+def _points(b: Builder, size: Tensor, dtype: str, corners: bool) -> Tensor:
+    """So many points from -1 to 1, ends included, or the middles of so many parts between."""
+    places = b.cast(b.emit("Range", b.constant(0), b.squeeze(size, [0]), b.constant(1), shape=[-1]), dtype)
+    if corners:
+        steps = b.cast(b.emit("Max", b.emit("Sub", size, 1), 1), dtype)
+        return b.emit("Sub", b.emit("Div", b.emit("Mul", places, 2.0), steps), 1.0)
+    middles = b.emit("Add", b.emit("Mul", places, 2.0), 1.0)
+    return b.emit("Sub", b.emit("Div", middles, b.cast(size, dtype)), 1.0)
 
 
 def _grid_sample(c: Call) -> Tensor:
