@@ -19,11 +19,12 @@ from exporter.tensors import Array
 LARGEST = 1 << 20
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")
 _DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", *_FLOATS)
-#: Operators without operands whose results are no constants: inputs, weights, draws.
+#: Operators whose results are no constants, whatever their operands: inputs, weights, draws.
 _VARIES = frozenset(
     """
-bernoulli binomial data dropout exponential_ gaussian gaussian_inplace_ multinomial parameter poisson randint randperm
-standard_gamma truncated_gaussian_random uniform uniform_inplace_ uniform_random_batch_size_like
+bernoulli binomial class_center_sample data dirichlet dropout exponential_ gaussian gaussian_inplace_ gumbel_softmax
+multinomial parameter poisson randint randperm rrelu shuffle_batch standard_gamma top_p_sampling
+truncated_gaussian_random uniform uniform_inplace_ uniform_random_batch_size_like
 """.split()
 )
 
