@@ -56,6 +56,15 @@ def branch_in_a_loop(x: Any) -> Any:
     return x
 
 
+def name_of_a_loop(x: Any) -> Any:
+    turn = paddle.zeros([1], "int64")
+    while turn < 3:
+        both = paddle.concat([x, x * 0.5], axis=3)
+        x = both[:, :, :, 3:12] + 1.0
+        turn = turn + 1
+    return x
+
+
 #: An image [2, 4, 7, 9]; what is a half, negative, or not divided by the step is in each.
 CASES: dict[str, Body] = {
     "round, ties of a half": lambda x: paddle.round(paddle.floor(x * 4) / 2),
@@ -115,6 +124,7 @@ CASES: dict[str, Body] = {
     "roll, two axes": lambda x: paddle.roll(x, [3, -2], [2, 3]),
     "dropout, scaled in inference": lambda x: F.dropout(x, 0.3, training=False, mode="downscale_in_infer"),
     "nested loops": nested_loops,
+    "a name that a loop creates": name_of_a_loop,
     "a branch in a loop": branch_in_a_loop,
 }  # fmt: skip
 

@@ -23,10 +23,16 @@ def filled(b: Builder, value: Tensor, sizes: Tensor, shape: tuple[int, ...]) -> 
 
 
 def _full(c: Call) -> Tensor:
+    """What stands for a name that a loop creates is a scalar, declared with the dims of what the loop puts there.
+
+    Nothing reads it before (dy2static, 3.3.1); ONNX wants its rank.
+    """
     c.ignore("dtype")
-    declared = c.result()
+    declared, sizes = c.result(), list(c.attr("shape"))
+    if len(sizes) != len(declared.shape):
+        sizes = [max(size, 1) for size in declared.shape]
     value = c.b.constant(c.attr("value"), wide(declared.dtype))
-    return filled(c.b, value, c.b.constant(list(c.attr("shape"))), declared.shape)
+    return filled(c.b, value, c.b.constant(sizes), declared.shape)
 
 
 def _full_int_array(c: Call) -> Tensor:
