@@ -50,6 +50,11 @@ class OfAWeight(paddle.nn.Layer):
         return paddle.matmul(x, paddle.inverse(self.weight))
 
 
+class OfADraw(paddle.nn.Layer):
+    def forward(self, x):
+        return paddle.matmul(x, paddle.inverse(paddle.rand([4, 4]) + paddle.eye(4) * 9))
+
+
 def written(layer: paddle.nn.Layer, folder: Path) -> Path:
     plugin = Onnx()
     (folder / "pir").mkdir()
@@ -91,7 +96,7 @@ def test_a_slice_of_a_bool_tensor_is_set(tmp_path: Path) -> None:
     np.testing.assert_array_equal(answer, expected)
 
 
-@pytest.mark.parametrize("network", [OfTheInput, OfAWeight])
-def test_what_an_input_or_a_weight_decides_is_still_refused(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"operator inverse \(number \d+\): has no conversion"):
+@pytest.mark.parametrize("network", [OfTheInput, OfAWeight, OfADraw])
+def test_what_an_input_a_weight_or_a_draw_decides_is_refused(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"operator (inverse|uniform) \(number \d+\): has no conversion"):
         written(network(), tmp_path)

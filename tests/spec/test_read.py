@@ -109,6 +109,24 @@ def test_text_is_taken_for_no_number(tmp_path: Path, key: str, text: str) -> Non
     assert f"{key}: " in wrong(written(tmp_path, yaml.safe_dump(plain) + f"{key}: {text}\n")).what
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"opset": 16}, "opset 16 is only written by `writer: paddle2onnx`"),
+        ({"writer": "paddle2onnx", "precisions": ["fp32", "int8"]}, "precisions.int8 of onnx is made from"),
+    ],
+)
+def test_what_a_writer_of_onnx_cannot_do_is_said_before_any_work(
+    tmp_path: Path, keys: dict[str, object], said: str
+) -> None:
+    plain = {**PLAIN, "formats": ["pir", "onnx"]}
+    assert said in wrong(written(tmp_path, yaml.safe_dump({**plain, **keys}))).what
+    other = {"writer": "paddle2onnx", "opset": 16} if "opset" in keys else {"precisions": ["fp32", "int8"]}
+    assert read_spec(written(tmp_path, yaml.safe_dump({**plain, **other}))).opset == other.get("opset")
+    without = {**plain, **keys, "formats": ["pir"], "precisions": ["fp32"]}
+    assert read_spec(written(tmp_path, yaml.safe_dump(without))).formats == ("pir",)
+
+
 def test_text_is_taken_for_no_flag(tmp_path: Path) -> None:
     text = yaml.safe_dump(PLAIN) + "precisions: {int8: {noise: yes}}\n"
     assert "precisions.int8.noise: " in wrong(written(tmp_path, text)).what
