@@ -31,7 +31,7 @@ def _run_child(function: str, place: Path) -> str:
 def aside(run: Callable[[], Json]) -> Json:
     """In a child: run something in a fork of it, on all that it has built, and leave that as it was.
 
-    Where the fork dies, so does this process, by the same signal: whoever asked hears of one child.
+    Where the fork dies or leaves without an answer, so does this process: whoever asked hears of one child.
 
     Raises:
         ExporterError, ChildFailed: what `run` raised.
@@ -47,6 +47,8 @@ def aside(run: Callable[[], Json]) -> Json:
         if (code := os.waitstatus_to_exitcode(status)) < 0:
             signal.signal(-code, signal.SIG_DFL)
             os.kill(os.getpid(), -code)
+        if not answer.is_file():
+            os._exit(code)
         return read_answer(answer)
 
 
