@@ -131,13 +131,14 @@ def write_bytes(path: Path, content: bytes) -> None:
         fsync_path(path.parent)
 
 
-def write_draft(path: Path, content: bytes) -> None:
+def write_draft(path: Path, *pieces: bytes | memoryview) -> None:
     """As :func:`write_bytes`, in a folder that is flushed as a whole when it is finished (:func:`replace_folder`).
 
     A flush waits for the disk, and what is overwritten or thrown away needs none.
     """
     with sibling(path) as temporary:
-        temporary.write_bytes(content)
+        with temporary.open("wb") as stream:
+            stream.writelines(pieces)
         temporary.replace(path)
 
 

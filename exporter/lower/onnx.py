@@ -47,7 +47,7 @@ class Onnx(Format):
                 if wish.opset is not None:
                     raise
                 opset = error.opset
-        write_draft(into / self.model, made.content)
+        write_draft(into / self.model, *made.pieces)
         return {
             "writer": made.writer,
             "writer_asked": "program",

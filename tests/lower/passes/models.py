@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.lower.onnx_program.passes.run import Canonical, canonical_model
+from exporter.lower.onnx_program.passes.run import canonical_model
 from exporter.tensors import Array, TensorMap, TensorSpec
 
 
@@ -34,12 +35,25 @@ def model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 
 
-def made(content: bytes, *specs: TensorSpec) -> Canonical:
+@dataclass(frozen=True)
+class Whole:
+    """A file in canonical form."""
+
+    content: bytes
+    folded: Mapping[str, Sequence[str]]
+
+
+def made(content: bytes, *specs: TensorSpec) -> Whole:
     """The canonical form of it, made twice: the second time it must be the same, and its own canonical form."""
-    once = canonical_model(*_parted(content), specs)
-    assert canonical_model(*_parted(content), specs).content == once.content, "the same bytes give the same bytes"
-    assert canonical_model(*_parted(once.content), specs).content == once.content, "nothing is left to do"
+    once = _made(content, specs)
+    assert _made(content, specs) == once, "the same bytes give the same bytes"
+    assert _made(once.content, specs).content == once.content, "nothing is left to do"
     return once
+
+
+def _made(content: bytes, specs: Sequence[TensorSpec]) -> Whole:
+    found = canonical_model(*_parted(content), specs)
+    return Whole(b"".join(found.pieces), found.folded)
 
 
 def _parted(content: bytes) -> tuple[onnx.ModelProto, dict[str, Array]]:

@@ -11,6 +11,7 @@ from exporter.errors import ModelError
 from exporter.lower.onnx_program.passes import tidy
 from exporter.lower.onnx_program.passes.affine import affine_folded
 from exporter.lower.onnx_program.passes.declare import outputs_named
+from exporter.lower.onnx_program.passes.encode import pieces
 from exporter.lower.onnx_program.passes.exact import constants_folded
 from exporter.lower.onnx_program.passes.graph import Graph
 from exporter.lower.onnx_program.passes.linear import linear_joined
@@ -20,17 +21,17 @@ from exporter.lower.onnx_program.passes.small import small_values_kept
 from exporter.tensors import Array, TensorSpec, digest
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, TensorProto
+    from onnx import ModelProto
 
 
 @dataclass(frozen=True)
 class Canonical:
-    """The bytes of a file in canonical form, its writer as the file names it, and its opset.
+    """The bytes of a file in canonical form, piece by piece, its writer as the file names it, and its opset.
 
     `folded` has of each stored tensor that a pass computed the digests of its parts.
     """
 
-    content: bytes
+    pieces: Sequence[bytes | memoryview]
     writer: str
     opset: int
     folded: Mapping[str, Sequence[str]]
@@ -65,10 +66,10 @@ def canonical_model(model: ModelProto, constants: Mapping[str, Array], inputs: S
         if parts and name in graph.constants and graph.constants[name].dtype.kind == "f"
     }
     writer = f"{model.producer_name} {model.producer_version}".strip()
-    return Canonical(_bytes(graph), writer, graph.opset, folded)
+    return Canonical(_pieces(graph), writer, graph.opset, folded)
 
 
-def _bytes(graph: Graph) -> bytes:
+def _pieces(graph: Graph) -> Sequence[bytes | memoryview]:
     import onnx
 
     used = {node.domain for node in graph.nodes} | {""}
@@ -84,11 +85,8 @@ def _bytes(graph: Graph) -> bytes:
     made.node.extend(graph.nodes)
     made.input.extend(graph.inputs)
     made.output.extend(graph.outputs)
-    for name, value in sorted(graph.constants.items()):
-        _store(made.initializer.add(), name, value)
     _check(graph)
-    content: bytes = model.SerializeToString(deterministic=True)
-    return content
+    return pieces(model, graph.constants)
 
 
 def _check(graph: Graph) -> None:
@@ -106,12 +104,3 @@ def _check(graph: Graph) -> None:
             where="onnx",
             hint="report it with the model; until then leave onnx out of formats",
         ) from error
-
-
-def _store(tensor: TensorProto, name: str, value: Array) -> None:
-    """Fill a tensor in place: `numpy_helper.from_array` and `helper.make_model` copy all weights once more each."""
-    from onnx import helper
-
-    tensor.name, tensor.data_type = name, helper.np_dtype_to_tensor_dtype(value.dtype)
-    tensor.dims.extend(value.shape)
-    tensor.raw_data = value.astype(value.dtype.newbyteorder("<"), copy=False).tobytes()

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as of_numpy
+from onnx import TensorProto, helper, numpy_helper
+
+from exporter.errors import ModelError
+from exporter.lower.onnx_program.passes import encode
+from exporter.tensors import Array
+
+DTYPES = st.sampled_from(["float32", "float64", "float16", "int64", "int32", "uint8", "bool"])
+ARRAYS = of_numpy.arrays(DTYPES, of_numpy.array_shapes(min_dims=0, min_side=0, max_side=40))
+
+
+def empty() -> onnx.ModelProto:
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "main", [], [result])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], producer_name="somebody")
+
+
+@given(st.dictionaries(st.text(min_size=1), ARRAYS, max_size=5))
+def test_what_protobuf_reads_is_what_protobuf_would_have_written(constants: dict[str, Array]) -> None:
+    wanted = empty()
+    wanted.graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in sorted(constants.items()))
+    found = onnx.load_model_from_string(b"".join(encode.pieces(empty(), constants)))
+    assert found.SerializeToString(deterministic=True) == wanted.SerializeToString(deterministic=True)
+
+
+def test_numbers_of_another_order_are_stored_as_the_standard_has_them() -> None:
+    stored = {"big": np.arange(6, dtype=">f4").reshape(2, 3), "turned": np.arange(6, dtype="float32").reshape(2, 3).T}
+    found = onnx.load_model_from_string(b"".join(encode.pieces(empty(), stored)))
+    for one in found.graph.initializer:
+        assert np.array_equal(numpy_helper.to_array(one), stored[one.name])
+
+
+def test_what_no_file_can_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encode, "_MOST", 2000)
+    encode.pieces(empty(), {"w": np.zeros(300, "float32")})
+    with pytest.raises(ModelError, match="an ONNX file holds"):
+        encode.pieces(empty(), {"w": np.zeros(600, "float32")})
