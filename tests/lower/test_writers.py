@@ -11,6 +11,7 @@ from exporter.errors import ChildCrashed, ModelError
 from exporter.lower._convert import convert_all
 from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
+from tests.command import ROOT
 
 MODEL = """
 import paddle

@@ -31,7 +31,15 @@ def test_it_is_zero_and_one_at_the_ends() -> None:
     assert np.isnan(run(made(sigmoid()).content, {"x": np.array([np.nan], "float32")})[0]).all()
 
 
-@pytest.mark.parametrize("kind", ["Sqrt", "Log", "Reciprocal"])
+def test_a_logarithm_is_right_where_the_exponential_overflows() -> None:
+    wide = {"x": np.linspace(-300, 30, 4001, dtype="float32")}
+    after = made(sigmoid(helper.make_node("Log", ["s"], ["y"]))).content
+    assert kinds(after) == {"Neg": 2, "Softplus": 1}
+    truth = -np.logaddexp(0, -wide["x"].astype("float64"))
+    assert np.max(np.abs(run(after, wide)[0] - truth) / np.abs(truth)) < 8 * 2.0**-24
+
+
+@pytest.mark.parametrize("kind", ["Sqrt", "Reciprocal"])
 def test_what_keeps_small_values_small_does_not_hide_it(kind: str) -> None:
     found = kinds(made(sigmoid(helper.make_node(kind, ["s"], ["y"]))).content)
     found[kind] -= 1

@@ -1,4 +1,4 @@
-"""Small probabilities: a Sigmoid whose value is put out is written as 1 / (1 + exp(-x)).
+"""Small probabilities: a Sigmoid whose value is put out is written as 1 / (1 + exp(-x)), its logarithm by Softplus.
 
 ONNX Runtime 1.31 computes Sigmoid by a rational function that is right to 1.3e-7 of one, whatever its value: of 1e-5
 that is one percent, and below 1e-7 nothing is left. Paddle's kernel is right to a few units in the last place of each
@@ -27,7 +27,9 @@ def small_values_kept(graph: Graph) -> None:
     known = dtypes(graph) if found else {}
     for node in found:
         dtype = known.get(node.output[0], "")
-        if dtype in _WIDE:
+        if dtype == "float32" and (log := _log_of(node, graph)) is not None:
+            _write_out_log(node, log, graph)
+        elif dtype in _WIDE:
             _write_out(node, graph, dtype)
 
 
@@ -42,6 +44,21 @@ def _is_put_out(node: Node, graph: Graph) -> bool:
                 seen.add(id(reader))
                 waiting.append(reader)
     return False
+
+
+def _log_of(node: Node, graph: Graph) -> Node:
+    """The logarithm that alone reads a node's result, if one does."""
+    reader = graph.only_reader(node.output[0])
+    return reader if reader is not None and reader.op_type == "Log" else None
+
+
+def _write_out_log(node: Node, log: Node, graph: Graph) -> None:
+    """log(sigmoid(x)) = -softplus(-x), also where exp(-x) is beyond the largest number."""
+    negated, soft = (f"{log.output[0]}.{step}" for step in ("negated", "softplus"))
+    graph.put_before(log, "Neg", [node.input[0]], negated)
+    graph.put_before(log, "Softplus", [negated], soft)
+    graph.become(log, "Neg", [soft])
+    graph.drop(node)
 
 
 def _write_out(node: Node, graph: Graph, dtype: str) -> None:
