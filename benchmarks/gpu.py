@@ -83,7 +83,7 @@ def _networks() -> list[Any]:
 def _make(network: Any, into: Path, setting: Any) -> None:
     from exporter.bundle.contents import contents, with_record
     from exporter.bundle.open import GOLDEN
-    from exporter.bundle.write import drafting, seal
+    from exporter.bundle.write import Hashed, drafting, seal
     from exporter.goldens.record import record
     from exporter.lower._convert import convert_all
     from tests.zoo.judged import Wish, spec_of
@@ -93,7 +93,7 @@ def _make(network: Any, into: Path, setting: Any) -> None:
     spec = spec_of(network, wish, setting)
     with drafting(into) as draft:
         conversion = convert_all(spec, None, draft, setting)
-        content = contents(spec, conversion, draft, None)
+        content = contents(spec, conversion, Hashed.of(draft).files, None)
         content = with_record(content, record(spec, None, conversion.output_names, draft / GOLDEN, setting))
         seal(draft, into, content, runnable=True)
 

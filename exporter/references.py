@@ -103,14 +103,15 @@ def bound_arguments(function: Callable[..., object], arguments: Mapping[str, Any
 def find_source(module: str, folder: Path | None = None) -> Path | None:
     """Return the file of a module, seen from the working folder, without importing it or its packages.
 
-    With `folder` only what lies there is found. None where there is no such module, or it has no Python source.
+    A package that is installed in place (`pip install -e`) may be on no path: its finder is asked. With `folder` only
+    what lies there is found. None where there is no such module, or it has no Python source.
     """
     relative = Path(*module.split("."))
     for place in [folder] if folder else [Path.cwd(), *map(Path, sys.path)]:
         for candidate in (place / relative / "__init__.py", place / relative.with_suffix(".py")):
             if candidate.is_file():
                 return candidate
-    return None
+    return None if folder else find_installed(module)
 
 
 def find_installed(module: str) -> Path | None:

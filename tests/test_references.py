@@ -3,6 +3,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -71,6 +74,27 @@ def test_find_source_imports_nothing(house: Path) -> None:
     assert find_source("json", house) is None
     assert find_source("json") is not None
     assert "yard" not in sys.modules
+
+
+class InPlace(MetaPathFinder):
+    """What `pip install -e` leaves: a finder of one package, which is on no path."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return spec_from_file_location(fullname, self.place / "__init__.py") if fullname == self.place.name else None
+
+
+def test_find_source_finds_what_is_installed_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "elsewhere/installed_in_place"
+    place.mkdir(parents=True)
+    (place / "__init__.py").write_text("raise RuntimeError('imported')")
+    (place / "nets.py").touch()
+    assert find_source("installed_in_place.nets") is None
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, InPlace(place)])
+    assert find_source("installed_in_place.nets") == place / "nets.py"
+    assert find_source("installed_in_place.nets", tmp_path) is None
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import Any
 from exporter.bundle.contents import contents, with_record
 from exporter.bundle.open import GOLDEN
 from exporter.bundle.subject import about, subject_in
+from exporter.bundle.write import Hashed
 from exporter.errors import ExporterError
 from exporter.goldens.record import record
 from exporter.harness import Bench, run_engine
@@ -43,7 +44,7 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         if conversion is None:
             return result(wish, rows, quick_stock(network, spec, wish, draft / "stock", setting))
         spec = spec.model_copy(update={"formats": tuple(artifact.format for artifact in conversion.artifacts)})
-        content = contents(spec, conversion, draft, None)
+        content = contents(spec, conversion, Hashed.of(draft).files, None)
         try:
             content = with_record(content, record(spec, None, conversion.output_names, draft / GOLDEN, setting))
         except ExporterError as error:
