@@ -122,7 +122,12 @@ def test_cases_that_are_named_after_one_are_related_to_it() -> None:
     assert repeated == ["batch=2", "batch=2"], "the first again, and the largest: they have nine rows each"
 
 
-@pytest.mark.parametrize(("kind", "times"), [("", 1), (":large", 1), (":one_hot", 4), (":zeros", 4), (":padded", 4)])
+CONSTANT_KINDS = ("zeros", "one_hot", "padded", "smallest", "largest", "all_ones")
+
+
+@pytest.mark.parametrize(
+    ("kind", "times"), [("", 1), (":large", 1), (":equal_rows", 1), *((f":{kind}", 4) for kind in CONSTANT_KINDS)]
+)
 def test_constant_inputs_allow_more_for_the_order_of_sums(kind: str, times: float) -> None:
     found = only(read_cases(*recorded({f"batch=2{kind}": drawn(100, 1, 1e-5)})), f"batch=2{kind}")
     assert found.unit == pytest.approx((times * found.e_ref[0], times * found.e_ref[1])) and not found.gate
