@@ -60,6 +60,16 @@ LEVELS = {
 }
 
 
+#: Why OpenVINO at its default cannot run: it computes in bfloat16 where the CPU has that, and asks oneDNN for it.
+KEPT_OFF = "OpenVINO's default is bfloat16 here, from which ONEDNN_MAX_CPU_ISA keeps oneDNN"
+
+
+def bfloat16_is_kept_off() -> bool:
+    """Whether a variable keeps oneDNN from the bfloat16 that this CPU has."""
+    limited = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2", "AVX512_CORE")
+    return limited and "avx512_bf16" in machine.cpu()["abilities"]
+
+
 def main() -> int:
     options = _options()
     results: list[dict[str, Any]] = (

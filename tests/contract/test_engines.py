@@ -14,6 +14,7 @@ from exporter.spec.model import Spec
 from exporter.verdict.plan import ENGINES
 from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 from tests.command import ROOT
+from tests.levels import KEPT_OFF, bfloat16_is_kept_off
 
 SPEC = {
     "name": "exact",
@@ -75,6 +76,8 @@ def test_engine_keeps_the_contract_on_a_gpu(
 def keeps_the_contract(name: str, format: str, device: str, bundle: Bundle, said: dict[str, dict[str, Any]]) -> None:
     if why := said[name][device]["why_not"]:
         pytest.skip(f"{name} on {device}: {why}")
+    if name == "openvino_default" and bfloat16_is_kept_off():
+        pytest.skip(KEPT_OFF)
     answers = call(
         "tests.contract.engine_child:contract",
         {"engine": name, "device": device, "artifact": artifact(format, bundle)},

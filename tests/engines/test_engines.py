@@ -12,6 +12,7 @@ from exporter.readers import read
 from exporter.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, exporter
 from tests.exported import exported_artifacts
+from tests.levels import KEPT_OFF, bfloat16_is_kept_off
 
 LIMITS = Limits(seconds=300)
 
@@ -61,6 +62,7 @@ def test_static_runs_the_very_program_that_was_traced(monkeypatch: pytest.Monkey
     assert in_child("static_programs", {}, monkeypatch) == {"programs": 1, "right": True}
 
 
+@pytest.mark.skipif(bfloat16_is_kept_off(), reason=KEPT_OFF)
 def test_openvino_computes_in_float32_where_it_would_not(
     request_of_small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
