@@ -122,6 +122,12 @@ class ChildFailed(ModelError):
 class CannotRun(ChildFailed):
     """The model of a spec cannot be built, or `forward` fails at a size that the spec promises."""
 
+    @classmethod
+    def of(cls, error: ModelError) -> CannotRun:
+        """What a child that tried the model raised, as the model's fault."""
+        details = error.details if isinstance(error, ChildFailed) else ""
+        return cls(error.what, where=error.where, hint=error.hint, details=details)
+
 
 class ChildCrashed(ChildFailed):
     """A child died by a signal; `details` holds the end of its standard error."""

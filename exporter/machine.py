@@ -42,8 +42,12 @@ def adds_in_16_bits() -> bool:
     """
     if platform.machine().lower() not in ("x86_64", "amd64", "i686", "i386"):
         return False
-    limited = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2", "AVX512_CORE")
-    return limited or not {"avx_vnni", "avx512_vnni"} & set(cpu()["abilities"])
+    return onednn_is_limited() or not {"avx_vnni", "avx512_vnni"} & set(cpu()["abilities"])
+
+
+def onednn_is_limited() -> bool:
+    """Whether `ONEDNN_MAX_CPU_ISA` keeps oneDNN from VNNI, and so from bfloat16, whatever the CPU has."""
+    return os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2", "AVX512_CORE")
 
 
 def cores() -> int:

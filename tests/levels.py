@@ -66,8 +66,7 @@ KEPT_OFF = "OpenVINO's default is bfloat16 here, from which ONEDNN_MAX_CPU_ISA k
 
 def bfloat16_is_kept_off() -> bool:
     """Whether a variable keeps oneDNN from the bfloat16 that this CPU has."""
-    limited = os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in ("SSE41", "AVX", "AVX2", "AVX512_CORE")
-    return limited and "avx512_bf16" in machine.cpu()["abilities"]
+    return machine.onednn_is_limited() and "avx512_bf16" in machine.cpu()["abilities"]
 
 
 def main() -> int:

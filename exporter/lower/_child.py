@@ -72,7 +72,7 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _traced_again(plugin: Format, request: dict[str, Any]) -> Traced:
-    layer = _built(request)
+    layer = _built({**request, "tried": None})  # it was tried before, if that was asked for
     with plugin.session(request["target"]):
         return _trace(layer, request)
 

@@ -281,8 +281,7 @@ def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
     except ModelError as error:
         if not request.get("tried") or TRACING in steps:
             raise _of_format(name, error) from error
-        details = error.details if isinstance(error, ChildFailed) else ""
-        raise CannotRun(error.what, where=error.where, hint=error.hint, details=details) from error
+        raise CannotRun.of(error) from error
 
 
 def _of_format(name: str, error: ModelError) -> ModelError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exporter.errors import CannotRun, ChildFailed, ModelError
+from exporter.errors import CannotRun, ModelError
 from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
@@ -36,5 +36,4 @@ def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: S
     try:
         call(target, asked, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
     except ModelError as error:
-        details = error.details if isinstance(error, ChildFailed) else ""
-        raise CannotRun(error.what, where=error.where, hint=error.hint, details=details) from error
+        raise CannotRun.of(error) from error
