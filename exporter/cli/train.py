@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from exporter.cli._options import Debug, Device, Json, Out, Quiet, Timeout
 from exporter.cli._run import Ending, Verb
 from exporter.errors import ExitCode, Refusal
+
+if TYPE_CHECKING:
+    from exporter.train.run import TrainResult
 
 _Recipe = Annotated[str, typer.Argument(help="digits, recipes/digits.py or recipes.digits:recipe", metavar="RECIPE")]
 _Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.", min=0, max=2**32 - 1)]
@@ -26,6 +30,10 @@ _Ranks = Annotated[
     int, typer.Option("--ranks", help="Processes that share the rows of each batch; a GPU each.", min=1, max=64)
 ]
 _Doctor = Annotated[bool, typer.Option("--doctor", help="Train nothing; say what gets no gradient, and why.")]
+_Log = Annotated[
+    list[str] | None,
+    typer.Option("--log", help="Curves for tensorboard or visualdl, in the run's folder.", metavar="NAME"),
+]
 _Arguments = Annotated[
     list[str] | None,
     typer.Option("--arg", help="An argument of the recipe's build; `args` in a spec.", metavar="NAME=VALUE"),
@@ -42,6 +50,7 @@ def train(  # noqa: PLR0913 - an option is a parameter
     arguments: _Arguments = None,
     ranks: _Ranks = 1,
     doctor: _Doctor = False,
+    log: _Log = None,
     device: Device = None,
     timeout: Timeout = None,
     as_json: Json = False,
@@ -65,7 +74,11 @@ def train(  # noqa: PLR0913 - an option is a parameter
     for text in arguments or ():
         apply_override(given, text, "--arg")
     request = run.TrainRequest(
-        reference, into, seed, epochs, device or "auto", qat, qat=qat is not None, args=given, ranks=ranks
+        *(reference, into, seed, epochs, device or "auto", qat),
+        qat=qat is not None,
+        args=given,
+        ranks=ranks,
+        log=tuple(log or ()),
     )
     if doctor:
         from exporter.cli._gradients import show
@@ -90,13 +103,22 @@ def train(  # noqa: PLR0913 - an option is a parameter
         told = {**asdict(result), "checkpoint": str(result.checkpoint), "best": str(best) if best else None}
         sys.stdout.write(json.dumps(told) + "\n")
     else:
-        score = f"{result.metric} {result.value:.4f} (epoch {result.epoch} of {result.epochs})"
-        sys.stdout.write(f"{result.checkpoint}: {score}\n")
-        if runs:
-            sys.stdout.write(f"{home / BEST}: {best.name if best else 'none with as many epochs as the recipe says'}\n")
-        if result.shortfall:
-            sys.stdout.write(f"{result.shortfall}\n")
+        kept = f"{home / BEST}: {best.name if best else 'none with as many epochs as the recipe says'}"
+        sys.stdout.writelines(f"{line}\n" for line in _lines(result, kept if runs else "", request.log))
     return Refusal(ExitCode.REFUSED, run.TRAIN_BETTER) if result.shortfall else ExitCode.PASSED
+
+
+def _lines(result: TrainResult, kept: str, logs: Sequence[str]) -> Iterator[str]:
+    """What is said of a finished run; `kept` tells of `runs/NAME/best`."""
+    from exporter.train.log import viewer
+
+    yield f"{result.checkpoint}: {result.metric} {result.value:.4f} (epoch {result.epoch} of {result.epochs})"
+    if kept:
+        yield kept
+    for name in logs:
+        yield viewer(name, result.checkpoint.parent)
+    if result.shortfall:
+        yield result.shortfall
 
 
 plugin: Verb = train

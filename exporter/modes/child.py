@@ -19,7 +19,8 @@ from exporter.recipe.load import load_batches, load_data, load_recipe, rows_of
 from exporter.registry import Registry
 from exporter.tensors import TensorSpec
 from exporter.train import evaluate, loop, randomness
-from exporter.train.child import build_layer, use_device
+from exporter.train.child import build_layer
+from exporter.train.device import use_device
 from exporter.workers import Json, doing
 
 MODES: Registry[Mode] = Registry("exporter.modes.kinds", "mode")

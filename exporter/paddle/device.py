@@ -46,6 +46,22 @@ def take_device(device: str) -> str:
     return str(paddle.get_device())
 
 
+def present() -> dict[str, int]:
+    """How many devices of each kind this Paddle computes on here, by Paddle's names: `cpu`, `gpu`, `xpu`, a plugin's.
+
+    A kind that Paddle was built for, and of which there is none, counts 0.
+    """
+    import paddle
+
+    found = {"cpu": 1}
+    if paddle.is_compiled_with_cuda():
+        found["gpu"] = int(paddle.device.cuda.device_count())
+    if paddle.is_compiled_with_xpu():
+        found["xpu"] = int(paddle.device.xpu.device_count())
+    kinds = [str(name).partition(":")[0] for name in paddle.device.get_available_custom_device() or ()]
+    return {**found, **{kind: kinds.count(kind) for kind in sorted(set(kinds))}}
+
+
 def demand_float32() -> dict[str, bool]:
     """Switch TF32, cuDNN's search and CUDA graphs off; returns what was asked for: :data:`FLOAT32`."""
     import paddle

@@ -8,15 +8,14 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter.distribution import how_to_install
-from exporter.errors import BundleError, EnvironmentLacks, UsageError, did_you_mean
+from exporter.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.files import remove, sha256_file, write_json
-from exporter.paddle.device import take_device
 from exporter.paddle.names import forget_parameter_names
 from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
@@ -26,7 +25,10 @@ from exporter.references import bound_arguments, user_code
 from exporter.tensors import load, load_with_metadata
 from exporter.train import evaluate, loop, own, qat, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
+from exporter.train.device import use_device
 from exporter.train.fake_quant import round_in_training
+from exporter.train.log import FOLDER as LOGS
+from exporter.train.log import Log
 from exporter.train.ranks import Ranks
 from exporter.workers import Json, doing, quiet_interrupts
 
@@ -57,7 +59,8 @@ def train(request: Json) -> Json:
     doing("loading the data")
     batches = load_batches(recipe, reference)
     description = _describe(request, recipe, device)
-    with _locked(folder) if ranks.first else nullcontext(), quiet_interrupts() as asked:
+    log = Log(request.get("log", ()) if ranks.first else (), folder)
+    with _locked(folder) if ranks.first else nullcontext(), quiet_interrupts() as asked, closing(log):
         doing("building the model")
         randomness.seed_all(request["seed"])
         layer, plan = build_layer(recipe, reference, request["args"]), {}
@@ -75,11 +78,11 @@ def train(request: Json) -> Json:
         about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
         about |= {"metric": recipe.metric_name, **plan, **before}
         epochs = description["epochs"]
-        job = loop.Job(reference, recipe, batches, folder, request["seed"], epochs, about, precision, ranks)
+        job = loop.Job(reference, recipe, batches, folder, request["seed"], epochs, about, precision, ranks, log)
         if request["resume"]:
             _check_same(folder, request["began_with"], description)
         elif ranks.first:
-            for name in (loop.BEST, loop.LAST, loop.METRICS, PLOT, own.FOLDER):
+            for name in (loop.BEST, loop.LAST, loop.METRICS, PLOT, own.FOLDER, LOGS):
                 remove(folder / name)
             write_json(folder / RUN, description)
         if recipe.fit:
@@ -108,37 +111,6 @@ def _device(asked: str, ranks: Ranks) -> str:
     """The device of a rank: a GPU each, where there are GPUs; raises EnvironmentLacks where there are fewer of them."""
     device = use_device(asked)
     return use_device(f"gpu:{ranks.rank}") if ranks.count > 1 and device.startswith("gpu") else device
-
-
-def use_device(asked: str) -> str:
-    """Make Paddle use the device asked for (`auto`: a GPU if there is one), with deterministic kernels; its name.
-
-    Raises:
-        EnvironmentLacks: there is no such device here; nothing falls back.
-        UsageError: no device is called so.
-    """
-    import paddle
-
-    count = paddle.device.cuda.device_count() if paddle.is_compiled_with_cuda() else 0
-    if asked == "auto":
-        asked = "gpu" if count else "cpu"
-    kind, _, number = asked.partition(":")
-    if kind not in ("cpu", "gpu") or (kind == "cpu" and number) or (":" in asked and not number.isdigit()):
-        hint = did_you_mean(kind, ("auto", "cpu", "gpu"), "use {} or gpu:N")
-        raise UsageError(f"unknown device '{asked}'", where="--device", hint=hint)
-    if kind == "cpu":
-        return take_device("cpu")
-    if int(number or 0) >= count:
-        missing = (
-            "this Paddle was built for the CPU only" if not paddle.is_compiled_with_cuda() else f"{count} GPUs here"
-        )
-        raise EnvironmentLacks(
-            f"no device '{asked}': {missing}",
-            where="--device",
-            hint="use --device cpu, or install it: scripts/install --gpu cu126",
-        )
-    paddle.set_flags({"FLAGS_cudnn_deterministic": True})  # known to GPU builds alone
-    return take_device(f"gpu:{number or 0}")
 
 
 def require_plots() -> None:

@@ -22,6 +22,7 @@ from exporter.recipe.training import Training
 from exporter.references import user_code
 from exporter.train import evaluate, qat, randomness
 from exporter.train.checkpoint import NO_OPTIMIZER, State, save_state, weights
+from exporter.train.log import Log
 from exporter.train.progress import NOTE
 from exporter.train.ranks import Ranks
 from exporter.train.techniques import Averages, Precision, prepare_layer, prepare_optimizer
@@ -47,6 +48,7 @@ class Job:
     about: dict[str, str]
     precision: Precision = field(default_factory=lambda: Precision(Training()))
     ranks: Ranks = field(default_factory=Ranks)
+    log: Log = field(default_factory=Log)
 
 
 def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
@@ -61,11 +63,13 @@ def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
         UsageError: the recipe's own code fails.
     """
     state.layer.train()
+    job.log.begin(state.history, state.step)
     while state.epoch < job.epochs and not _stale(job, state):
         _train_epoch(job, state, stop)
         with state.averages.applied() if state.averages else nullcontext():
             row = _end_epoch(job, state)
             keep_if_best(job, state, row)
+        job.log.epoch(row)
         save_run(job, state)
         doing("finished epoch", epochs=job.epochs, metric=job.recipe.metric_name, row=row)
 
@@ -174,6 +178,7 @@ def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
     for batch in _rest(job, state):
         where = f"{job.reference}, epoch {state.epoch + 1}, step {state.step + 1}"
         loss = take_step(job, state, batch, where)
+        job.log.step(state.step, loss)
         whole = state.step % job.recipe.training.accumulate == 0
         if time.monotonic() - shown > SHOW_EVERY:
             shown = time.monotonic()

@@ -39,6 +39,7 @@ def fit(job: loop.Job, state: State, stop: Callable[[], bool], *, resume: bool, 
     run = OwnRun(job, state, stop, late=max(0, job.recipe.epochs - job.epochs) if qat else 0)
     if resume:
         run.go_on()
+    job.log.begin(state.history)
     state.layer.train()
     try:
         with user_code("fit failed", job.reference):
@@ -99,6 +100,7 @@ class OwnRun:
 
     def progress(self, step: int, loss: float, steps: int = 0) -> None:
         self._step = step
+        self._job.log.step(step, float(loss))
         if time.monotonic() - self._shown > loop.SHOW_EVERY:
             self._shown = time.monotonic()
             loop.show_step(self._job, self.epoch, step, float(loss), steps)
@@ -115,6 +117,7 @@ class OwnRun:
         self._state.history.append(row)
         self._state.epoch, self._step = self.epoch, 0
         loop.keep_if_best(self._job, self._state, row)
+        self._job.log.epoch(row)
         doing("finished epoch", epochs=self._job.epochs, metric=name, row=row)
         return bool(row["best"])
 

@@ -20,7 +20,8 @@ from exporter.recipe.load import load_batches, load_recipe
 from exporter.tensors import save_scratch
 from exporter.train import evaluate, loop, randomness
 from exporter.train.checkpoint import weights
-from exporter.train.child import build_layer, require_plots, use_device
+from exporter.train.child import build_layer, require_plots
+from exporter.train.device import use_device
 from exporter.train.fake_quant import round_in_training
 from exporter.workers import Json, doing
 

@@ -20,12 +20,12 @@ from exporter import workers
 from exporter.errors import UsageError
 from exporter.files import TEMPORARY, remove, replace_folder, sha256_file, translated
 from exporter.recipe.source import source_digest
-from exporter.train import parallel
+from exporter.train import log, parallel
 from exporter.train.progress import Epochs
 from exporter.workers import Json, Limits, OnEvent, Setting
 
 RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
-_OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png", "own"}
+_OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png", "own", log.FOLDER}
 #: What to do about a metric that does not reach the floor.
 TRAIN_BETTER = "train longer or on more data; or state a floor in the recipe that the model can reach"
 _BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "paddle", "finished"}
@@ -38,7 +38,8 @@ class TrainRequest:
 
     `start` is a checkpoint to begin from instead of what `build()` gives; a pruned one makes the layer smaller first.
     With `qat` the layer rounds as int8 will, and the checkpoint holds the trained ranges (:mod:`exporter.train.qat`).
-    `args` go to the recipe's `build`, if it has parameters. So many `ranks` share the rows of each batch.
+    `args` go to the recipe's `build`, if it has parameters. So many `ranks` share the rows of each batch. `log` names
+    loggers (:mod:`exporter.train.log`).
     """
 
     recipe: str
@@ -50,6 +51,7 @@ class TrainRequest:
     qat: bool = False
     args: Mapping[str, Any] = field(default_factory=dict)
     ranks: int = 1
+    log: tuple[str, ...] = ()
 
     @property
     def partial(self) -> Path:
@@ -159,6 +161,7 @@ def train(
         "start": {"file": str(request.start), "sha256": sha256_file(request.start)} if request.start else None,
         "qat": request.qat,
         "args": dict(request.args),
+        "log": list(request.log),
     }
     child = partial(_train_in_child, timeout, on_event)
     try:
@@ -196,8 +199,13 @@ def _go_on(request: TrainRequest) -> Json:
 
 
 def check(request: TrainRequest, *, resume: bool = False) -> None:
-    """Find what forbids a training without reading more than files; raises UsageError as :func:`train`."""
+    """Find what forbids a training without reading more than files.
+
+    Raises:
+        UsageError, EnvironmentLacks: as :func:`train`.
+    """
     source_digest(request.recipe)
+    log.require(request.log)
     _refuse_start(request)
     if not (resume and finished(request)):
         _place(request, resume)

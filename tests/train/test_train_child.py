@@ -154,6 +154,26 @@ def test_a_device_that_does_not_exist_is_a_mistake(device: str, train: Train) ->
         train(SOUND, device=device)
 
 
+def test_a_missing_xpu_is_said_by_its_name(train: Train) -> None:
+    with pytest.raises(EnvironmentLacks, match=r"no device 'xpu:0': this Paddle was not built for XPU") as caught:
+        train(SOUND, device="xpu:0")
+    assert caught.value.hint.startswith("use --device cpu")
+
+
+def test_the_device_of_a_plugin_is_taken_by_its_name(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    import paddle
+
+    taken: list[str] = []
+    monkeypatch.setattr(
+        paddle.device, "get_available_custom_device", lambda: ["npu:0", "npu:1"]
+    )  # none can be had here
+    monkeypatch.setattr(paddle, "set_device", taken.append)
+    train(SOUND, device="npu:1")
+    with pytest.raises(EnvironmentLacks, match=r"no device 'npu:2': 2 of them here"):
+        train(SOUND, device="npu:2")
+    assert taken == ["npu:1"]
+
+
 def test_a_full_disk_is_said_and_leaves_no_half_file(train: Train, tmp_path: Path) -> None:
     wide = SOUND.replace("nn.Linear(2, 1)", "nn.Sequential(nn.Linear(2, 4000), nn.Linear(4000, 1))")  # 48 kB
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
