@@ -27,7 +27,8 @@ def _lines(found: dict[str, Any]) -> list[str]:
         f"{finding['severity']}: {finding['place']}: {finding['what']}; {finding['hint']}"
         for finding in found["findings"]
     ]
-    memory = found["memory"]
+    if (memory := found["memory"]) is None:  # the step was not tried: it would not fit
+        return findings
     saves = memory["recompute_saves"]
     saved = [f"  {name}: {_mib(size)} less" for name, size in saves.items() if size > _LEAST * memory["step"]]
     return [

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import UsageError
+from exporter.errors import ExporterError, UsageError
+from exporter.machine import memory
 from exporter.recipe.base import Recipe, unset
 from exporter.recipe.batches import as_tensor
 from exporter.recipe.load import load_batches, load_recipe
 from exporter.train import evaluate, loop, randomness
 from exporter.train.child import build_layer
 from exporter.train.device import use_device
-from exporter.train.gradients import examine
+from exporter.train.gradients import Finding, examine
 from exporter.train.techniques import recompute
 from exporter.workers import Json, doing
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 #: Sublayers of which it is measured what recomputation would save, where the recipe names none.
 _MOST_SUBLAYERS = 8
+#: Rows of the two small steps from which the memory of a whole one is foreseen, and how many rows are enough to ask.
+_FEW_ROWS = (2, 6)
+_MANY_ROWS = 16
 
 
 def examine_recipe(request: Json) -> Json:
@@ -39,6 +43,8 @@ def examine_recipe(request: Json) -> Json:
     use_device(request["device"])
     doing("loading the data")
     batch = next(load_batches(recipe, reference).epoch(request["seed"], 0))
+    if finding := _too_large(recipe, request, batch):
+        return {"findings": [asdict(finding)], "gradients": [], "memory": None}
     doing("looking at the gradients")
     layer = _built(recipe, request)
     state, _ = loop.begin(loop.eager(recipe), reference, layer)
@@ -56,6 +62,49 @@ def examine_recipe(request: Json) -> Json:
 def _built(recipe: Recipe, request: Json) -> paddle.nn.Layer:
     randomness.seed_all(request["seed"])
     return build_layer(recipe, request["recipe"], request["args"])
+
+
+def _too_large(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Finding | None:
+    """That a step would not fit into the memory that is free, foreseen from two with few rows; None where it fits.
+
+    What a step keeps grows by the row. Where the rows of a batch cannot be taken apart, nothing is foreseen.
+    """
+    rows = {len(value) for value in batch.values() if getattr(value, "ndim", 0)}
+    if len(rows) != 1 or max(rows) < _MANY_ROWS:
+        return None
+    doing("foreseeing the memory of a step")
+    few, more = _FEW_ROWS
+    try:
+        least, most = (
+            _peak(recipe, request, {name: value[:count] for name, value in batch.items()}, ()) for count in _FEW_ROWS
+        )
+    except ExporterError:  # the whole batch is tried next, and says what is wrong
+        return None
+    each = max(0.0, (most - least) / (more - few))
+    fixed, free = least - few * each, _free()
+    need = fixed + each * max(rows)
+    if need <= free:
+        return None
+    fits = int((free - fixed) // each) if each and free > fixed else 0
+    what = f"a step would take about {_gib(need)} besides weights and optimizer, and {_gib(free)} are free"
+    fewer = f"train with at most {fits} rows at a time and accumulate (training.accumulate), or recompute activations"
+    hint = fewer if fits else "use a smaller model, or more memory"
+    return Finding("error", f"a batch of {max(rows)} rows", what, hint)
+
+
+def _gib(size: float) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def _free() -> int:
+    """Bytes that the device of this process has left: a GPU's own memory, else what this process may still use."""
+    import paddle
+
+    device = paddle.get_device()
+    if device.startswith("gpu"):
+        total = paddle.device.cuda.get_device_properties(device).total_memory
+        return int(total - paddle.device.cuda.memory_allocated(device))
+    return memory()["available"]
 
 
 def _memory(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Json:

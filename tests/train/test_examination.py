@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from exporter.cli._gradients import show
 from exporter.errors import ExitCode, Refusal, UsageError
+from exporter.train import examination
 from exporter.train.examination import examine_recipe
 from tests.command import ROOT, exporter
 from tests.train.test_train_child import spoil
@@ -53,6 +55,30 @@ def test_a_sound_recipe_is_told_its_gradients_and_its_memory(
     bars = {line.split()[0]: line.count("#") for line in lines[2:12]}
     assert max(bars.values()) == 24 and min(bars.values()) == 1
     assert any(line.startswith("  0 1 2 3 4: ") and line.endswith("MiB less") for line in lines)
+
+
+def test_a_step_that_would_not_fit_is_foreseen_and_not_taken(
+    examined: Examine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = """build = lambda: nn.Sequential(nn.Linear(2, 8000), *[nn.Tanh() for _ in range(9)], nn.Linear(8000, 1))
+X, Y = np.ones([2_000_000, 2], "float32"), np.zeros([2_000_000, 1], "float32")"""  # 64 GB an activation
+    found = examined(spoil(wide, "build").replace("batch_size=4", "batch_size=2_000_000"))
+    (finding,) = found["findings"]
+    assert finding["place"] == "a batch of 2000000 rows" and found["memory"] is None
+    need = float(re.search(r"would take about ([\d.]+) GiB", finding["what"])[1])  # type: ignore[index]
+    assert 10 * 59.6 < need < 25 * 59.6, "ten activations, and gradients of some"
+    fits = int(re.search(r"at most (\d+) rows", finding["hint"])[1])  # type: ignore[index]
+    assert 100 < fits < 200_000
+    ended = show(found, as_json=False)
+    assert isinstance(ended, Refusal) and "would take about" in capsys.readouterr().out
+
+
+def test_what_is_foreseen_is_what_is_measured(examined: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = spoil(DEEP, "build").replace("batch_size=4", "batch_size=800")
+    measured = examined(text)["memory"]["step"]
+    for share, foreseen in ((0.85, 1), (1.15, 0)):
+        monkeypatch.setattr(examination, "_free", lambda share=share: int(share * measured))
+        assert len(examined(text)["findings"]) == foreseen
 
 
 def test_a_fault_is_told_and_refused(examined: Examine, capsys: pytest.CaptureFixture[str]) -> None:
