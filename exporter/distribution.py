@@ -48,7 +48,7 @@ def how_to_install(extra: str) -> str:
         return _SCRIPT
     alone = "--no-deps " if extra == "convert" else ""
     command = f"pip install {alone}{' '.join(map(_quoted, wanted))}"
-    return f"{_SCRIPT}, or {command}" if extra in ("cpu", "convert", "train") else command
+    return f"{_SCRIPT}, or {command}" if extra in ("compare", "convert", "cpu", "train") else command
 
 
 def _quoted(requirement: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from exporter import pipeline
 from exporter.answers import told
 from exporter.bundle.open import Bundle
+from exporter.distribution import how_to_install
 from exporter.engines._job import call_engine, request_of, runnable
 from exporter.engines.base import Runnable
 from exporter.errors import ChildFailed, ModelError, UsageError
@@ -67,9 +68,7 @@ def _serve(wish: Wish, inputs: Sequence[TensorSpec], place: Path, checkpoint: Pa
 
 def _why_not(wish: Wish) -> str:
     if find_spec("aiohttp") is None:
-        pins = Path(http_service.__file__).with_name("_http_requirements.txt").read_text(encoding="utf-8").split()
-        wanted = next(pin for pin in pins if pin.startswith("aiohttp=="))
-        return f"the service runs on aiohttp, which is not installed: pip install {wanted}"
+        return f"the service runs on aiohttp, which is not installed: {how_to_install('compare')}"
     return "" if wish.device == "cpu" else "the service is measured on the CPU alone"
 
 
