@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -125,6 +126,7 @@ def _peak(recipe: Recipe, request: Json, batch: Mapping[str, Any], again: Sequen
     import paddle
     from paddle.base import core
 
+    gc.collect()  # a layer is part of cycles: freed within the steps, an earlier one would hide some of their memory
     layer = _built(recipe, request)
     sublayers = dict(layer.named_sublayers())
     for name in again:

@@ -26,7 +26,7 @@ from tests.hostile.seal import files_of
 #: Places of the manifest that no proof rests on, dotted; what stands below is free as well.
 FREE = re.compile(
     r"digest|files\..*|provenance(\..*)?|notes(\..*)?|not_reproducible(\..*)?|version|spec\.version"
-    r"|left_out(\..*)?|spec\.(targets|golden_mb|device|opset|seed|model|prune)(\..*)?|name|spec\.name"
+    r"|left_out(\..*)?|spec\.(targets|golden_mb|device|opset|seed|model|args|prune)(\..*)?|name|spec\.name"
     r"|cases\.\d+\.outputs\.[^.]+\.(method|exact|scale_max|scale_l2|e_ref_max|e_ref_l2|allowance|gate|scores)(\..*)?"
     r"|variants\.[^.]+\.(details|origins|weights)(\..*)?|parameters(\..*)?|schema"
     r"|spec\.inputs\.[^.]+\.values|spec\.precisions\.[^.]+\..*|outputs\.\d+\.shape.*|budget|spec\.budget"

@@ -15,11 +15,12 @@ import pytest
 from exporter.errors import EnvironmentLacks, UsageError
 from exporter.train import log
 from exporter.train.log import LOGGERS, Log
-from tests.command import exporter
+from tests.command import ROOT, environment, exporter
 from tests.train.test_train_run import CLI, RECIPE
 
 Curves = dict[str, list[tuple[int, float]]]
 STEPS = 40  # of an epoch
+FINDABLE = environment(PYTHONPATH=str(ROOT))
 
 
 def tensorboard(folder: Path) -> Curves:
@@ -59,7 +60,7 @@ def reader_of(name: str) -> Callable[[Path], Curves]:
 @pytest.mark.parametrize("name", LOGGERS.names())
 def test_every_step_and_every_epoch_is_a_point(name: str, tmp_path: Path) -> None:
     read = reader_of(name)
-    done = exporter("train", RECIPE, "--out", "run", "--epochs", "2", "--log", name, cwd=tmp_path)
+    done = exporter("train", RECIPE, "--out", "run", "--epochs", "2", "--log", name, cwd=tmp_path, env=FINDABLE)
     assert done.code == 0, done.err
     folder = tmp_path / "run" / "logs" / name
     assert f"{LOGGERS[name].viewer} {Path('run', 'logs', name)}" in done.out
@@ -76,13 +77,13 @@ def test_every_step_and_every_epoch_is_a_point(name: str, tmp_path: Path) -> Non
 def test_a_resumed_run_goes_on_where_the_log_was(tmp_path: Path) -> None:
     read, folder = reader_of("tensorboard"), tmp_path / "run"
     command = [*CLI, "train", RECIPE, "--out", str(folder), "--log", "tensorboard"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stderr is not None
         while "epoch 1/3  loss" not in (line := process.stderr.readline()):
             assert line, "it ended early"
         process.terminate()
         process.stderr.read()
-    done = exporter("train", RECIPE, "--out", "run", "--log", "tensorboard", "--resume", cwd=tmp_path)
+    done = exporter("train", RECIPE, "--out", "run", "--log", "tensorboard", "--resume", cwd=tmp_path, env=FINDABLE)
     assert done.code == 0, done.err
     points = read(folder / "logs" / "tensorboard")["step/loss"]
     assert [step for step, _ in points] == list(range(1, 3 * STEPS + 1))
@@ -91,7 +92,7 @@ def test_a_resumed_run_goes_on_where_the_log_was(tmp_path: Path) -> None:
 def test_the_weights_do_not_know_of_the_log(tmp_path: Path) -> None:
     reader_of("tensorboard")
     for name, more in (("with", ["--log", "tensorboard"]), ("without", [])):
-        done = exporter("train", RECIPE, "--out", name, "--epochs", "1", *more, cwd=tmp_path)
+        done = exporter("train", RECIPE, "--out", name, "--epochs", "1", *more, cwd=tmp_path, env=FINDABLE)
         assert done.code == 0, done.err
     read = [(tmp_path / name / "best.safetensors").read_bytes() for name in ("with", "without")]
     assert read[0] == read[1]
@@ -101,7 +102,7 @@ def test_a_run_that_is_trained_again_begins_a_new_log(tmp_path: Path) -> None:
     old = tmp_path / log.FOLDER / "tensorboard" / "events.old"
     old.parent.mkdir(parents=True)
     old.write_bytes(b"")
-    done = exporter("train", RECIPE, "--out", ".", "--epochs", "1", cwd=tmp_path)
+    done = exporter("train", RECIPE, "--out", ".", "--epochs", "1", cwd=tmp_path, env=FINDABLE)
     assert done.code == 0, done.err
     assert not (tmp_path / log.FOLDER).exists()
 
@@ -110,7 +111,7 @@ def test_an_unknown_logger_is_a_mistake(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="unknown logger 'tensorbord'") as caught:
         log.require(["tensorbord"])
     assert "did you mean 'tensorboard'" in caught.value.hint
-    done = exporter("train", RECIPE, "--out", str(tmp_path / "run"), "--log", "tensorbord", cwd=tmp_path)
+    done = exporter("train", RECIPE, "--out", str(tmp_path / "run"), "--log", "tensorbord", cwd=tmp_path, env=FINDABLE)
     assert done.code == 2
     assert not (tmp_path / "run").exists()
 
