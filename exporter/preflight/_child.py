@@ -22,8 +22,9 @@ from exporter.workers import Json, doing
 if TYPE_CHECKING:
     import paddle
 
-#: Seconds of processor time in which sizes are tried; those that would take longer are the recording's to find.
-_SECONDS = 2.0
+#: Seconds of processor time in which sizes are tried with few rows, and then with more: code depends on a length or a
+#: width far more often than on the number of rows. Those that would take longer are the recording's to find.
+_SECONDS, _SECONDS_OF_ROWS = 2.0, 0.5
 #: Bytes of inputs of a case that is run here.
 _MOST_BYTES = 1 << 26
 
@@ -66,12 +67,13 @@ def _ran(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> Json:
     """The sizes at which the layer ran."""
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
     ran, began, per_byte = list[dict[str, int]](), time.process_time(), 0.0
-    for dims in _points(spec):
+    few, more = _points(spec)
+    for dims in few + more:
         inputs = draw(spec, Case("", dims, spec.seed), rows)
         size = sum(value.nbytes for value in inputs.values())
         if size > _MOST_BYTES:
             continue
-        if time.process_time() - began + per_byte * size > _SECONDS:
+        if time.process_time() - began + per_byte * size > (_SECONDS if dims in few else _SECONDS_OF_ROWS):
             break
         started = time.process_time()
         said = ", ".join(f"{name}={size}" for name, size in dims.items())
@@ -124,13 +126,25 @@ def _layer(spec: Spec, request: Mapping[str, Any]) -> paddle.nn.Layer:
         ) from error
 
 
-def _points(spec: Spec) -> list[dict[str, int]]:
-    """The sizes of all promised cases: first with the fewest rows, each once, and the smallest before the larger."""
-    promised = [dict(case.dims) for case in plan_cases(spec) if not case.kind]
+def _points(spec: Spec) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+    """The sizes of all promised cases with few rows, and then with as many as they have; the smaller before the larger.
+
+    Few are the fewest that are promised, and at the smallest of the other sizes the next number: one row is often
+    right by broadcasting, two are not.
+    """
+    promised = sorted((dict(case.dims) for case in plan_cases(spec) if not case.kind), key=_volume)
     batch = batch_dim(spec)
-    few = [{**dims, batch: spec.dims[batch].min} for dims in promised] if batch else []
-    unique = {tuple(sorted(dims.items())): dims for dims in [*sorted(few, key=_volume), *sorted(promised, key=_volume)]}
-    return list(unique.values())
+    if batch is None:
+        return _each_once(promised), []
+    rows = spec.dims[batch]
+    fewest = [{**dims, batch: rows.min} for dims in promised]
+    next_few = [{**promised[0], batch: rows.min + rows.multiple_of}] if rows.min + rows.multiple_of <= rows.max else []
+    few = _each_once(sorted(fewest, key=_volume) + next_few)
+    return few, [dims for dims in _each_once(promised) if dims not in few]
+
+
+def _each_once(points: list[dict[str, int]]) -> list[dict[str, int]]:
+    return list({tuple(sorted(dims.items())): dims for dims in points}.values())
 
 
 def _volume(dims: Mapping[str, int]) -> int:

@@ -1,7 +1,7 @@
 """The pre-flight, seen from the main process: what a release will do after a training, done before it.
 
 The steps are the real ones on initial weights: one training step and one evaluation (:mod:`exporter.train.rehearsal`),
-the inputs of every case and `forward` at every promised size (:mod:`exporter.preflight._child`), the conversion to each
+the inputs of every case and `forward` at promised sizes (:mod:`exporter.preflight._child`), the conversion to each
 variant, the cut that `prune` asks for. What they write is thrown away. So an error here is the one that would come
 later, with its own exit code.
 """
