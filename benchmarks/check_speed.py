@@ -15,6 +15,9 @@ from pathlib import Path
 from _compare import compare, report, run
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+from tests.traps import corpus  # noqa: E402  # the folder above is no package that is installed
+
 LINES, SECONDS, MEGABYTES, STARTUP = 100_000, 5.0, 300.0, 1.5
 _READ = """
 import sys
@@ -26,7 +29,7 @@ assert found.layers >= 1000 and len(found.findings) >= 500, (found.layers, len(f
 
 def write_models(folder: Path) -> None:
     """Fill a folder with the corpus, over and over, ten models a file, until it has the lines."""
-    sources = [file.read_text() for file in sorted((ROOT / "tests" / "traps" / "cases").glob("*.py"))]
+    sources = [corpus.source(case) for case in corpus.read(ROOT / "tests" / "traps").values()]
     lines = number = 0
     while lines < LINES:
         text = "\n\n".join(_renamed(sources[(number * 10 + at) % len(sources)], at) for at in range(10)) + "\n"

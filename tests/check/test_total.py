@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.check.run import check, examine
+from tests.traps import corpus
 from tests.traps.score import HERE
 
-MODELS = [file.read_text() for file in sorted((HERE / "cases").glob("*.py"))]
+MODELS = [corpus.source(case) for case in corpus.read(HERE).values()]
 HEAD = "import os, sys, random, time, math, functools, itertools\nimport numpy as np\nimport paddle\n"
 VALUES = ("x", "self", "x.shape[0]", "None", "[x, x]", '{"a": x}', "1", '"s"', "np.ones(3)", "lambda t: t", "x.shape")
 

@@ -1,9 +1,10 @@
 """Measure what Paddle's static export really does with each case: `python -m tests.traps.measure FOLDER [--only PART]`.
 
-FOLDER holds `cases/*.py` and `labels.json`. Each case runs in a fork of one process that has imported Paddle, under a
-time limit: a fresh eager layer, called with the inputs in order, is compared with the exported program in the predictor
-(new IR, passes and oneDNN off), fed the same. None and Python numbers count as outputs; rtol 1e-4, atol 1e-5 of the
-output's scale. It prints what disagrees with the labels and exits 1 if anything does; `--write` replaces the truths.
+FOLDER holds the cases by family (`tests/traps/corpus.py`). Each case runs in a fork of one process that has imported
+Paddle, under a time limit: a fresh eager layer, called with the inputs in order, is compared with the exported program
+in the predictor (new IR, passes and oneDNN off), fed the same. None and Python numbers count as outputs; rtol 1e-4,
+atol 1e-5 of the output's scale. It prints what disagrees with the labels and exits 1 if anything does; `--write`
+replaces the truths.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from tests.traps import corpus
 
 SECONDS = 60.0
 
@@ -166,22 +170,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="only cases whose name holds this")
-    parser.add_argument("--write", action="store_true", help="write the truths into labels.json")
+    parser.add_argument("--write", action="store_true", help="write the truths into the files")
     options = parser.parse_args()
     os.environ.update(OMP_NUM_THREADS="1", GLOG_minloglevel="3", CUDA_VISIBLE_DEVICES="")
     import paddle.inference  # noqa: F401 - before the forks, once
 
-    file = options.folder / "labels.json"
-    labels, wrong = json.loads(file.read_text()), 0
-    for case in sorted((options.folder / "cases").glob("*.py")):
-        if options.only in case.stem:
-            found, label = in_fork(case, SECONDS), labels.setdefault(case.stem, {"kind": "", "line": None, "truth": ""})
-            differs = found["truth"] != label["truth"] and not label.get("flaky")
+    measured, wrong = dict(corpus.read(options.folder)), 0
+    for name, case in corpus.read(options.folder).items():
+        if options.only in name:
+            found = in_fork(corpus.laid_out(options.folder, case), SECONDS)
+            differs = found["truth"] != case.truth and not case.flaky
             wrong += differs
-            print(f"{case.stem:32} {found['truth']:16} {found['why']}" + (f"  <- {label['truth']}" if differs else ""))
-            label.update(found)
+            print(f"{name:32} {found['truth']:16} {found['why']}" + (f"  <- {case.truth}" if differs else ""))
+            measured[name] = replace(case, truth=found["truth"], measured=found["why"])
     if options.write:
-        file.write_text(json.dumps(labels, indent=1, sort_keys=True) + "\n")
+        corpus.write(options.folder, measured.values())
     return 1 if wrong else 0
 
 

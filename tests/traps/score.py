@@ -1,4 +1,6 @@
-"""How much of the labelled corpus `check` finds: `python -m tests.traps.score [--probe] [--misses] [FOLDER]`.
+"""How much of the labelled corpus `check` finds: `python -m tests.traps.score [--probe] [--bare] [--misses] [FOLDER]`.
+
+`--bare` leaves out of each case what most real code has not: the SPECS of its inputs and the factory.
 
 A case is found if a finding of level error or warning stands within one line of the label. A clean case fails if it has
 a finding of level error. Cases whose outcome changed between runs (`flaky`) count in no figure.
@@ -7,21 +9,21 @@ a finding of level error. Cases whose outcome changed between runs (`flaky`) cou
 from __future__ import annotations
 
 import argparse
-import functools
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter.check.run import examine
 from exporter.diagnostics import Diagnostic, Severity
+from tests.traps import corpus
 
 HERE = Path(__file__).parent  # the corpus that was given; `own` is ours
 
 
 @dataclass(frozen=True)
-class Case:
+class Judged:
+    """A case with what `check` finds in it."""
+
     name: str
     kind: str
     truth: str
@@ -39,20 +41,20 @@ class Case:
         return any(each.severity is Severity.ERROR for each in self.findings)
 
 
-@functools.cache
-def labels(folder: Path) -> dict[str, dict[str, Any]]:
+def labels(folder: Path) -> dict[str, corpus.Case]:
     """What each case of a folder is, without those whose outcome changed between runs."""
-    known = json.loads((folder / "labels.json").read_text())
-    return {name: label for name, label in sorted(known.items()) if not label.get("flaky")}
+    return {name: case for name, case in corpus.read(folder).items() if not case.flaky}
 
 
-def cases(folder: Path, probe_seconds: float = 0, names: frozenset[str] = frozenset()) -> Iterator[Case]:
+def cases(
+    folder: Path, probe_seconds: float = 0, names: frozenset[str] = frozenset(), leave_out: tuple[str, ...] = ()
+) -> Iterator[Judged]:
     """The cases of a folder, or some of them, with what `check` finds; `probe_seconds` as in `examine`."""
-    for name in sorted(names & labels(folder).keys()) if names else labels(folder):
-        label = labels(folder)[name]
-        file = folder / "cases" / f"{name}.py"
-        found = examine([str(file if file.is_file() else folder / f"{name}.py")], probe_seconds=probe_seconds)
-        yield Case(name, label["kind"], label["truth"], label["line"], found.findings)
+    known = labels(folder)
+    for name in sorted(names & known.keys()) if names else known:
+        case = known[name]
+        found = examine([str(corpus.laid_out(folder, case, leave_out))], probe_seconds=probe_seconds)
+        yield Judged(name, case.kind, case.truth, case.line, found.findings)
 
 
 def main() -> None:
@@ -60,12 +62,13 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=HERE)
     parser.add_argument("--misses", action="store_true", help="name what is missed and what is a false alarm")
     parser.add_argument("--probe", action="store_true", help="probe each model too: some 5 s a case")
+    parser.add_argument("--bare", action="store_true", help="without the SPECS and the factory of each case")
     parser.add_argument("--each", type=int, default=1, help="only every so many-th case: a sample")
     options = parser.parse_args()
-    names = sorted(json.loads((options.folder / "labels.json").read_text()))
-    sample = frozenset(names[:: options.each])
-    every: list[Case] = []
-    for case in cases(options.folder, 30.0 if options.probe else 0.0, sample):
+    sample = frozenset([*corpus.read(options.folder)][:: options.each])
+    every: list[Judged] = []
+    leave_out = (corpus.SPECS, corpus.FACTORY) if options.bare else ()
+    for case in cases(options.folder, 30.0 if options.probe else 0.0, sample, leave_out):
         every.append(case)
         if options.probe:
             proof = "proved" if any(one.proved for one in case.findings) else ""
