@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -88,11 +88,16 @@ def compare(
     *,
     memory: bool = False,
 ) -> tuple[list[Run], list[Run]]:
-    """Run ours and theirs (several commands, one after the other) once to warm up, then in turn; what was measured."""
-    run(ours)
-    run_all(theirs)
-    pairs = [(run(ours, memory=memory), run_all(theirs, memory=memory)) for _ in range(runs)]
-    return [mine for mine, _ in pairs], [other for _, other in pairs]
+    """Run ours and theirs (several commands, one after the other) once to warm up, then in turn; what was measured.
+
+    The memory is that of the warm-up: who watches it walks the pages of every process, and so slows them down.
+    """
+    first, other_first = run(ours, memory=memory), run_all(theirs, memory=memory)
+    pairs = [(run(ours), run_all(theirs)) for _ in range(runs)]
+    return (
+        [replace(mine, megabytes=first.megabytes) for mine, _ in pairs],
+        [replace(other, megabytes=other_first.megabytes) for _, other in pairs],
+    )
 
 
 def report(
