@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,12 +83,11 @@ class Hashed:
         """What lies below a folder now; what has not changed since `before` is not read again."""
         changed = _changed(folder)
         same = before.files if before else {}
-        files = {
-            name: same[name] if before and name in same and before.changed[name] == mark else _facts(folder / name)
-            for name, mark in changed.items()
-            if (folder / name).is_file()
-        }
-        return cls(files, changed)
+        known = {name for name, mark in changed.items() if before and name in same and before.changed[name] == mark}
+        named = [name for name in changed if (folder / name).is_file()]
+        with ThreadPoolExecutor() as pool:  # hashing holds no lock
+            facts = pool.map(lambda name: same[name] if name in known else _facts(folder / name), named)
+            return cls(dict(zip(named, facts, strict=True)), changed)
 
 
 def _facts(path: Path) -> FileFacts:

@@ -1,4 +1,4 @@
-"""The child's side of lowering: build, trace, write and read again, all for one format."""
+"""The child's side of lowering: build, trace and write, all for one format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from exporter.workers import doing
 def export(request: dict[str, Any]) -> dict[str, Any]:
     """Write one format into a folder; answer with the artifact, the interface and the digests of the parameters.
 
-    The parent reads the files again and compares (:func:`exporter.lower._convert.convert_all`).
+    The parent reads the files and compares (:func:`exporter.lower._convert.convert_all`).
     """
     with room_explains(Path(request["into"])):
         return _export(request)
@@ -59,9 +59,9 @@ def _export(request: dict[str, Any]) -> dict[str, Any]:
             raise ModelError(error.what, where=line or error.where, hint=error.hint) from error
     outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)
     inputs = tuple(item["name"] for item in request["inputs"])
-    doing(f"reading {name} again")
     files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
-    artifact = Artifact(name, "fp32", files, inputs, outputs, plugin.interface(into)[1], details)
+    native = traced.native_outputs if traced else outputs
+    artifact = Artifact(name, "fp32", files, inputs, outputs, native, details)
     return {
         "artifact": asdict(artifact),
         "outputs": [asdict(one) for one in traced.outputs] if traced else None,

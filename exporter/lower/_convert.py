@@ -17,7 +17,7 @@ from exporter.lower._stored import stored_digests
 from exporter.lower.base import TRACING, Artifact, Format
 from exporter.lower.precision._refused import REFUSED
 from exporter.lower.precision.base import Precision
-from exporter.readers import read_program
+from exporter.readers import read, refuse_others
 from exporter.registry import Registry
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import TensorSpec, digest, load
@@ -98,26 +98,8 @@ def convert_all(
         for one in artifacts
         if (one.format, precision) in spec.variants() and precision != "fp32"
     )
-    for artifact in (*artifacts, *lower):
-        _refuse_program(artifact, into)
     modules = {name: file for answer in answers.values() for name, file in answer["modules"].items()}
     return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"], modules)
-
-
-def _refuse_program(artifact: Artifact, folder: Path) -> None:
-    """What a bundle must not hold is not written.
-
-    Raises:
-        ModelError: the program does more than compute, as one that prints.
-    """
-    try:
-        read_program(folder / artifact.main)
-    except BundleError as error:
-        raise ModelError(
-            f"{artifact.variant}: {error.what}",
-            where=artifact.main,
-            hint="leave out of `forward` what prints, reads files or calls Python while the program runs",
-        ) from error
 
 
 def _read_again(name: str, answers: Mapping[str, Json], spec: Spec, folder: Path) -> Artifact:
@@ -126,22 +108,44 @@ def _read_again(name: str, answers: Mapping[str, Json], spec: Spec, folder: Path
     They are read here: the child has imported the model, whose code may do anything to what it answers.
 
     Raises:
-        ModelError: the files lost an input or an output, or hold tensors that are not the layer's.
+        ModelError: as :func:`_as_read`.
     """
-    plugin, answer = FORMATS[name], answers[name]
+    answer = answers[name]
     artifact = artifact_from_json(answer["artifact"])
-    traced = answer if answer["parameters"] is not None else answers[str(plugin.after)]
-    with room_explains(folder / name):
-        weights = stored_digests(artifact.files, folder)
-    held = set(traced["parameters"].values())
+    traced = answer if answer["parameters"] is not None else answers[str(FORMATS[name].after)]
+    found = _as_read(artifact, folder, spec, set(traced["parameters"].values()))
+    own = {stored: name for name, stored in sorted(traced["names"].items(), reverse=True)}
+    return replace(found, origins={stored: own[stored] for stored in found.weights if stored in own})
+
+
+def _as_read(artifact: Artifact, folder: Path, spec: Spec, held: set[str]) -> Artifact:
+    """The artifact with what its files say: their writer, order of outputs and tensors; `held` are the layer's digests.
+
+    Raises:
+        ModelError: an input or output is lost, a tensor is not the layer's, or the program does more than compute.
+    """
+    with room_explains(folder / artifact.variant):
+        facts = read(folder / artifact.main)
+        weights = stored_digests(artifact.files, folder, facts)
+    try:
+        refuse_others(facts, artifact.main)
+    except BundleError as error:
+        raise ModelError(
+            f"{artifact.variant}: {error.what}",
+            where=artifact.main,
+            hint="leave out of `forward` what prints, reads files or calls Python while the program runs",
+        ) from error
     foreign = set(weights.values()) - held if held else set()
     try:
-        plugin.ensure(folder / name, spec.input_specs(), artifact.outputs, foreign)
+        FORMATS[artifact.format].ensure(facts, spec.input_specs(), artifact.outputs, foreign)
     except ModelError as error:
-        raise ModelError(f"{name}: {error.what}", where=error.where, hint=error.hint) from error
-    own = {stored: name for name, stored in sorted(traced["names"].items(), reverse=True)}
-    origins = {stored: own[stored] for stored in weights if stored in own}
-    return replace(artifact, weights=weights, origins=origins)
+        raise ModelError(f"{artifact.variant}: {error.what}", where=artifact.main, hint=error.hint) from error
+    return replace(
+        artifact,
+        native_outputs=tuple(one.name for one in facts.outputs),
+        details={"writer": facts.writer, **artifact.details},
+        weights=weights,
+    )
 
 
 def _those_of(checkpoint: Path | None, parameters: Mapping[str, str]) -> None:
@@ -240,9 +244,8 @@ def _lower_precision(
         "outputs": list(plain.outputs),
     }
     answer = _called("exporter.lower.precision._child:lower", variant, request, setting)
-    found = artifact_from_json(answer["artifact"])
-    weights = stored_digests(found.files, into)
-    return replace(found, details={**found.details, "budget": budget}, weights=weights)
+    found = _as_read(artifact_from_json(answer["artifact"]), into, spec, set())
+    return replace(found, details={**found.details, "budget": budget})
 
 
 def _in_order(formats: tuple[str, ...]) -> list[str]:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from exporter.lower.base import main_file
 from exporter.readers import pdiparams, read
-from exporter.readers.base import Content, Weight, map_file
+from exporter.readers.base import Content, ModelFacts, Weight, map_file
 from exporter.tensors import digest
 
 
-def stored_weights(files: Sequence[str], folder: Path) -> tuple[dict[str, Weight], Content]:
-    """Every stored tensor by the file's name for it, and the bytes that hold them.
+def stored_weights(
+    files: Sequence[str], folder: Path, facts: ModelFacts | None = None
+) -> tuple[dict[str, Weight], Content]:
+    """Every stored tensor by the file's name for it, and the bytes that hold them; `facts` if they were read before.
 
     Raises:
         BundleError: a file is damaged, or the two of a Paddle format do not belong together.
     """
     main = folder / main_file(files)
     beside = next((folder / name for name in files if name.endswith(".pdiparams")), None)
-    declared = read(main).weights
+    declared = (facts or read(main)).weights
     if beside is not None:
         content = map_file(beside)
         return pdiparams.named(content, str(beside), declared), content
@@ -32,7 +35,9 @@ def stored_weights(files: Sequence[str], folder: Path) -> tuple[dict[str, Weight
     return named, map_file(main)
 
 
-def stored_digests(files: Sequence[str], folder: Path) -> dict[str, str]:
+def stored_digests(files: Sequence[str], folder: Path, facts: ModelFacts | None = None) -> dict[str, str]:
     """The digest of every stored tensor; raises as :func:`stored_weights`."""
-    weights, content = stored_weights(files, folder)
-    return {name: digest(weight.array(content, copy=False)) for name, weight in weights.items()}
+    weights, content = stored_weights(files, folder, facts)
+    with ThreadPoolExecutor() as pool:  # hashing holds no lock
+        found = pool.map(lambda weight: digest(weight.array(content, copy=False)), weights.values())
+        return dict(zip(weights, found, strict=True))

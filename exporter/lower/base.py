@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from exporter.errors import ModelError
+from exporter.readers.base import ModelFacts
 from exporter.tensors import TensorSpec
 from exporter.trace.traced import Traced
 
@@ -67,7 +68,7 @@ def main_file(files: Iterable[str]) -> str:
 
 
 class Format(ABC):
-    """How a traced layer is written. `write` makes the files, `ensure` reads them again and compares.
+    """How a traced layer is written. `write` makes the files, `ensure` compares what was read of them.
 
     `after` names the format whose files this one is made from, if any: `write` then finds them in `source`. `folds`
     says that the writer adds constants and folds parameters, so that not every stored tensor is one of the layer's.
@@ -95,34 +96,31 @@ class Format(ABC):
             ModelError: the format cannot hold this program; the message names the operator.
         """
 
-    @abstractmethod
-    def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of the inputs and of the outputs, read from the files, in the file's order."""
-
-    def ensure(self, folder: Path, inputs: tuple[TensorSpec, ...], outputs: tuple[str, ...], foreign: set[str]) -> None:
-        """Read the files again: same inputs, same outputs, and no tensor that the layer does not hold (`foreign`).
+    def ensure(
+        self, facts: ModelFacts, inputs: Sequence[TensorSpec], outputs: Sequence[str], foreign: set[str]
+    ) -> None:
+        """Compare what the files say: same inputs, same outputs, and no tensor that the layer lacks (`foreign`).
 
         Raises:
             ModelError: the program lost an input or an output, or a parameter changed on the way.
         """
-        found_inputs, found_outputs = self.interface(folder)
-        where = f"{folder.name}/{self.model}"
+        found_inputs, found_outputs = [one.name for one in facts.inputs], [one.name for one in facts.outputs]
         for one in inputs:
             if one.name not in found_inputs:
                 raise ModelError(
                     f"input '{one.name}' is not in the written program: forward's result does not depend on it",
-                    where=where,
+                    where=self.model,
                     hint="remove it from the inputs, or use it in forward",
                 )
         if sorted(found_outputs) != sorted(outputs):
             raise ModelError(
-                f"the written program puts out {list(found_outputs)}, and {list(outputs)} was traced",
-                where=where,
+                f"the written program puts out {found_outputs}, and {list(outputs)} was traced",
+                where=self.model,
                 hint="give each output of forward a tensor of its own: one was dropped, merged or renamed on the way",
             )
         if foreign and not self.folds:
             raise ModelError(
                 f"{len(foreign)} tensors in the written file are not the layer's",
-                where=where,
+                where=self.model,
                 hint="look for code of the model that changed them meanwhile, or report it with the model",
             )

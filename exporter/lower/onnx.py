@@ -49,16 +49,11 @@ class Onnx(Format):
                 opset = error.opset
         write_draft(into / self.model, *made.pieces)
         return {
-            "writer": made.writer,
             "writer_asked": "program",
             "opset_asked": asked,
             "opset": made.opset,
             "folded": dict(made.folded),
         }
-
-    def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        facts = read_onnx(folder / self.model)
-        return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
 
 
 class ByPaddle2Onnx(Onnx):
@@ -71,7 +66,6 @@ class ByPaddle2Onnx(Onnx):
         write_draft(into / self.model, convert(source, asked))
         facts = read_onnx(into / self.model)
         return {
-            "writer": facts.writer,
             "writer_asked": "paddle2onnx",
             "opset_asked": asked,
             "opset": facts.versions["opset"],

@@ -13,7 +13,6 @@ from exporter.errors import ModelError
 from exporter.files import write_draft
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
-from exporter.readers.pdmodel import read_pdmodel
 from exporter.trace.legacy import finish, legacy_export, runtimes
 from exporter.trace.traced import Traced
 
@@ -32,11 +31,7 @@ class Pdmodel(Format):
         _mend(into / self.model, traced.native_outputs)
         finish(into / self.model, into / "model.pdiparams", Version(wish.target) if wish.target else None)
         able = {version: why or "loads it" for version, why in runtimes(into / self.model).items()}
-        return {"writer": read_pdmodel(into / self.model).writer, "paddle_versions": able}
-
-    def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        facts = read_pdmodel(folder / self.model)
-        return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
+        return {"paddle_versions": able}
 
 
 #: Where in whose source each operator was made: paths of this machine, in every operator (3.3.1). Nothing reads it.

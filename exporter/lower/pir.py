@@ -11,7 +11,6 @@ from typing import Any
 from exporter.files import write_draft
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
-from exporter.readers.pir import read_pir
 from exporter.trace.in_place import follow_in_place, remembering_writes
 from exporter.trace.traced import Traced
 
@@ -31,11 +30,7 @@ class Pir(Format):
         _anchor_outputs(traced.layer)
         save(traced, into, ".json")
         _name_outputs(into / self.model, traced.native_outputs)
-        return {"writer": read_pir(into / self.model).writer}
-
-    def interface(self, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        facts = read_pir(folder / self.model)
-        return tuple(one.name for one in facts.inputs), tuple(one.name for one in facts.outputs)
+        return {}
 
 
 def _anchor_outputs(static: Any) -> None:

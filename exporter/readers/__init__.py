@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from exporter.errors import UsageError
 from exporter.readers import pdiparams
-from exporter.readers._allowed import refuse_others
+from exporter.readers._allowed import refuse_others as refuse_others
 from exporter.readers.base import ModelFacts, Reader, map_file
 from exporter.registry import Registry
 

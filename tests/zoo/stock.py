@@ -11,6 +11,7 @@ from typing import Any
 from exporter.errors import ExporterError
 from exporter.lower.base import Artifact, Format
 from exporter.lower.onnx import DEFAULT_OPSET
+from exporter.readers import read
 from exporter.registry import Registry
 from exporter.spec.model import Spec
 from exporter.trace.layer import load_layer
@@ -89,7 +90,7 @@ def write(request: dict[str, Any]) -> dict[str, Any]:
             traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
             paddle.jit.save(traced, str(into / "model"))
         (into / "model.pdiparams.info").unlink(missing_ok=True)
-    natives = list(formats[name].interface(into)[1])
+    natives = [one.name for one in read(into / formats[name].model).outputs]
     return {"outputs": natives, "places": places if len(places) == len(natives) else []}
 
 

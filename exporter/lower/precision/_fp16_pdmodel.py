@@ -8,7 +8,6 @@ from typing import Any
 from exporter.errors import ModelError
 from exporter.lower.precision.base import Order
 from exporter.paddle.programs import legacy_programs
-from exporter.readers.pdmodel import read_pdmodel
 
 _WEIGHTS = "model.pdiparams"
 
@@ -32,4 +31,4 @@ def halve(order: Order) -> dict[str, Any]:
         raise ModelError(
             f"Paddle's converter refused it: {lines[-1][:300]}", where=order.model, hint="leave this variant out"
         ) from error
-    return {"writer": read_pdmodel(order.into / order.model).writer}
+    return {}
