@@ -84,7 +84,7 @@ def _make(network: Any, into: Path, setting: Any) -> None:
     from exporter.bundle.contents import contents, with_record
     from exporter.bundle.open import GOLDEN
     from exporter.bundle.write import Hashed, drafting, seal
-    from exporter.goldens.record import record
+    from exporter.goldens.record import Exported, record
     from exporter.lower._convert import convert_all
     from tests.zoo.judged import Wish, spec_of
 
@@ -94,7 +94,10 @@ def _make(network: Any, into: Path, setting: Any) -> None:
     with drafting(into) as draft:
         conversion = convert_all(spec, None, draft, setting)
         content = contents(spec, conversion, Hashed.of(draft).files, None)
-        content = with_record(content, record(spec, None, conversion.output_names, draft / GOLDEN, setting))
+        content = with_record(
+            content,
+            record(spec, None, Exported(conversion.output_names, conversion.parameters), draft / GOLDEN, setting),
+        )
         seal(draft, into, content, runnable=True)
 
 

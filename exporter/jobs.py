@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from exporter.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT, read_answer
+from exporter.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT, read_answer, read_what_was_seen
 from exporter.errors import BY_NAME, ExitCode, ExporterError
 from exporter.files import NO_ROOM
 from exporter.paddle.child import prepare_paddle
-from exporter.watch import SEEN, WATCHED, watch
+from exporter.watch import SEEN, WATCHED, Seen, unseen, watch
 from exporter.workers import Json, doing
 
 
@@ -26,6 +26,11 @@ def _run_child(function: str, place: Path) -> str:
     module, _, name = function.partition(":")
     request = json.loads((place / "request.json").read_text())
     return _told(lambda: getattr(importlib.import_module(module), name)(request))
+
+
+def forkable() -> bool:
+    """In a child: whether it may be forked. A fork has none of its other threads, but all of the locks they hold."""
+    return len(list(Path("/proc/self/task").iterdir())) == 1
 
 
 def aside(run: Callable[[], Json]) -> Json:
@@ -38,9 +43,13 @@ def aside(run: Callable[[], Json]) -> Json:
     """
     with tempfile.TemporaryDirectory() as place:
         answer = Path(place, ANSWER)
-        if (pid := os.fork()) == 0:
+        with unseen():  # what the fork sees is told by itself
+            pid = os.fork()
+        if pid == 0:
             try:
-                answer.write_text(_told(run))
+                told = _told(run)
+                _leave_what_was_seen(Path(place))
+                answer.write_text(told)
             finally:
                 _exit_now(0)
         _, status = os.waitpid(pid, 0)
@@ -49,6 +58,8 @@ def aside(run: Callable[[], Json]) -> Json:
             os.kill(os.getpid(), -code)
         if not answer.is_file():
             os._exit(code)
+        for seen in _SEEING:
+            seen().add(read_what_was_seen(Path(place, SEEN)))
         return read_answer(answer)
 
 
@@ -98,6 +109,17 @@ def _limit_data() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (int(limit), int(limit)))
 
 
+#: What tells what this process has seen, where somebody wants to know.
+_SEEING: list[Callable[[], Seen]] = []
+
+
+def _leave_what_was_seen(place: Path) -> None:
+    for tell in _SEEING:
+        if not (seen := tell()).blind:
+            with contextlib.suppress(OSError):  # then nothing is known of what it read
+                (place / SEEN).write_text(json.dumps(seen.to_json()), encoding="utf-8")
+
+
 def run_job(function: str, place: Path, events: int) -> NoReturn:
     """In the child: run the function on the request of the folder `place`, leave its answer there, and end.
 
@@ -106,11 +128,10 @@ def run_job(function: str, place: Path, events: int) -> NoReturn:
     os.environ[EVENTS] = str(events)
     _limit_data()
     prepare_paddle()
-    seen = watch() if os.environ.get(WATCHED) else None
+    if os.environ.get(WATCHED):
+        _SEEING.append(watch())
     answer = _run_child(function, place)
-    if seen is not None:
-        with contextlib.suppress(OSError):  # then nothing is known of what it read
-            (place / SEEN).write_text(json.dumps(seen().to_json()), encoding="utf-8")
+    _leave_what_was_seen(place)
     draft = place / "answer.draft"  # a full disk must leave no half an answer
     try:
         draft.write_text(answer, encoding="utf-8")

@@ -42,7 +42,7 @@ from exporter.engines._device import Device, choose_device
 from exporter.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
 from exporter.files import user_cache, write_draft
 from exporter.goldens.calibrate import calibration, refuse_noise
-from exporter.goldens.record import record
+from exporter.goldens.record import Exported, record
 from exporter.judge.judge import blame, harness_of, judge
 from exporter.judge.report import Report
 from exporter.lower._convert import convert_all, refuse_precisions
@@ -278,7 +278,8 @@ def _release(
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         converted = Hashed.of(draft)
         content = contents(spec, conversion, converted.files, checkpoint, trained)
-        content = with_record(content, record(spec, checkpoint, conversion.output_names, draft / GOLDEN, setting))
+        exported = Exported(conversion.output_names, conversion.parameters)
+        content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         proven = Hashed.of(draft, converted)
         subject = subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint)
         harness = harness_of(subject, runs, setting)
@@ -358,8 +359,8 @@ def verify(
         golden = folder / GOLDEN
         if manifest.verdict == "unverified" and not manifest.cases:
             golden = place / GOLDEN
-            outputs = [one.name for one in manifest.outputs]
-            manifest = with_record(manifest, record(spec, source.checkpoint, outputs, golden, setting))
+            exported = Exported([one.name for one in manifest.outputs], manifest.parameters)
+            manifest = with_record(manifest, record(spec, source.checkpoint, exported, golden, setting))
         places = (folder, golden)
         subject = subject_in(manifest, spec, places, taken.name, source.checkpoint, source.absent, narrowing.case)
         harness = harness_of(subject, runs, setting, narrowing)

@@ -39,6 +39,7 @@ FUNCTIONS: Mapping[str, str] = {
     "exporter.goldens._child:record": "the goldens",
     "exporter.goldens.calibrate:draw_samples": "samples to calibrate {precision} with",
     "exporter.lower._child:export": "writing {format}",
+    "exporter.lower._child:export_traced": "writing {format}",
     "exporter.lower.precision._child:lower": "writing {format}-{precision}",
     "exporter.preflight._child:try_cases": "trying the planned cases",
     "exporter.preflight._compare:eager": "comparing the program: the eager layer",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from exporter.goldens.values import Rows, content, draw, real_rows
 from exporter.references import short
 from exporter.spec.model import Spec
 from exporter.tensors import Array, save_scratch
-from exporter.trace.layer import load_layer
+from exporter.trace.layer import digests, load_layer
 from exporter.trace.traced import bind_inputs
 from exporter.workers import doing
 
@@ -45,6 +45,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     spec = Spec.model_validate({**request["spec"], **request.get("beside", {})})
     doing("building the layer")
     layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
+    _same_parameters(layer, request.get("parameters", {}), spec.factory)
     order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
     coverage = Coverage(layer, order)
     oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)
@@ -69,6 +70,21 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
         "found": [one.case.name for one in found],
         "whole": whole,
     }
+
+
+def _same_parameters(layer: Any, exported: Mapping[str, str], factory: str) -> None:
+    """Compare the layer's tensors with those that were exported, where both have them.
+
+    Raises:
+        ModelError: one is another.
+    """
+    own = digests(layer) if exported else {}
+    if any(exported.get(name, found) != found for name, found in own.items()):
+        raise ModelError(
+            "the factory gave other weights than when it was exported",
+            where=factory,
+            hint="give the weights as a checkpoint, or seed the factory's own random generators",
+        )
 
 
 @dataclass

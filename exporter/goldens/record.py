@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,24 @@ class Record:
     notes: tuple[str, ...]
 
 
-def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting) -> Record:
-    """Write the goldens to the file `into`.
+@dataclass(frozen=True)
+class Exported:
+    """What was exported: the outputs' names in `forward`'s order, and the digest of each of the layer's tensors."""
+
+    outputs: Sequence[str]
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def record(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> Record:
+    """Write the goldens of what was exported to the file `into`.
 
     Raises:
         UsageError: samples or values do not fit the inputs.
-        ModelError: the eager layer fails on a case that the spec promises.
+        ModelError: the eager layer fails on a case that the spec promises, or the factory gives other weights now.
     """
     setting.say("recording goldens")
     with scratch() as place:
-        answer = _asked(spec, checkpoint, outputs, place, setting)
+        answer = _asked(spec, checkpoint, exported, place, setting)
         cases, left_out, said = finish(spec, answer, place, into)
     recorded = [one["name"] for one in cases]
     planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
@@ -47,7 +55,7 @@ def record(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
     return Record(cases, left_out, (*said, *answer["notes"]))
 
 
-def _asked(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting) -> Json:
+def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> Json:
     """The answer of the child; of a second one, if the first died of an input that was only tried out."""
     step = {"doing": ""}
 
@@ -57,22 +65,21 @@ def _asked(spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Pa
             setting.on_event(event)
 
     try:
-        return _call(spec, checkpoint, outputs, into, replace(setting, on_event=follow))
+        return _call(spec, checkpoint, exported, into, replace(setting, on_event=follow))
     except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
         if not step["doing"].startswith(SEARCHING):
             raise
-        answer = _call(spec, checkpoint, outputs, into, setting, search=False)
+        answer = _call(spec, checkpoint, exported, into, setting, search=False)
         answer["notes"].insert(0, f"the search for inputs that reach other lines was given up: {error.what}")
         return answer
 
 
-def _call(
-    spec: Spec, checkpoint: Path | None, outputs: Sequence[str], into: Path, setting: Setting, **keys: Any
-) -> Json:
+def _call(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting, **keys: Any) -> Json:
     request = {
         "spec": spec.without_verdict().model_dump(mode="json"),
         "checkpoint": str(checkpoint) if checkpoint else None,
-        "outputs": list(outputs),
+        "outputs": list(exported.outputs),
+        "parameters": dict(sorted(exported.parameters.items())),  # one order, of what is remembered too
         "into": str(into),
         "beside": spec.model_dump(mode="json", include=set(ONLY_VERDICT)),
         **keys,

@@ -1,4 +1,4 @@
-"""The child's side of lowering: build, trace and write, all for one format."""
+"""The child's side of lowering: build the layer once, then trace it and write it for each format."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import importlib
 import tempfile
 from contextlib import nullcontext
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from exporter.errors import ModelError
 from exporter.files import room_explains
-from exporter.jobs import aside
+from exporter.jobs import aside, forkable
 from exporter.lower.base import TRACING, Artifact, Format, Wish
 from exporter.lower.onnx_program.call import OperatorRefused
 from exporter.lower.onnx_program.effects import flat
@@ -31,16 +32,34 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     The parent reads the files and compares (:func:`exporter.lower._convert.convert_all`).
     """
     with room_explains(Path(request["into"])):
-        return _export(request)
+        return _written(request, _built(request) if request["source"] is None else None)
 
 
-def _export(request: dict[str, Any]) -> dict[str, Any]:
+def export_traced(request: dict[str, Any]) -> dict[str, Any]:
+    """Write each of `traced` from one layer; answer with what :func:`export` tells of it, by format.
+
+    Tracing marks the layer and patches Paddle, so each but the last is written in a fork. A process with threads cannot
+    be forked: it writes only the first, and whoever asked asks again for the others.
+    """
+    layer = _built(request)
+    wanted = request["traced"] if forkable() else request["traced"][:1]
+    written: dict[str, Any] = {}
+    for wish in wanted:
+        asked = {**request, **wish}
+        doing(f"tracing for {asked['format']}", format=asked["format"])
+        with room_explains(Path(asked["into"])):
+            write = partial(_written, asked, layer)
+            written[asked["format"]] = write() if wish is wanted[-1] else aside(write)
+    return {"written": written}
+
+
+def _written(request: dict[str, Any], layer: Any) -> dict[str, Any]:
     name, into = request["format"], Path(request["into"])
     formats: Registry[Format] = Registry("exporter.lower", "format")
     wish = Wish(request["opset"], request["target"], specs_from_json(request["inputs"]), request["writer"])
     plugin = formats[name].chosen(wish)
     source = Path(request["source"]) if request["source"] else None
-    traced, layer = None, _built(request) if source is None else None
+    traced = None
     session = plugin.session(request["target"]) if layer is not None else nullcontext()
     with session, tempfile.TemporaryDirectory() as folder:
         if layer is not None:

@@ -64,31 +64,24 @@ def convert_all(
         UsageError: the factory, the checkpoint or the inputs are wrong.
         ModelError: a format cannot hold the model, or its child crashed or ran out of time; it names the format.
     """
-    answers: dict[str, Json] = {}
-    written: dict[str, Artifact] = {}
-    for name in _in_order(spec.formats):
+    formats = {name: FORMATS[name].after for name in spec.formats}
+    derived = [name for name, after in formats.items() if after in formats]
+    request = _request(spec, checkpoint)
+    answers = _traced([name for name in formats if name not in derived], {**request, "tried": tried}, into, setting)
+    traced = next(iter(answers.values()))
+    outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced["outputs"])
+    for name in derived:
+        source = {"source": str(into / str(formats[name])), "outputs": [one.name for one in outputs]}
+        asked = {**request, **source, **_place(name, into)}
         setting.say(f"writing {name}")
-        folder = into / name
-        folder.mkdir()
-        after = FORMATS[name].after
-        known = answers.get(after) if after else None
-        request = _request(spec, checkpoint, name, folder)
-        if known:
-            names = [one["name"] for one in known["outputs"]]
-            request = {**request, "source": str(into / str(after)), "outputs": names}
-        if not answers:
-            request["tried"] = tried
-        answers[name] = _called("exporter.lower._child:export", name, request, setting)
-        written[name] = _read_again(name, answers, spec, into)
-    traced = [answer for answer in answers.values() if answer["parameters"] is not None]
-    _same_parameters(traced, spec.model)
-    _those_of(checkpoint, traced[0]["parameters"])
-    outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced[0]["outputs"])
-    artifacts = tuple(written[name] for name in spec.formats)
+        answers[name] = _called("exporter.lower._child:export", name, asked, setting)
+    written = {name: _read_again(answers[name], traced, spec, into) for name in spec.formats}
+    _those_of(checkpoint, traced["parameters"])
+    artifacts = tuple(written.values())
     given = {
         name: {
             "samples": str(samples[name]) if samples and name in samples else None,
-            "ranges": _trained(checkpoint, traced[0]["names"]) if settings.ranges == "trained" else {},
+            "ranges": _trained(checkpoint, traced["names"]) if settings.ranges == "trained" else {},
         }
         for name, settings in spec.precisions.items()
     }
@@ -99,10 +92,34 @@ def convert_all(
         if (one.format, precision) in spec.variants() and precision != "fp32"
     )
     modules = {name: file for answer in answers.values() for name, file in answer["modules"].items()}
-    return Conversion((*artifacts, *lower), outputs, traced[0]["parameters"], modules)
+    return Conversion((*artifacts, *lower), outputs, traced["parameters"], modules)
 
 
-def _read_again(name: str, answers: Mapping[str, Json], spec: Spec, folder: Path) -> Artifact:
+def _traced(names: Sequence[str], request: Json, into: Path, setting: Setting) -> dict[str, Json]:
+    """What is told of each format that is traced from the layer, which is built once for all where it can be."""
+    answers: dict[str, Json] = {}
+    while left := [name for name in names if name not in answers]:
+        asked = {**request, "format": ", ".join(left), "traced": [_place(name, into) for name in left]}
+        setting.say(f"writing {asked['format']}")
+        written = _called("exporter.lower._child:export_traced", left[0], asked, setting)["written"]
+        answers |= {name: written[name] for name in left if name in written or name == left[0]}
+        request = {**request, "tried": None}
+        if any(answer["parameters"] != answers[names[0]]["parameters"] for answer in written.values()):
+            raise ModelError(
+                "the factory gave other weights each time it was called",
+                where=request["model"],
+                hint="give the weights as a checkpoint, or seed the factory's own random generators",
+            )
+    return answers
+
+
+def _place(name: str, into: Path) -> Json:
+    """Where a format is written to: an empty folder."""
+    (into / name).mkdir(exist_ok=True)
+    return {"format": name, "into": str(into / name)}
+
+
+def _read_again(answer: Json, traced: Json, spec: Spec, folder: Path) -> Artifact:
     """The artifact of an answer, with the digests of what its files store and the layer's names for it.
 
     They are read here: the child has imported the model, whose code may do anything to what it answers.
@@ -110,9 +127,7 @@ def _read_again(name: str, answers: Mapping[str, Json], spec: Spec, folder: Path
     Raises:
         ModelError: as :func:`_as_read`.
     """
-    answer = answers[name]
     artifact = artifact_from_json(answer["artifact"])
-    traced = answer if answer["parameters"] is not None else answers[str(FORMATS[name].after)]
     found = _as_read(artifact, folder, spec, set(traced["parameters"].values()))
     own = {stored: name for name, stored in sorted(traced["names"].items(), reverse=True)}
     return replace(found, origins={stored: own[stored] for stored in found.weights if stored in own})
@@ -248,15 +263,8 @@ def _lower_precision(
     return replace(found, details={**found.details, "budget": budget})
 
 
-def _in_order(formats: tuple[str, ...]) -> list[str]:
-    """Those that others are made from come first."""
-    return sorted(formats, key=lambda name: FORMATS[name].after is not None)
-
-
-def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Json:
+def _request(spec: Spec, checkpoint: Path | None) -> Json:
     return {
-        "format": name,
-        "into": str(folder),
         "source": None,
         "model": spec.factory,
         "checkpoint": str(checkpoint) if checkpoint else None,
@@ -271,11 +279,17 @@ def _request(spec: Spec, checkpoint: Path | None, name: str, folder: Path) -> Js
 
 
 def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
-    """What the child answers; its errors name the format, unless they come of trying the layer before it is traced."""
+    """What the child answers; its errors name the format, unless they come of trying the layer before it is traced.
+
+    `name` is the first format that it writes; it says itself when it comes to another.
+    """
     steps: list[str] = []
+    known, reached = {one["format"] for one in request.get("traced", ())}, [name]
 
     def follow(event: Json) -> None:
         steps.append(event["doing"])
+        if event.get("format") in known:
+            reached.append(event["format"])
         if setting.on_event:
             setting.on_event(event)
 
@@ -283,7 +297,7 @@ def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
         return call(function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
     except ModelError as error:
         if not request.get("tried") or TRACING in steps:
-            raise _of_format(name, error) from error
+            raise _of_format(reached[-1], error) from error
         raise CannotRun.of(error) from error
 
 
@@ -305,13 +319,3 @@ def _last_words(error: ChildFailed) -> str:
         line for line in lines if re.search(r"error|fail|unsupported|not support|terminate|what\(\)|assert", line, re.I)
     ]
     return f"; it said: {(telling or lines)[-1][:300]}" if lines else ""
-
-
-def _same_parameters(traced: list[Json], model: str) -> None:
-    for answer in traced[1:]:
-        if answer["parameters"] != traced[0]["parameters"]:
-            raise ModelError(
-                "the factory gave other weights each time it was called",
-                where=model,
-                hint="give the weights as a checkpoint, or seed the factory's own random generators",
-            )

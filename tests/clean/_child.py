@@ -96,7 +96,7 @@ def _converted(spec: Spec, folder: Path) -> tuple[dict[str, Runnable], tuple[str
     known: dict[str, Any] = {}
     for name in ("pir", "onnx"):
         (folder / name).mkdir()
-        request = export_request(spec, None, name, folder / name)
+        request = {**export_request(spec, None), "format": name, "into": str(folder / name)}
         if known:
             outputs = [one["name"] for one in known["outputs"]]
             held = list(known["parameters"].values())

@@ -13,7 +13,7 @@ from exporter.errors import ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.goldens.explore import RECORDING, TRYING
 from exporter.goldens.finish import finish
-from exporter.goldens.record import SEARCHING
+from exporter.goldens.record import SEARCHING, Exported
 from exporter.goldens.record import record as record_in_child
 from exporter.spec.read import validate
 from exporter.tensors import load, save
@@ -99,7 +99,7 @@ def test_large_outputs_are_kept_as_a_sample_with_their_norms(tmp_path: Path) -> 
 def test_a_probing_case_that_eager_cannot_compute_is_left_out(tmp_path: Path) -> None:
     inputs = {"x": {"dtype": "float32", "shape": ["batch", 4], "values": "uniform(1,9)"}}
     spec = validate({**SPEC, "model": "models.unsound:Divides", "inputs": inputs}, "test")
-    made = record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    made = record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert "Integer division by zero" in made.left_out["batch=2:zeros"]
     assert "batch=2" in {case["name"] for case in made.cases}
 
@@ -155,7 +155,7 @@ def test_a_trial_that_kills_the_process_or_never_ends_is_a_note_and_no_more(
     tmp_path: Path, model: str, said: str
 ) -> None:
     spec = validate({**SPEC, "model": f"models.branching:{model}"}, "test")
-    kept = record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    kept = record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert (
         kept.notes[0].startswith("the search for inputs that reach other lines was given up: ")
         and said in kept.notes[0]
@@ -184,7 +184,7 @@ def test_what_a_release_gets_is_what_the_child_recorded_of_the_checkpoint(tmp_pa
     steps: list[str] = []
     setting = Setting(Limits(seconds=60), heard.append, steps.append)
     made = record_in_child(
-        validate(content, "t"), tmp_path / "w.safetensors", ["y"], tmp_path / "g.safetensors", setting
+        validate(content, "t"), tmp_path / "w.safetensors", Exported(["y"]), tmp_path / "g.safetensors", setting
     )
     names = [case["name"] for case in made.cases]
     assert len([name for name in names if ":search-" in name]) == 2 and made.left_out == {} and made.notes == ()
@@ -212,7 +212,7 @@ def test_goldens_are_recorded_in_one_thread(tmp_path: Path, workplace: Path, mon
     (workplace / "models/threads.py").write_text(ONE_THREAD)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     spec = validate({**SPEC, "model": "models.threads:Threads"}, "test")
-    record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     goldens = load(tmp_path / "g.safetensors")
     assert np.array_equal(goldens["batch=2/input/x"], goldens["batch=2/eager/y"])
 
@@ -220,7 +220,7 @@ def test_goldens_are_recorded_in_one_thread(tmp_path: Path, workplace: Path, mon
 def test_where_the_promised_cases_tell_nothing_the_rest_is_not_recorded_and_that_is_no_error(tmp_path: Path) -> None:
     spec = validate({**SPEC, "model": "models.unsound:Vacuous"}, "test")
     outputs = ["a", "zero", "one", "tiny"]
-    made = record_in_child(spec, None, outputs, tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    made = record_in_child(spec, None, Exported(outputs), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert [case["name"] for case in made.cases] == ["batch=2", "batch=2#2"]
 
 
@@ -237,5 +237,5 @@ def test_a_model_that_makes_its_child_leave_a_case_out_is_found_out(tmp_path: Pa
     (workplace / "models/skipping.py").write_text(SKIPPING)
     spec = validate({**SPEC, "model": "models.skipping:Mlp"}, "test")
     with pytest.raises(ModelError, match="not every planned case was recorded") as caught:
-        record_in_child(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+        record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert caught.value.where == str(tmp_path / "g.safetensors")

@@ -12,7 +12,7 @@ import pytest
 
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ModelError
 from exporter.goldens.cases import plan_cases
-from exporter.goldens.record import SEARCHING, Record, record
+from exporter.goldens.record import SEARCHING, Exported, Record, record
 from exporter.memo import Question, remembering
 from exporter.spec.model import ONLY_VERDICT, Spec
 from exporter.spec.read import validate
@@ -72,7 +72,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     def of(child: Child, checkpoint: Path | None = None, **setting: Any) -> Record:
         monkeypatch.setattr("exporter.goldens.record.call", child)
         made = Setting(Limits(seconds=7), **setting)
-        return record(validate(SPEC, "test"), checkpoint, ["y"], tmp_path / "g.safetensors", made)
+        return record(validate(SPEC, "test"), checkpoint, Exported(["y"]), tmp_path / "g.safetensors", made)
 
     return of
 
@@ -95,7 +95,7 @@ def test_all_that_was_planned_and_found_is_recorded_or_left_out(recorded: Record
     assert not into.exists(), "what the child left is gone"
     assert asked == {
         **{"function": "exporter.goldens._child:record", "limits": Limits(seconds=7)},
-        "request": {"checkpoint": "w.safetensors", "outputs": ["y"]},
+        "request": {"checkpoint": "w.safetensors", "outputs": ["y"], "parameters": {}},
         **{"environment": SINGLE_THREAD, "imports": PADDLE},
     }
 
@@ -163,7 +163,7 @@ def test_what_only_the_verdict_depends_on_is_asked_beside_the_rest(tmp_path: Pat
         memo = Asking()
         spec = validate({**SPEC, **more}, "test")
         with remembering(memo), pytest.raises(ModelError, match="heard"):
-            record(spec, None, ["y"], tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+            record(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
         asked[name] = dict(memo.question.request)
         assert json.loads(json.dumps(asked[name])) == asked[name], "it is JSON as it stands"
         assert memo.question.environment == SINGLE_THREAD

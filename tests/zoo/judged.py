@@ -15,7 +15,7 @@ from exporter.bundle.open import GOLDEN
 from exporter.bundle.subject import about, subject_in
 from exporter.bundle.write import Hashed
 from exporter.errors import ExporterError
-from exporter.goldens.record import record
+from exporter.goldens.record import Exported, record
 from exporter.harness import Bench, run_engine
 from exporter.judge.judge import harness_of, judge
 from exporter.lower.base import Artifact
@@ -46,7 +46,10 @@ def judged(network: Network, wish: Wish, setting: Setting) -> dict[str, Any]:
         spec = spec.model_copy(update={"formats": tuple(artifact.format for artifact in conversion.artifacts)})
         content = contents(spec, conversion, Hashed.of(draft).files, None)
         try:
-            content = with_record(content, record(spec, None, conversion.output_names, draft / GOLDEN, setting))
+            content = with_record(
+                content,
+                record(spec, None, Exported(conversion.output_names, conversion.parameters), draft / GOLDEN, setting),
+            )
         except ExporterError as error:
             rows |= {name: refusal_of(error) for name in spec.formats}
             return result(wish, rows, quick_stock(network, spec, wish, draft / "stock", setting))
