@@ -50,11 +50,13 @@ def main() -> int:
         target=options.target,
         keep=options.keep,
         writer=options.writer,
+        opset=options.opset,
     )
     setting = Setting(Limits(seconds=options.seconds))
     rows = read_rows(options.resume) if options.resume else {}
     into = options.json or options.resume
     said = measured(quick=options.quick) | {"limit": options.seconds}
+    said |= {"opset": options.opset} if options.opset else {}
     with preloaded(families):
         for network, weights in _wanted(options, networks):
             key = {"family": network.family, "name": network.name, "weights": weights}
@@ -74,6 +76,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--families", default="vision,clas,seg,det,sequence,nlp,ocr")
     parser.add_argument("--only", default="", help="names of networks, separated by commas")
     parser.add_argument("--writer", default="program", help="of ONNX: program, or paddle2onnx")
+    parser.add_argument("--opset", type=int, help="of ONNX; without it the exporter's own")
     parser.add_argument("--formats", default="pir,pdmodel,onnx")
     parser.add_argument("--engines", default="jit_load,paddle_inference,onnxruntime")
     parser.add_argument(

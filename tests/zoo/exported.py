@@ -30,6 +30,7 @@ class Wish:
     target: str = ""
     keep: Path | None = None
     writer: str = "program"
+    opset: int | None = None
 
 
 def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
@@ -61,6 +62,7 @@ def spec_of(network: Network, wish: Wish, setting: Setting) -> Spec:
         "formats": list(wish.formats),
         "engines": list(wish.engines),
         "writer": wish.writer,
+        "opset": wish.opset,
         "device": "cpu",
         "targets": [f"paddle_inference>={wish.target}"] if wish.target else [],
     }
