@@ -41,14 +41,14 @@ def _added_by(extra: str, declared: list[str] | tuple[str, ...]) -> Iterator[str
 def how_to_install(extra: str) -> str:
     """The command that adds an extra to this installation: `scripts/install` is for a checkout, pip for the rest.
 
-    `convert` goes in without the dependencies that paddle2onnx declares: it needs none beyond those of Paddle and of
-    the extra, and one of them (onnxoptimizer 0.3.13) has no wheel for Python 3.12.
+    `paddle2onnx` goes in without the dependencies that it declares: as it is called here it imports none of them, one
+    (onnxoptimizer 0.3.13) has no wheel for Python 3.12, and another holds onnx at 1.17.
     """
     if not (wanted := requirements(extra)):
         return _SCRIPT
-    alone = "--no-deps " if extra == "convert" else ""
+    alone = "--no-deps " if extra == "paddle2onnx" else ""
     command = f"pip install {alone}{' '.join(map(_quoted, wanted))}"
-    return f"{_SCRIPT}, or {command}" if extra in ("compare", "convert", "cpu", "train") else command
+    return f"{_SCRIPT}, or {command}" if extra in ("compare", "convert", "cpu", "paddle2onnx", "train") else command
 
 
 def _quoted(requirement: str) -> str:

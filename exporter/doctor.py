@@ -122,7 +122,7 @@ def _packages() -> Iterator[Check]:
     for need in declared:
         groups = [
             one
-            for one in ("", extra, "convert", "sign", "train")
+            for one in ("", extra, "convert", "paddle2onnx", "sign", "train")
             if not need.marker or need.marker.evaluate({"extra": one})
         ]
         if not groups:
@@ -132,15 +132,15 @@ def _packages() -> Iterator[Check]:
             yield Check(f"package {need.name}", State.OK, found)
         else:
             said = f"{found}, not {need.specifier}" if found else "not installed"
-            optional = {"train", "sign"} if _writes() else {"train", "sign", "convert"}
+            optional = {"paddle2onnx", "sign", "train"} | (set() if _writes() else {"convert"})
             state = State.ABSENT if set(groups) <= optional else State.LACKING
             cure = f"scripts/install, or pip install '{need.name}{need.specifier}'"
             yield Check(f"package {need.name}", state, said, cure)
 
 
 def _engines(device: str, limits: Limits) -> list[Check]:
-    """Every engine on the device, and what writes ONNX; those that a plain spec names must be there."""
-    needed = {*Spec.model_fields["engines"].default, "eager", "static", *([_CONVERTER] if _writes() else [])}
+    """Every engine on the device, and the second writer of ONNX; those that a plain spec names must be there."""
+    needed = {*Spec.model_fields["engines"].default, "eager", "static"}
     names = [*Registry[Any]("exporter.engines", "engine").names(), _CONVERTER]
     answers = availability(names, device, limits, f"{__name__}:probe")
     checks = []
@@ -173,7 +173,7 @@ def probe(request: dict[str, Any]) -> dict[str, Any]:
     engines = [name for name in request["engines"] if name != _CONVERTER]
     answers = _child.probe({"engines": engines, "device": request["device"]})
     if _CONVERTER in request["engines"]:
-        lacks = missing(_CONVERTER, how_to_install("convert"))
+        lacks = missing(_CONVERTER, how_to_install(_CONVERTER))
         answers[_CONVERTER] = asdict(lacks or Availability(version=_version(_CONVERTER) or ""))
     return answers
 

@@ -14,18 +14,18 @@ from exporter.distribution import NAME, how_to_install, requirements
 from tests.command import ROOT
 
 
-@pytest.mark.parametrize("extra", ["cpu", "convert", "train", "openvino"])
+@pytest.mark.parametrize("extra", ["cpu", "convert", "paddle2onnx", "train", "openvino"])
 def test_a_hint_names_the_packages_that_the_extra_declares(extra: str) -> None:
     words = shlex.split(how_to_install(extra).partition("pip install ")[2])
     named = {Requirement(word).name for word in words if not word.startswith("-")}
     assert named == {Requirement(wanted).name for wanted in requirements(extra)} != set()
     assert NAME not in named and "exporter" not in named
-    assert ("--no-deps" in words) is (extra == "convert")
+    assert ("--no-deps" in words) is (extra == "paddle2onnx")
 
 
 def test_the_ranges_are_those_of_the_installation() -> None:
     assert requirements("openvino") == ("openvino==2026.*",)
-    assert any(Requirement(wanted).specifier.contains("2.1.0") for wanted in requirements("convert"))
+    assert any(Requirement(wanted).specifier.contains("2.1.0") for wanted in requirements("paddle2onnx"))
 
 
 def test_an_extra_that_is_none_is_a_mistake_of_ours() -> None:

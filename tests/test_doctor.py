@@ -59,13 +59,14 @@ def test_an_engine_that_dies_when_it_is_imported_is_the_only_one_to_blame(
 def test_a_package_out_of_its_range_is_lacking_and_one_for_training_only_absent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, version in {"paddle2onnx": "1.3.1", "scikit_learn": "1.0"}.items():
+    for name, version in {"ml_dtypes": "0.1", "paddle2onnx": "1.3.1", "scikit_learn": "1.0"}.items():
         folder = tmp_path / f"{name}-{version}.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     found = {one.what: one for one in doctor._packages()}
-    assert found["package paddle2onnx"].state is State.LACKING
+    assert found["package ml_dtypes"].state is State.LACKING
+    assert found["package paddle2onnx"].state is State.ABSENT, "the second writer of ONNX: only a spec needs it"
     assert found["package paddle2onnx"].found == "1.3.1, not ==2.1.0"
     assert "paddle2onnx==2.1.0" in found["package paddle2onnx"].cure
     assert found["package scikit-learn"].state is State.ABSENT

@@ -30,12 +30,12 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PYTHONS = ("3.10", "3.11", "3.12")
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 #: What each lock must satisfy: with the dependencies themselves, these extras.
 LOCKS = {
     "runtime": ("cpu",),
-    "cpu": ("cpu", "convert", "train"),
-    "gpu": ("gpu", "convert", "train"),
+    "cpu": ("cpu", "convert", "paddle2onnx", "train"),
+    "gpu": ("gpu", "convert", "paddle2onnx", "train"),
     "dev": ("dev", "openvino"),
 }
 SCRIPTS = ("scripts/image", "scripts/install", "scripts/lock", ".ci/run")

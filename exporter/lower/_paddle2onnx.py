@@ -7,7 +7,8 @@ import os
 import re
 from pathlib import Path
 
-from exporter.errors import ModelError
+from exporter.distribution import how_to_install
+from exporter.errors import EnvironmentLacks, ModelError
 
 
 def convert(source: Path, opset: int) -> bytes:
@@ -16,9 +17,17 @@ def convert(source: Path, opset: int) -> bytes:
     It logs its errors instead of raising them, and leaves the interpreter after some.
 
     Raises:
+        EnvironmentLacks: paddle2onnx is not installed.
         ModelError: paddle2onnx refuses the program. It may also take the process down.
     """
-    import paddle2onnx
+    try:
+        import paddle2onnx
+    except ImportError as error:
+        raise EnvironmentLacks(
+            f"paddle2onnx cannot be imported: {error}",
+            where="writer: paddle2onnx",
+            hint=f"{how_to_install('paddle2onnx')} (Python 3.13 has no wheel of it), or leave `writer` out of the spec",
+        ) from error
 
     parameters = source / "model.pdiparams"
     said = _Collector()

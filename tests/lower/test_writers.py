@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exporter.errors import ChildCrashed, ModelError
+from exporter.errors import ChildCrashed, EnvironmentLacks, ModelError
+from exporter.lower import _paddle2onnx
 from exporter.lower._convert import convert_all
 from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
@@ -115,3 +117,12 @@ def test_where_paddle2onnx_ends_the_process_the_error_names_the_format(place: Pa
     with pytest.raises(ChildCrashed, match=r"onnx: the child died by SIGABRT; it said: .*Paddle2ONNX") as refusal:
         convert_all(spec, None, place / "into", Setting(Limits(seconds=120)))
     assert "leave this format out" in refusal.value.hint
+
+
+def test_where_paddle2onnx_is_not_installed_the_environment_lacks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "paddle2onnx", None)
+    with pytest.raises(EnvironmentLacks, match="paddle2onnx cannot be imported") as raised:
+        _paddle2onnx.convert(tmp_path, 17)
+    assert "paddle2onnx==2.1.0" in raised.value.hint and "leave `writer` out" in raised.value.hint
