@@ -11,7 +11,7 @@ from typing import Any
 from exporter.files import write_draft
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
-from exporter.trace.in_place import follow_in_place, remembering_writes
+from exporter.paddle.in_place import follow_in_place, remembering_writes
 from exporter.trace.traced import Traced
 
 

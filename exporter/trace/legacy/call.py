@@ -10,8 +10,8 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.refusal import cannot_lower
 from exporter.trace.legacy import values
-from exporter.trace.legacy.refusal import cannot_lower
 
 
 @cache

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.trace.legacy.refusal import cannot_lower
+from exporter.paddle.refusal import cannot_lower
 
 
 def median(x: Any, axis: list[int], keepdim: bool, mode: str, out: Any = None) -> tuple[Any, Any]:

@@ -12,11 +12,11 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.patches import Patches
+from exporter.paddle.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.audit import sunk_apis, sunk_methods
 from exporter.trace.legacy.composed import COMPOSED
 from exporter.trace.legacy.lowering import lower
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.table import TABLE
 from exporter.trace.legacy.values import is_variable
 

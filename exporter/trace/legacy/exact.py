@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.values import is_variable
 
 _WIDE = ("INT32", "INT64", "FP64")

@@ -6,11 +6,11 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.attributes import LEAVE_OUT
 from exporter.trace.legacy.call import Call
 from exporter.trace.legacy.dtypes import cast
 from exporter.trace.legacy.entry import Sunk
-from exporter.trace.legacy.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.values import constant_of, is_variable
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from packaging.version import Version
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.dtypes import cast, is_integer, promote
-from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.values import is_variable
 
 

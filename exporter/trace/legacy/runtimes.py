@@ -14,7 +14,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.paddle.refusal import CannotLower
 
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("known.json").read_text())
 #: The versions that are asked about, the oldest first.

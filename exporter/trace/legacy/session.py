@@ -9,10 +9,10 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.patches import Patches
 from exporter.paddle.programs import legacy_programs
+from exporter.paddle.refusal import CannotLower, in_full
 from exporter.trace.legacy import dispatch, exact, mends, older, promotion
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower, in_full
 
 _lock = threading.RLock()
 _depth = 0

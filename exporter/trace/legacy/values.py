@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.trace.legacy.refusal import cannot_lower
+from exporter.paddle.refusal import cannot_lower
 
 #: Operators that only pass the values of their input `X` on.
 _PASS_ON = ("assign", "cast", "reshape2", "squeeze2", "unsqueeze2", "flatten_contiguous_range")

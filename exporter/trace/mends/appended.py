@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import cannot_lower
+from exporter.paddle.patches import Patches
+from exporter.paddle.refusal import cannot_lower
 
 _WORDS = {"true": True, "false": False, "{}": []}
 

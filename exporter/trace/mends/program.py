@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.paddle.patches import Patches
+from exporter.paddle.refusal import CannotLower
 from exporter.trace.legacy.values import is_variable
 
 Refuse = Callable[[CannotLower], None]

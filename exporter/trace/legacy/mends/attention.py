@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 def install(patches: Patches) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.lowering import now_means
-from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.values import is_variable
 
 

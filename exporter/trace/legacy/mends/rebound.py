@@ -17,7 +17,7 @@ import textwrap
 from functools import cache
 from types import CodeType, FunctionType
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 def install(patches: Patches) -> None:

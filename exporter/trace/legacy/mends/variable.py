@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.dtypes import is_integer
-from exporter.trace.legacy.patches import Patches
 
 #: Tensor.float() and its kin.
 _CASTS = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 class _Caller:

@@ -10,7 +10,7 @@ from types import FrameType
 
 from exporter.errors import ModelError
 
-_OURS = str(Path(__file__).parents[1])  # the room `trace`
+_OURS = str(Path(__file__).parents[1])
 
 
 class CannotLower(ModelError):

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 #: They end like operators in place; their first operand keeps its meaning.
 _OTHERS = ("batch_norm_", "array_write_", "assign_out_", "share_data_")
