@@ -40,7 +40,7 @@ _CALLSTACK = "op_callstack"
 
 def _mend(path: Path, names: tuple[str, ...]) -> None:
     """Take this machine's paths out of the program, and give its outputs our names."""
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     program = core.ProgramDesc(path.read_bytes())
     for number in range(program.num_blocks()):

@@ -42,10 +42,12 @@ def _anchor_outputs(static: Any) -> None:
     """
     import paddle
 
+    from exporter.paddle.private import Value
+
     program = static.forward.concrete_program
 
     def anchored(value: Any) -> Any:
-        operator = value.get_defining_op() if isinstance(value, paddle.pir.Value) else None
+        operator = value.get_defining_op() if isinstance(value, Value) else None
         return paddle.assign(value) if operator is not None and operator.name() == "pd_op.scale" else value
 
     paddle.enable_static()

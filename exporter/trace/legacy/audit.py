@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from typing import Any
 
 from exporter.trace.legacy.call import signature_of
 from exporter.trace.legacy.entry import Sunk
@@ -12,20 +13,20 @@ from exporter.trace.legacy.table import TABLE
 
 def sunk_apis() -> tuple[str, ...]:
     """The APIs that the installed Paddle has only in C++; none before 3.2."""
-    try:
-        from paddle.base.dygraph import generated_tensor_methods_patch as generated
-    except ImportError:
-        return ()
-    return tuple(sorted({name for name, _ in generated.methods_map + generated.funcs_map + generated.nn_funcs_map}))
+    from exporter.paddle.private import sunk
+
+    return () if sunk is None else tuple(sorted({name for name, _ in _entries(sunk)}))
 
 
 def sunk_methods() -> tuple[str, ...]:
     """Those of them that are also methods of Tensor."""
-    try:
-        from paddle.base.dygraph import generated_tensor_methods_patch as generated
-    except ImportError:
-        return ()
-    return tuple(sorted(name for name, _ in generated.methods_map))
+    from exporter.paddle.private import sunk
+
+    return () if sunk is None else tuple(sorted(name for name, _ in sunk.methods_map))
+
+
+def _entries(sunk: Any) -> list[tuple[str, Any]]:
+    return [*sunk.methods_map, *sunk.funcs_map, *sunk.nn_funcs_map]
 
 
 def mistakes() -> tuple[str, ...]:
@@ -38,7 +39,7 @@ def mistakes() -> tuple[str, ...]:
 
 
 def _operator(entry: Sunk) -> Iterator[str]:
-    from paddle.base.framework import OpProtoHolder
+    from exporter.paddle.private import OpProtoHolder
 
     holder = OpProtoHolder.instance()
     if entry.operator not in holder.op_proto_map:
@@ -60,9 +61,9 @@ def _operator(entry: Sunk) -> Iterator[str]:
 
 def _signature(entry: Sunk) -> Iterator[str]:
     """Names, order and defaults as in the signature that Paddle documents for its C++ function."""
-    from paddle.base.dygraph import generated_tensor_methods_patch as generated
+    from exporter.paddle.private import sunk
 
-    wrapper = dict(generated.methods_map + generated.funcs_map + generated.nn_funcs_map)[entry.api]
+    wrapper = dict(_entries(sunk))[entry.api]
     theirs = getattr(wrapper, "__signature__", None)
     if theirs is None:
         return

@@ -63,8 +63,7 @@ _SURE_SINCE = Version("3.2")
 
 def runtimes(model: Path) -> dict[str, str]:
     """For each of VERSIONS: "" if it can load and run the file, else why not."""
-    from paddle.base import core
-    from paddle.base.data_feeder import convert_dtype
+    from exporter.paddle.private import convert_dtype, core
 
     program = core.ProgramDesc(model.read_bytes())
     dtype_of = {variable.name(): str(convert_dtype(variable.dtype())) for variable in _tensors(program)}

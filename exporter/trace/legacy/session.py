@@ -73,7 +73,7 @@ def _forget_program() -> None:
     It keeps parameters under the id of the program, and clears them only after a success. A later program at the same
     address otherwise asks for parameters of the earlier model: KeyError (jit/dy2static/program_translator.py, 3.0–3.3).
     """
-    from paddle.jit.dy2static.program_translator import ProgramTranslator
+    from exporter.paddle.private import ProgramTranslator
 
     translator: Any = ProgramTranslator.get_instance()
     translator._params_recorder.params_dict.clear()

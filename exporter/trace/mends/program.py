@@ -14,9 +14,9 @@ Refuse = Callable[[CannotLower], None]
 
 def in_program(value: Any) -> bool:
     """Whether `value` is a tensor of a program, legacy or PIR, and not an eager one."""
-    import paddle
+    from exporter.paddle.private import Value
 
-    return is_variable(value) or isinstance(value, paddle.pir.Value)
+    return is_variable(value) or isinstance(value, Value)
 
 
 def known(sizes: Any) -> bool:

@@ -13,16 +13,18 @@ def install(patches: Patches, refuse: Refuse) -> None:
     del refuse  # it refuses nothing that stock takes
     import paddle
 
-    stock = paddle.nn.layer.rnn._rnn_static_graph
+    from exporter.paddle.private import Value, rnn
+
+    stock = rnn._rnn_static_graph
 
     def loop(cell: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(inputs, paddle.pir.Value):
+        if isinstance(inputs, Value):
             return _loop(cell, inputs, *args, **kwargs)
         return stock(cell, inputs, *args, **kwargs)
 
     paddle.jit.not_to_static(_loop)
     paddle.jit.not_to_static(_stepped)
-    patches.attribute(paddle.nn.layer.rnn, "_rnn_static_graph", loop)
+    patches.attribute(rnn, "_rnn_static_graph", loop)
 
 
 def _loop(
