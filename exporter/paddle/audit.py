@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -24,12 +25,15 @@ def missing() -> Iterator[str]:
     for name in private.NAMES.values():
         if not private.newer(name):
             yield from _gone(name.path, *(f"{name.path}.{member}" for member in name.members))
-    core = private.resolve("paddle.base.core")
-    if core.is_compiled_with_cuda():
+    if importlib.import_module("paddle").is_compiled_with_cuda():
         yield from _gone(*(f"paddle.base.core.{member}" for member in private.OF_GPU))
     for path, members in private.MEMBERS.items():
-        owner = private.resolve(path)
-        yield from (f"{path}.{member} is gone" for member in members if not _has(owner, member))
+        try:
+            owner = private.resolve(path)
+        except (ImportError, AttributeError):
+            yield f"{path} (gone)"
+        else:
+            yield from (f"{path}.{member} (gone)" for member in members if not _has(owner, member))
 
 
 def _gone(*paths: str) -> Iterator[str]:
@@ -37,7 +41,7 @@ def _gone(*paths: str) -> Iterator[str]:
         try:
             private.resolve(path)
         except (ImportError, AttributeError):
-            yield f"{path} is gone"
+            yield f"{path} (gone)"
 
 
 def _has(owner: type, member: str) -> bool:

@@ -118,7 +118,7 @@ def __getattr__(name: str) -> Any:
         try:
             value = resolve(known.path)
         except (ImportError, AttributeError) as error:
-            raise differs((f"{known.path} is gone",)) from error
+            raise differs((f"{known.path} (gone)",)) from error
     globals()[name] = value
     return value
 

@@ -15,7 +15,7 @@ from packaging.version import Version
 from exporter.paddle.patches import Patches
 from exporter.paddle.private import NAMES
 from exporter.paddle.refusal import CannotLower, cannot_lower
-from exporter.trace.legacy.audit import sunk_apis, sunk_methods
+from exporter.paddle.sunk import sunk_apis, sunk_methods
 from exporter.trace.legacy.composed import COMPOSED
 from exporter.trace.legacy.lowering import lower
 from exporter.trace.legacy.table import TABLE
