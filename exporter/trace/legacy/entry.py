@@ -38,7 +38,7 @@ class Sunk:
     since: str = "3.3"
 
     def bind(self, args: Any, kwargs: Any) -> dict[str, Any]:
-        """The arguments of one call by parameter name, as the installed Paddle documents them; with `name` and `out`."""
+        """The arguments of one call by parameter name, `name` and `out` too, by the installed Paddle's signature."""
         aliases = {"input": "x", "other": "y", "dim": "axis", **self.aliases}
         bound = Call.bind(self.api, documented(self.api) or signature_of(self.signature), aliases, args, kwargs)
         return {"name": None, "out": None, **bound}
