@@ -21,6 +21,7 @@ class Pdmodel(Format):
     """The legacy program; stock Paddle 3.2 and 3.3 cannot write it for most networks, see docs/legacy.md."""
 
     model = "model.pdmodel"
+    parameters = "model.pdiparams"
 
     def session(self, target: str | None) -> AbstractContextManager[None]:
         return legacy_export(Version(target) if target else None)

@@ -19,6 +19,7 @@ class Pir(Format):
     """Paddle's own intermediate representation; interchangeable among 3.1 to 3.3."""
 
     model = "model.json"
+    parameters = "model.pdiparams"
 
     def session(self, target: str | None) -> AbstractContextManager[None]:
         del target
