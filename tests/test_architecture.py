@@ -185,6 +185,48 @@ def test_every_module_of_the_main_process_can_be_imported_without_paddle_and_eng
     assert "exporter" in loaded_by(script)
 
 
+#: Parts of Paddle that are no API: each name of them that is used stands in the table of `exporter/paddle/private.py`.
+PRIVATE = (
+    *("base", "framework", "pir", "pir_utils", "tensor", "jit.dy2static", "incubate.autograd", "nn.layer"),
+    *("nn.functional.sdpa", "utils.inplace_utils"),
+)
+
+
+def private_names(text: str) -> Iterator[str]:
+    """What of Paddle's private parts a code names, with its line: by import, attribute, or text that is a path."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Attribute):
+            names = [ast.unparse(node)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = [node.value]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "paddle" and all(part.isidentifier() for part in parts):
+                inner = ".".join(parts[1:])
+                hidden = any(part.startswith("_") and not part.endswith("__") for part in parts[1:])
+                if hidden or any(inner == one or inner.startswith(f"{one}.") for one in PRIVATE):
+                    yield f"{node.lineno} {name}"
+
+
+def test_the_private_parts_of_paddle_are_named_in_one_room() -> None:
+    """Mere prose may name them: docstrings, comments, messages."""
+    planted = (
+        '"""paddle.base is prose."""\nfrom paddle import _C_ops\nimport paddle.base.core as core\n'
+        'x = paddle.pir.Value, "see paddle.base", "paddle.jit.dy2static.utils", paddle.jit.save, paddle.__version__\n'
+    )
+    assert sorted(private_names(planted)) == [
+        *("2 paddle._C_ops", "3 paddle.base.core", "4 paddle.jit.dy2static.utils", "4 paddle.pir", "4 paddle.pir.Value")
+    ]
+    outside = [path for path in FILES if room(module_of(path)) != "paddle"]
+    assert not [f"{module_of(path)}:{name}" for path in outside for name in private_names(path.read_text())]
+
+
 def test_every_test_asserts_something_or_calls_what_does() -> None:
     """Helpers count whose own body asserts, or calls one that does; `pytest.raises` and numpy's own count as well."""
     functions: dict[str, list[ast.AST]] = {}

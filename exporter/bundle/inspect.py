@@ -78,7 +78,13 @@ def _headline(facts: dict[str, Any]) -> str:
     # The versions of single operators (.pdmodel) are for --json.
     listed = {name: number for name, number in facts["versions"].items() if not name.startswith("operator ")}
     versions = ", ".join(f"{name} {number}" for name, number in listed.items())
-    parts = (_KINDS[facts["format"]], f"{facts['size']:,} bytes", facts["writer"] and f"by {facts['writer']}", versions)
+    kind = _KINDS.get(facts["format"], facts["format"])
+    parts = (
+        kind,
+        f"{facts['size']:,} bytes",
+        facts["writer"] and f"by {facts['writer']}",
+        versions,
+    )
     return ", ".join(part for part in parts if part)
 
 

@@ -82,9 +82,14 @@ def _read_program(path: Path) -> None:
 
 def _refuse_other_files(variant: str, one: Variant, listed: set[str]) -> None:
     """Engines open the files of a variant by their names; so it holds just these, and nothing lies beside them."""
-    main = f"{variant}/{FORMATS[one.format].model}" if one.format in FORMATS.names() else ""
-    parameters = f"{variant}/model.pdiparams"
-    expected = {main, parameters} if one.format != "onnx" and parameters in one.files else {main}
+    if one.format not in FORMATS.names():
+        raise BundleError(
+            f"variant {variant} is of the format '{one.format}', which nothing here knows",
+            where=NAME,
+            hint=f"install the package that adds it, by an entry point of {FORMATS.package}",
+        )
+    main, apart = (f"{variant}/{name}" for name in (FORMATS[one.format].model, FORMATS[one.format].parameters))
+    expected = {main, apart} & {main, *one.files}
     beside = {name for name in listed if name.startswith(f"{variant}/")}
     if set(one.files) != expected or len(one.files) != len(expected) or beside != expected:
         strange = min(set(one.files) ^ expected or beside ^ expected, default=main)

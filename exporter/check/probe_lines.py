@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from exporter.check.probe_child import build, cases, specs
+from exporter.paddle.user_line import origin
 from exporter.workers import Json, doing
 
 _MOST_PLACES, _MOST_LOOKS = 2000, 3000
@@ -234,12 +235,8 @@ def line_of(frame: types.FrameType, path: str) -> int:
     """The line of a file that a frame is at; dy2static knows which of it each line of its own code stands for."""
     if frame.f_code.co_filename == path:
         return frame.f_lineno
-    if "paddle.jit.dy2static.origin_info" not in sys.modules:
-        return 0
-    from paddle.jit.dy2static.origin_info import global_origin_info_map as origins
-
-    origin = origins.get((frame.f_code.co_filename, frame.f_lineno))
-    return int(origin.location.lineno) if origin is not None and origin.location.filepath == path else 0
+    file, line = origin(frame)
+    return line if file == path else 0
 
 
 def _condition_above(path: str, skipped: set[int]) -> int:

@@ -92,9 +92,11 @@ class Recorder:
         """
         import paddle
 
+        from exporter.paddle.private import Value
+
         if isinstance(value, paddle.Tensor):
             key = (id(value), value.inplace_version)
-        elif isinstance(value, paddle.pir.Value) and _is_whole(value):
+        elif isinstance(value, Value) and _is_whole(value):
             key = (hash(value), any(each.name().endswith("_") for each in value.all_used_ops()))
         else:
             return None

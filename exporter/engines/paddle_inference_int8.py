@@ -55,7 +55,7 @@ class PaddleInferenceInt8(PaddleEngine):
 
 def _in_int8(optimised: Path) -> int:
     """How many operators with weights the predictor computes in int8; none, where it left no program to read."""
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     if not optimised.is_file():
         return 0

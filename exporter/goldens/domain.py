@@ -73,7 +73,8 @@ def checked_places(layer: Any, inputs: TensorMap) -> Iterator[None]:
     looked for: a place that `forward` computes belongs to no input.
     """
     import paddle
-    from paddle import _C_ops
+
+    from exporter.paddle.private import c_ops
 
     paths = {id(sublayer): path or "." for path, sublayer in layer.named_sublayers(include_self=True)}
     saved: list[tuple[Any, str, Any]] = []
@@ -91,7 +92,7 @@ def checked_places(layer: Any, inputs: TensorMap) -> Iterator[None]:
         setattr(owner, name, checking)
 
     for name, uses in _OPERATORS.items():
-        patch(_C_ops, name, uses)
+        patch(c_ops, name, uses)
     patch(paddle.Tensor, "__getitem__", _item)
     try:
         yield

@@ -38,7 +38,8 @@ _CREATORS = ("full", "full_", "full_like", "full_with_tensor", "arange", "linspa
 def narrow_kernels() -> Iterator[set[str]]:
     """Collect the names of kernels that ran in a float narrower than float64 (Paddle's own count, 3.0 to 3.3)."""
     import paddle
-    from paddle.base import core
+
+    from exporter.paddle.private import core
 
     found: set[str] = set()
     paddle.set_flags({"FLAGS_low_precision_op_list": 1})
@@ -101,7 +102,8 @@ def lifted() -> Iterator[None]:
     holds by reference (`from paddle import cast`).
     """
     import paddle
-    from paddle import _C_ops
+
+    from exporter.paddle.private import c_ops
 
     saved: list[tuple[Any, str, Any]] = []
 
@@ -110,9 +112,9 @@ def lifted() -> Iterator[None]:
             saved.append((owner, name, old))
             setattr(owner, name, make(old))
 
-    patch(_C_ops, "cast", _raising_cast)
+    patch(c_ops, "cast", _raising_cast)
     for name in _CREATORS:
-        patch(_C_ops, name, _cast_up)
+        patch(c_ops, name, _cast_up)
     patch(paddle, "to_tensor", _cast_up)
     try:
         yield

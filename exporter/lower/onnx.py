@@ -13,8 +13,8 @@ from exporter.lower.base import Format, Wish
 from exporter.lower.onnx_program.call import NeedsOpset
 from exporter.lower.onnx_program.passes.run import canonical_model
 from exporter.lower.onnx_program.write import from_program
+from exporter.paddle.in_place import remembering_writes
 from exporter.readers.onnx import read_onnx
-from exporter.trace.in_place import remembering_writes
 from exporter.trace.traced import Traced
 
 #: Every onnxruntime since 1.12 runs it, and paddle2onnx 2.1.0 knows no newer one well.

@@ -21,6 +21,7 @@ class Pdmodel(Format):
     """The legacy program; stock Paddle 3.2 and 3.3 cannot write it for most networks, see docs/legacy.md."""
 
     model = "model.pdmodel"
+    parameters = "model.pdiparams"
 
     def session(self, target: str | None) -> AbstractContextManager[None]:
         return legacy_export(Version(target) if target else None)
@@ -40,7 +41,7 @@ _CALLSTACK = "op_callstack"
 
 def _mend(path: Path, names: tuple[str, ...]) -> None:
     """Take this machine's paths out of the program, and give its outputs our names."""
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     program = core.ProgramDesc(path.read_bytes())
     for number in range(program.num_blocks()):

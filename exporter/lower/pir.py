@@ -11,7 +11,7 @@ from typing import Any
 from exporter.files import write_draft
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
-from exporter.trace.in_place import follow_in_place, remembering_writes
+from exporter.paddle.in_place import follow_in_place, remembering_writes
 from exporter.trace.traced import Traced
 
 
@@ -19,6 +19,7 @@ class Pir(Format):
     """Paddle's own intermediate representation; interchangeable among 3.1 to 3.3."""
 
     model = "model.json"
+    parameters = "model.pdiparams"
 
     def session(self, target: str | None) -> AbstractContextManager[None]:
         del target
@@ -42,10 +43,12 @@ def _anchor_outputs(static: Any) -> None:
     """
     import paddle
 
+    from exporter.paddle.private import Value
+
     program = static.forward.concrete_program
 
     def anchored(value: Any) -> Any:
-        operator = value.get_defining_op() if isinstance(value, paddle.pir.Value) else None
+        operator = value.get_defining_op() if isinstance(value, Value) else None
         return paddle.assign(value) if operator is not None and operator.name() == "pd_op.scale" else value
 
     paddle.enable_static()

@@ -19,7 +19,7 @@ from exporter.files import write_json
 from exporter.lower.base import main_file
 from exporter.root_cause.align import Observed, Place
 from exporter.root_cause.locate import locate
-from exporter.root_cause.program import TAPS
+from exporter.root_cause.program import TAPS, tap_of
 from exporter.root_cause.witness import Witness
 from exporter.tensors import TensorMap, load
 
@@ -55,7 +55,7 @@ class Inside:
 
         That is so where it does not run, or where an alarm is raised: it would be a false one.
         """
-        if self._witness is None:
+        if self._witness is None or self._format not in TAPS.names():
             return ""
         try:
             found = self._found(place)
@@ -69,7 +69,7 @@ class Inside:
 
     def look(self, place: Path) -> str:
         """Which sublayer is off, and how far; empty where none is, or where nothing can be seen."""
-        if self._witness is None:
+        if self._witness is None or self._format not in TAPS.names():
             return ""
         try:
             found = self._found(place)
@@ -86,7 +86,7 @@ class Inside:
         assert self._witness is not None  # noqa: S101  # both callers have looked
         main = place / main_file(self._files)
         with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
-            names = TAPS[self._format](main.parent, Path(folder))
+            names = tap_of(self._format)(main.parent, Path(folder))
             artifact = Runnable(self._format, Path(folder), main.name, tuple(self._names), names)
             with started(self._engine, artifact, self._device) as session:
                 values = session.run(self._inputs)

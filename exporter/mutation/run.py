@@ -26,6 +26,7 @@ from exporter.lower._stored import stored_digests
 from exporter.mutation._child import SOUND
 from exporter.mutation.fault import Fault
 from exporter.mutation.inside import keep_witness
+from exporter.mutation.material import PROGRAMS
 from exporter.mutation.result import INSIDE, Drilled, Planted
 from exporter.readers.safetensors import read_safetensors
 from exporter.root_cause.witness import observe
@@ -70,7 +71,8 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     device = choose_device(wish.device, [run.engine for run in runs], setting.limits, every=True)
     wish = replace(wish, device=device.name)
     variants = list(dict.fromkeys(one.variant for one in runs))
-    planted, notes = list[Planted](), list[str]()
+    closed = {one.format for one in bundle.manifest.variants.values()} - {run.format for run in runs}
+    planted, notes = list[Planted](), [f"{one} was left out" for one in sorted(closed) if one not in PROGRAMS.names()]
     with scratch() as place:
         witness, doubt = observed(bundle, source, place, setting)
         notes += [doubt] if doubt else []
@@ -108,7 +110,13 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
     if unknown := [one for one in wish.formats if one not in variants]:
         hint = did_you_mean(unknown[0], variants)
         raise UsageError(f"the bundle has no format '{unknown[0]}'", where=str(bundle.folder), hint=hint)
-    pairs = [(one.format, one.precision) for name, one in variants.items() if name in (wish.formats or variants)]
+    chosen = [one for name, one in variants.items() if name in (wish.formats or variants)]
+    editable = [one for one in chosen if one.format in PROGRAMS.names()]
+    if (wish.formats and len(editable) < len(chosen)) or not editable:
+        name = next(one.format for one in chosen if one not in editable)
+        hint = f"an entry point '{name}' in the group {PROGRAMS.package} is a program that can be edited"
+        raise UsageError(f"no fault can be planted in format '{name}'", where=str(bundle.folder), hint=hint)
+    pairs = [(one.format, one.precision) for one in editable]
     named = wish.engines or tuple(manifest.spec["engines"])
     able = wish.engines or tuple(one for one in named if any(ENGINES[one].runs(*pair) for pair in pairs))
     return [one for one in plan_runs(able, pairs, with_source=False) if one.format != "source"]

@@ -65,7 +65,8 @@ def present() -> dict[str, int]:
 def demand_float32() -> dict[str, bool]:
     """Switch TF32, cuDNN's search and CUDA graphs off; returns what was asked for: :data:`FLOAT32`."""
     import paddle
-    from paddle.base import core
+
+    from exporter.paddle.private import core
 
     core.set_cublas_switch(FLOAT32["tf32_cublas"])
     core.set_cudnn_switch(FLOAT32["tf32_cudnn"])
@@ -78,7 +79,8 @@ def demand_float32() -> dict[str, bool]:
 def gpu_settings() -> dict[str, str | int | bool]:
     """What decides the arithmetic on a GPU, as it is in effect; a flag that this build has not is left out."""
     import paddle
-    from paddle.base import core
+
+    from exporter.paddle.private import core
 
     found: dict[str, str | int | bool] = {
         "tf32_cublas": bool(core.get_cublas_switch()),

@@ -13,7 +13,7 @@ def legacy_programs() -> AbstractContextManager[None]:
 
     A flag would need a process that imports Paddle for it alone; this is what Paddle's own tests switch with.
     """
-    from paddle.pir_utils import DygraphOldIrGuard
+    from exporter.paddle.private import DygraphOldIrGuard
 
     guard: AbstractContextManager[None] = DygraphOldIrGuard()
     return guard
@@ -21,7 +21,7 @@ def legacy_programs() -> AbstractContextManager[None]:
 
 def pir_programs() -> AbstractContextManager[None]:
     """Have Paddle work on PIR's programs inside, within :func:`legacy_programs` too."""
-    from paddle.pir_utils import DygraphPirGuard
+    from exporter.paddle.private import DygraphPirGuard
 
     guard: AbstractContextManager[None] = DygraphPirGuard()
     return guard
@@ -30,7 +30,8 @@ def pir_programs() -> AbstractContextManager[None]:
 def run_program(path: Path) -> list[Array]:
     """What the `fetch` operators of a PIR program give on the CPU; it has no inputs and no parameters."""
     import paddle
-    from paddle.base import core
+
+    from exporter.paddle.private import core
 
     paddle.enable_static()
     try:

@@ -14,7 +14,7 @@ def set_threads(threads: int) -> None:
     Paddle's wheels bring two OpenMP runtimes: MKL and oneDNN use Intel's, Paddle's own loops GNU's. Its setter reaches
     only the first (3.3.1, measured), so each that is loaded is told.
     """
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     core.set_num_threads(threads)
     for runtime in _openmp():

@@ -19,6 +19,7 @@ from exporter.errors import ModelError
 from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.values import draw, real_rows
 from exporter.lower._convert import fixed_dims
+from exporter.paddle.user_line import origin
 from exporter.spec.model import Spec
 from exporter.tensors import Array, load, save_scratch
 from exporter.trace.blame import blamed
@@ -136,7 +137,9 @@ def following(paths: Sequence[str]) -> Iterator[dict[str, set[int]]]:
     ran: dict[str, set[int]] = {path: set() for path in paths}
 
     def step(frame: types.FrameType, event: str, arg: Any) -> Any:
-        path, line = _original(frame)
+        path, line = origin(frame)
+        if path != frame.f_code.co_filename:
+            path = str(Path(path).resolve())
         if path in ran:
             ran[path].add(line)
         return step
@@ -150,15 +153,3 @@ def following(paths: Sequence[str]) -> Iterator[dict[str, set[int]]]:
         yield ran
     finally:
         sys.settrace(None)
-
-
-def _original(frame: types.FrameType) -> tuple[str, int]:
-    """The file and line that a frame is at; dy2static knows which each line of its own code stands for."""
-    name = frame.f_code.co_filename
-    if "paddle.jit.dy2static.origin_info" in sys.modules:
-        from paddle.jit.dy2static.origin_info import global_origin_info_map as origins
-
-        origin = origins.get((name, frame.f_lineno))
-        if origin is not None:
-            return str(Path(origin.location.filepath).resolve()), int(origin.location.lineno)
-    return name, frame.f_lineno

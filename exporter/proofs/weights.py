@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from exporter.errors import BundleError, ExporterError
+from exporter.lower._convert import FORMATS
 from exporter.lower._stored import stored_digests, stored_weights
 from exporter.lower.base import Artifact
 from exporter.lower.precision._half import rounded_to_half
@@ -151,7 +152,7 @@ def prove_trained(
     again = [name for name in folded if folds[name] is Fold.PROVEN]
     unproven = [name for name in folded if name not in again]
     foreign = sorted(set(elements) - set(origins) - set(folded))
-    if foreign and artifact.format != "onnx":
+    if foreign and not FORMATS[artifact.format].folds:
         return Evidence(Outcome.MISMATCH, f"{len(foreign)} stored tensors are not the layer's, as '{foreign[0]}'")
     held = set(origins.values()).union(*(_named(parts[name], trained) for name in folded))
     same = {trained[own] for own in held}  # a tensor that two sublayers share is stored once

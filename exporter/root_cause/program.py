@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from exporter.engines._job import REFUSED, EngineCase
-from exporter.errors import ModelError
+from exporter.errors import ModelError, UsageError
 from exporter.harness import Bench
 from exporter.registry import Registry
 from exporter.root_cause.taps.base import Tap
@@ -17,11 +17,23 @@ from exporter.workers import Setting
 TAPS: Registry[Tap] = Registry("exporter.root_cause.taps", "tap")
 
 
+def tap_of(format: str) -> Tap:
+    """What makes artifacts of a format put out their intermediate values.
+
+    Raises:
+        UsageError: the format, of another package, has none.
+    """
+    if format not in TAPS.names():
+        hint = f"a tap for it: an entry point '{format}' in the group {TAPS.package}"
+        raise UsageError(f"format '{format}' has no tap, so that nobody sees its intermediate values", hint=hint)
+    return TAPS[format]
+
+
 def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> TensorMap:
     """Every intermediate value that the run's artifact computes in one case, by the program's own names for them.
 
     Raises:
-        UsageError: nobody knows how to tap this format.
+        UsageError: the format has no tap.
         BundleError: the artifact cannot be read.
         ModelError, EnvironmentLacks: it does not run like that.
     """
@@ -33,7 +45,7 @@ def program_values(bench: Bench, run: Run, case: str, setting: Setting) -> Tenso
         tapped, into = folder / "tapped", folder / "values"
         tapped.mkdir()
         into.mkdir()
-        names = TAPS[run.format](job.artifact.path.parent, tapped)
+        names = tap_of(run.format)(job.artifact.path.parent, tapped)
         artifact = replace(job.artifact, folder=tapped, outputs=names)
         answer = replace(job, artifact=artifact, cases=tuple(cases)).run(into, setting)
         if refused := answer.load or answer.refused.get(case, ""):

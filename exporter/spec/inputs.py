@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
 
+from exporter.registry import Registry
 from exporter.spec.values import FORMS, check_values, known_values
 from exporter.tensors import DTYPES
 
@@ -14,7 +15,10 @@ Flag = Annotated[bool, Strict()]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
-FormatName = Literal["pir", "pdmodel", "onnx"]
+#: What a spec without `formats` asks for; packages add others by the entry point `exporter.lower`.
+FORMATS = ("pir", "pdmodel", "onnx")
+_FORMATS = tuple(dict.fromkeys((*FORMATS, *Registry[Any]("exporter.lower", "format").names())))
+FormatName = Literal[_FORMATS]  # type: ignore[valid-type]  # made of what is installed
 Size = Annotated[int, Strict(), Field(ge=1)]
 
 

@@ -21,7 +21,7 @@ from pydantic import (
 
 from exporter.errors import closest
 from exporter.references import factory_text
-from exporter.spec.inputs import Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
+from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
 from exporter.tensors import TensorSpec
@@ -232,7 +232,7 @@ class Spec(Frozen):
         "keys of the dict that it returns, or `output_0`, `output_1` …",
     )
     formats: Annotated[tuple[FormatName, ...], Field(min_length=1)] = Field(
-        ("pir", "pdmodel", "onnx"),
+        FORMATS,
         description="Formats to write: `pir` is `.json` and `.pdiparams`, `pdmodel` is `.pdmodel` and `.pdiparams`.",
     )
     engines: Annotated[tuple[Name, ...], Field(min_length=1)] = Field(

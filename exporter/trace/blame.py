@@ -5,25 +5,14 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
-import site
-import sysconfig
-import traceback
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 from exporter.errors import ExporterError, ModelError
+from exporter.paddle.user_line import error_line, quoted_line
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 #: C++ parsers of the operators that were sunk in Paddle 3.2 say this of a legacy program's variables.
 _SUNK = re.compile(r"(\w+)\(\): argument (?:'\w+' )?\(position \d+\) must be Value, but got (?:Variable|None)")
-#: Folder of the code that dy2static writes and runs in place of the user's (`jit/dy2static/utils.py`, 3.3.1).
-_REWRITTEN = "to_static_tmp"
-_OURS = str(Path(__file__).resolve().parents[1])
-_SITE = {sysconfig.get_path(name) for name in ("purelib", "platlib")} | set(site.getsitepackages())
-_ELSEWHERE = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib")} | _SITE | {_OURS})
-#: Installed packages that a network calls and that are none: their lines say nothing of what to change.
-_LIBRARIES = ("paddle", "numpy")
 
 
 @contextlib.contextmanager
@@ -38,7 +27,7 @@ def blamed(stage: str, layer: Any = None) -> Iterator[None]:
         raise
     except BaseException as error:  # of any type: user code and Paddle raised it
         text = str(error)
-        where = user_line(error) or (f"{type(layer).__module__}.{type(layer).__name__}" if layer is not None else "")
+        where = error_line(error) or (f"{type(layer).__module__}.{type(layer).__name__}" if layer is not None else "")
         raise ModelError(f"{stage}: {_what(error, text)}", where=where, hint=_hint(text)) from error
 
 
@@ -55,44 +44,8 @@ def placed_at_forward(layer: Any) -> Iterator[None]:
         raise ModelError(error.what, where=where, hint=error.hint) from error
 
 
-def user_line(error: BaseException) -> str:
-    """Return `path:line` of the innermost frame of the model's code; empty where there is none.
-
-    The user's own files come first. A network that is installed as a package (PaddleNLP, PaddleClas) has no frame in
-    them: then it is the innermost one of an installed package that is neither Paddle nor numpy.
-    dy2static runs a rewritten copy of the code and quotes the original lines in its message, so that is looked at too.
-    """
-    frames = [(frame.filename, str(frame.lineno)) for frame in traceback.extract_tb(error.__traceback__)]
-    return quoted_line(str(error)) or _innermost(frames)
-
-
-def quoted_line(text: str) -> str:
-    """As :func:`user_line`, from frames quoted as Python does (`File "…", line N`), the innermost last."""
-    return _innermost(_FRAME.findall(text))
-
-
-def _innermost(frames: Sequence[tuple[str, str]]) -> str:
-    """The model's innermost frame.
-
-    Our own frames part the others: what stands before them called us, and is the model only where nothing follows (a
-    rewrite of ours calls Paddle).
-    """
-    parts: list[list[tuple[str, str]]] = [[]]
-    for frame in frames:
-        if frame[0].startswith(_OURS):
-            parts.append([])
-        else:
-            parts[-1].append(frame)
-    for part in reversed(parts):
-        for belongs in (is_users, _is_installed):
-            for path, line in reversed(part):
-                if belongs(path):
-                    return f"{path}:{line}"
-    return ""
-
-
 def operator_line(static: Any, name: str, turn: int, count: int) -> str:
-    """As :func:`user_line`, of the operator `turn` of the `count` called `name` in the file of a traced layer.
+    """The user's line, of the operator `turn` of the `count` called `name` in the file of a traced layer.
 
     Where the trace has more of them than the file, whose unread ones are gone, it is the line of the first.
     """
@@ -107,19 +60,6 @@ def _operators(block: Any, name: str) -> Iterator[Any]:
             yield operator
         for inner in operator.blocks():
             yield from _operators(inner, name)
-
-
-def is_users(path: str) -> bool:
-    """Whether a file in a traceback is the user's: not of Python, an installed package or this one, nor rewritten."""
-    return not path.startswith((*_ELSEWHERE, "<")) and _REWRITTEN not in path and Path(path).is_file()
-
-
-def _is_installed(path: str) -> bool:
-    """Whether it is of a package that is installed beside Paddle and may hold the network."""
-    folders = [Path(folder) for folder in _SITE if path.startswith(f"{folder}/")]
-    if not folders or path.startswith(_OURS):
-        return False
-    return Path(path).relative_to(max(folders, key=lambda folder: len(folder.parts))).parts[0] not in _LIBRARIES
 
 
 def _what(error: BaseException, text: str) -> str:

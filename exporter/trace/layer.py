@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exporter.errors import BundleError, ModelError, UsageError
+from exporter.paddle.audit import demand_known
 from exporter.paddle.names import forget_parameter_names
 from exporter.prune.plan import KEY, read_plan
 from exporter.prune.shrink import shrink
@@ -29,9 +30,11 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
     The random generators are seeded first, so that a factory without a checkpoint gives the same weights in each child.
 
     Raises:
+        EnvironmentLacks: this Paddle lacks private names that what follows needs.
         UsageError: the factory cannot be imported or gives no Layer; the checkpoint does not fit.
         ModelError: the factory raised, or gave weights that are not finite.
     """
+    demand_known()
     layer = _build(model, seed)
     if checkpoint is not None:
         try:

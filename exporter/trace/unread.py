@@ -14,13 +14,15 @@ def unread(message: str, static: Any) -> list[str]:
     """The inputs that Paddle's message is about, in the order of `forward`; none if it is about something else."""
     import paddle
 
+    from exporter.paddle.private import Value
+
     said = _SAID.search(message)
     if said is None:
         return []
     if said.group(1):
         return [said.group(1)]
     program = static.forward.concrete_program
-    outputs = [one for one in paddle.utils.flatten(program.outputs) if isinstance(one, paddle.pir.Value)]
+    outputs = [one for one in paddle.utils.flatten(program.outputs) if isinstance(one, Value)]
     reached = _before(outputs)
     block = program.main_program.global_block()
     data = [one for one in block.ops if one.name() == "pd_op.data"]

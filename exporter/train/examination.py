@@ -124,7 +124,8 @@ def _memory(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Json:
 
 def _peak(recipe: Recipe, request: Json, batch: Mapping[str, Any], again: Sequence[str]) -> int:
     import paddle
-    from paddle.base import core
+
+    from exporter.paddle.private import core
 
     gc.collect()  # a layer is part of cycles: freed within the steps, an earlier one would hide some of their memory
     layer = _built(recipe, request)

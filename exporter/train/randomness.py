@@ -50,7 +50,8 @@ def _generators() -> list[Any]:
     Not by `set_rng_state(states, device)`: Paddle 3.0-3.2 fails in it wherever a device is named (random.py).
     """
     import paddle
-    from paddle.base import core
+
+    from exporter.paddle.private import core
 
     gpus = range(core.get_cuda_device_count()) if paddle.get_device().startswith("gpu") else ()
     return [core.default_cpu_generator(), *(core.default_cuda_generator(one) for one in gpus)]

@@ -10,8 +10,8 @@ import paddle
 import pytest
 
 from exporter.errors import ModelError
+from exporter.paddle import user_line
 from exporter.tensors import TensorSpec
-from exporter.trace import blame
 from exporter.trace.traced import trace
 
 NETWORK = """
@@ -45,8 +45,8 @@ def test_a_network_of_an_installed_package_is_refused_at_its_own_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site-packages"
-    monkeypatch.setattr(blame, "_SITE", {str(site)})
-    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(site)))
+    monkeypatch.setattr(user_line, "_SITE", {str(site)})
+    monkeypatch.setattr(user_line, "_ELSEWHERE", (*user_line._ELSEWHERE, str(site)))
     net = site / "strangers" / "net.py"
     assert refused(module(net, NETWORK).Net()) == f"{net}:{LINE}"
 
@@ -61,32 +61,35 @@ def test_the_users_own_line_comes_before_that_of_a_package_it_calls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site, own = tmp_path / "site-packages", tmp_path / "mine.py"
-    monkeypatch.setattr(blame, "_SITE", {str(site)})
-    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(site)))
+    monkeypatch.setattr(user_line, "_SITE", {str(site)})
+    monkeypatch.setattr(user_line, "_ELSEWHERE", (*user_line._ELSEWHERE, str(site)))
     text = f'  File "{own}", line 3, in forward\n  File "{site}/strangers/net.py", line {LINE}, in forward\n'
     own.write_text("")
-    assert blame.quoted_line(text) == f"{own}:3"
-    assert blame.quoted_line(text.splitlines()[1]) == f"{site}/strangers/net.py:{LINE}"
+    assert user_line.quoted_line(text) == f"{own}:3"
+    assert user_line.quoted_line(text.splitlines()[1]) == f"{site}/strangers/net.py:{LINE}"
 
 
 def test_what_calls_the_exporter_is_not_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site, script = tmp_path / "site-packages", tmp_path / "script.py"
-    monkeypatch.setattr(blame, "_SITE", {str(site)})
-    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(site)))
+    monkeypatch.setattr(user_line, "_SITE", {str(site)})
+    monkeypatch.setattr(user_line, "_ELSEWHERE", (*user_line._ELSEWHERE, str(site)))
     script.write_text("")
-    stack = (f"{script}", blame.__file__, f"{site}/strangers/net.py")
+    stack = (f"{script}", user_line.__file__, f"{site}/strangers/net.py")
     text = "".join(f'  File "{path}", line {LINE}, in f\n' for path in stack)
-    assert blame.quoted_line(text) == f"{site}/strangers/net.py:{LINE}"
-    assert blame.quoted_line(f'  File "{blame.__file__}", line 1, in f\n{text}') == f"{site}/strangers/net.py:{LINE}"
+    assert user_line.quoted_line(text) == f"{site}/strangers/net.py:{LINE}"
+    assert (
+        user_line.quoted_line(f'  File "{user_line.__file__}", line 1, in f\n{text}')
+        == f"{site}/strangers/net.py:{LINE}"
+    )
     a_rewrite = "".join(reversed(text.splitlines(keepends=True)[1:]))
-    assert blame.quoted_line(a_rewrite) == f"{site}/strangers/net.py:{LINE}"
+    assert user_line.quoted_line(a_rewrite) == f"{site}/strangers/net.py:{LINE}"
 
 
 @pytest.mark.parametrize("library", ["paddle/nn/layer/layers.py", "numpy/core/multiarray.py"])
 def test_a_line_of_paddle_or_numpy_is_nobodys(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blame, "_SITE", {str(tmp_path)})
-    monkeypatch.setattr(blame, "_ELSEWHERE", (*blame._ELSEWHERE, str(tmp_path)))
-    assert blame.quoted_line(f'File "{tmp_path}/{library}", line 5, in f') == ""
+    monkeypatch.setattr(user_line, "_SITE", {str(tmp_path)})
+    monkeypatch.setattr(user_line, "_ELSEWHERE", (*user_line._ELSEWHERE, str(tmp_path)))
+    assert user_line.quoted_line(f'File "{tmp_path}/{library}", line 5, in f') == ""
 
 
 def test_the_kind_of_an_error_is_named_once(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ class _Maker:
 
     def describe(self, folder: Path) -> dict[str, Any]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
-        from paddle.base import core
+        from exporter.paddle.private import core
 
         listed, stored = _read(folder, self._model)
         served = {layer.weight: layer for layer in convolutions(listed, stored)}
@@ -200,7 +200,7 @@ def layers_of(path: Path, kinds: Mapping[str, str]) -> tuple[dict[str, str], dic
 
     And of each layer that only a batch norm follows, by what its weights are multiplied when it is folded.
     """
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     program = core.ProgramDesc(path.read_bytes())  # kept: its blocks die with it
     block = program.block(0)
@@ -255,7 +255,7 @@ def _read(folder: Path, model: str) -> tuple[tuple[Node, ...], dict[str, Array]]
 
 def flow_of(path: Path) -> Flow:
     """Layers by their weights, what moves values, and who reads them."""
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     program = core.ProgramDesc(path.read_bytes())  # kept: its blocks die with it
     block = program.block(0)

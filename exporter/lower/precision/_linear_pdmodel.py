@@ -176,7 +176,7 @@ class _Inserter:
 
 
 def _dtype(number: int) -> Any:
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     return core.VarDesc.VarType(number)
 

@@ -43,7 +43,7 @@ def mend(model: Path, parameters: Path, limits: Mapping[str, float], *, products
     `limits` are the largest values that a relu may give, by what it gives. Matrix products are computed in int8 where
     `products` says so, and otherwise find no rounding before them.
     """
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     program = core.ProgramDesc(model.read_bytes())
     block = program.block(0)
@@ -72,7 +72,7 @@ def mend(model: Path, parameters: Path, limits: Mapping[str, float], *, products
 
 def _declare(variable: Any, have: Weight, want: Weight) -> None:
     """The quantizer stores scales without a dimension and weights as int8, and declares them as they were (3.3.1)."""
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     variable.set_shape(list(have.shape))
     if have.dtype != want.dtype:

@@ -53,7 +53,7 @@ class PdmodelProgram(Program):
     @classmethod
     def parse(cls, content: bytes) -> PdmodelProgram:
         try:
-            from paddle.base.proto import framework_pb2
+            from exporter.paddle.private import framework_pb2
         except ImportError as error:
             what = f"paddle cannot be imported: {error}"
             raise EnvironmentLacks(what, where="drill on pdmodel", hint=INSTALL) from error

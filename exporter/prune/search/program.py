@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from exporter.errors import EnvironmentLacks
+from exporter.paddle.user_line import is_users
 from exporter.tensors import TensorSpec
-from exporter.trace.blame import is_users
 from exporter.trace.traced import trace
 
 if TYPE_CHECKING:
@@ -58,10 +58,9 @@ def read_program(layer: paddle.nn.Layer, inputs: Sequence[TensorSpec], dims: Map
     """
     import paddle
 
-    if (
-        not paddle.framework.in_pir_mode()
-        and not paddle.base.framework.get_flags("FLAGS_enable_pir_api")["FLAGS_enable_pir_api"]
-    ):
+    from exporter.paddle.private import in_pir_mode
+
+    if not in_pir_mode() and not paddle.get_flags("FLAGS_enable_pir_api")["FLAGS_enable_pir_api"]:
         raise EnvironmentLacks("pruning reads PIR programs", where="FLAGS_enable_pir_api", hint="do not switch it off")
     tensors = {**layer.state_dict(), **dict(layer.named_buffers())}
     names: dict[str, list[str]] = {}

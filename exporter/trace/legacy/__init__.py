@@ -19,8 +19,8 @@ exporting.
 
 from __future__ import annotations
 
+from exporter.paddle.refusal import CannotLower
 from exporter.trace.legacy.files import finish
-from exporter.trace.legacy.refusal import CannotLower
 from exporter.trace.legacy.runtimes import runtimes
 from exporter.trace.legacy.session import legacy_export
 

@@ -5,40 +5,34 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
+from exporter.paddle.private import differs
+from exporter.paddle.sunk import documented, plainly, sunk_apis
 from exporter.trace.legacy.call import signature_of
 from exporter.trace.legacy.entry import Sunk
 from exporter.trace.legacy.table import TABLE
 
 
-def sunk_apis() -> tuple[str, ...]:
-    """The APIs that the installed Paddle has only in C++; none before 3.2."""
-    try:
-        from paddle.base.dygraph import generated_tensor_methods_patch as generated
-    except ImportError:
-        return ()
-    return tuple(sorted({name for name, _ in generated.methods_map + generated.funcs_map + generated.nn_funcs_map}))
+def demand_table() -> None:
+    """Refuse a Paddle that contradicts the table.
 
-
-def sunk_methods() -> tuple[str, ...]:
-    """Those of them that are also methods of Tensor."""
-    try:
-        from paddle.base.dygraph import generated_tensor_methods_patch as generated
-    except ImportError:
-        return ()
-    return tuple(sorted(name for name, _ in generated.methods_map))
+    Raises:
+        EnvironmentLacks: with each API that differs, and how.
+    """
+    if found := mistakes():
+        raise differs(found)
 
 
 def mistakes() -> tuple[str, ...]:
     """What the table says that the installed Paddle contradicts; empty when the two agree."""
-    found = [f"{api}: sunk in this Paddle, and not in the table" for api in sunk_apis() if api not in TABLE]
+    found = [f"paddle.{api} (only in C++ now)" for api in sunk_apis() if api not in TABLE]
     for api in sunk_apis():
         if api in TABLE:
-            found += [f"{api}: {problem}" for problem in (*_operator(TABLE[api]), *_signature(TABLE[api]))]
+            found += [f"paddle.{api} ({problem})" for problem in (*_operator(TABLE[api]), *_signature(TABLE[api]))]
     return tuple(found)
 
 
 def _operator(entry: Sunk) -> Iterator[str]:
-    from paddle.base.framework import OpProtoHolder
+    from exporter.paddle.private import OpProtoHolder
 
     holder = OpProtoHolder.instance()
     if entry.operator not in holder.op_proto_map:
@@ -60,18 +54,17 @@ def _operator(entry: Sunk) -> Iterator[str]:
 
 def _signature(entry: Sunk) -> Iterator[str]:
     """Names, order and defaults as in the signature that Paddle documents for its C++ function."""
-    from paddle.base.dygraph import generated_tensor_methods_patch as generated
-
-    wrapper = dict(generated.methods_map + generated.funcs_map + generated.nn_funcs_map)[entry.api]
-    theirs = getattr(wrapper, "__signature__", None)
-    if theirs is None:
+    signature = documented(entry.api)
+    if signature is None:
         return
-    known = [_plain(parameter) for parameter in theirs.parameters.values() if parameter.name not in ("name", "out")]
+    theirs = [_plain(parameter) for parameter in signature.parameters.values() if parameter.name not in ("name", "out")]
     ours = [_plain(parameter) for parameter in signature_of(entry.signature).parameters.values()]
-    if known != ours:
-        yield f"the signature is {known}, not {ours}"
-    unknown = set(entry.inputs.values()) - {name for name, _ in ours}
-    if unknown:
+    names = [name for name, _ in ours]
+    if more := [name for name, _ in theirs if name not in names]:
+        yield f"takes {', '.join(more)} too"
+    elif theirs != ours:
+        yield f"its signature is {plainly(signature)}, not ({entry.signature})"
+    if unknown := set(entry.inputs.values()) - set(names):
         yield f"no parameter {unknown}"
 
 

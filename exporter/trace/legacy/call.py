@@ -10,8 +10,9 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.refusal import cannot_lower
+from exporter.paddle.sunk import plainly
 from exporter.trace.legacy import values
-from exporter.trace.legacy.refusal import cannot_lower
 
 
 @cache
@@ -34,7 +35,9 @@ class Call:
     target: Version | None
 
     @staticmethod
-    def bind(api: str, signature: str, aliases: Mapping[str, str], args: Any, kwargs: Any) -> dict[str, Any]:
+    def bind(
+        api: str, signature: inspect.Signature, aliases: Mapping[str, str], args: Any, kwargs: Any
+    ) -> dict[str, Any]:
         """Arguments by parameter name, defaults filled in.
 
         Raises:
@@ -42,9 +45,9 @@ class Call:
         """
         spelled = {aliases.get(name, name): value for name, value in kwargs.items()}
         try:
-            bound = signature_of(signature).bind(*args, **spelled)
+            bound = signature.bind(*args, **spelled)
         except TypeError as error:
-            raise cannot_lower(f"paddle.{api}", str(error), f"call it as {api}({signature})") from error
+            raise cannot_lower(f"paddle.{api}", str(error), f"call it as {api}{plainly(signature)}") from error
         bound.apply_defaults()
         return dict(bound.arguments)
 

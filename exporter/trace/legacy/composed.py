@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from exporter.trace.legacy.refusal import cannot_lower
+from exporter.paddle.in_place import now_means
+from exporter.paddle.refusal import cannot_lower
 
 
 def median(x: Any, axis: list[int], keepdim: bool, mode: str, out: Any = None) -> tuple[Any, Any]:
@@ -94,8 +95,6 @@ def fill_(x: Any, value: Any) -> Any:
     """Tensor.fill_ and Tensor.zero_."""
     import paddle
 
-    from exporter.trace.legacy.lowering import now_means
-
     filled = paddle.full_like(x, value)
     now_means(x, filled)
     return filled
@@ -109,7 +108,7 @@ def _at(x: Any, index: int, axis: int) -> Any:
 
 def _itemsize(x: Any) -> int:
     """as_strided counts its offset in bytes (phi/kernels/stride/as_strided_kernel.cc)."""
-    from paddle.base.data_feeder import convert_dtype
+    from exporter.paddle.private import convert_dtype
 
     return int(np.dtype(convert_dtype(x.dtype)).itemsize)
 

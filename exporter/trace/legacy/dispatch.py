@@ -12,11 +12,12 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.trace.legacy.audit import sunk_apis, sunk_methods
+from exporter.paddle.patches import Patches
+from exporter.paddle.private import NAMES
+from exporter.paddle.refusal import CannotLower, cannot_lower
+from exporter.paddle.sunk import sunk_apis, sunk_methods
 from exporter.trace.legacy.composed import COMPOSED
 from exporter.trace.legacy.lowering import lower
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.table import TABLE
 from exporter.trace.legacy.values import is_variable
 
@@ -32,26 +33,25 @@ def install(patches: Patches, target: Version | None, refuse: Callable[[CannotLo
 
     Returns (entry, replacement) of those that are referred to elsewhere, too.
     """
-    import paddle
-    from paddle.base.framework import Variable
+    from exporter.paddle.private import Variable, c_ops
 
     handlers = {api: functools.partial(_lowered, api, target) for api in sunk_apis()} | dict(COMPOSED)
     held = []
-    for name, entry in vars(paddle._C_ops).copy().items():
+    for name, entry in vars(c_ops).copy().items():
         if name.startswith("_") or not callable(entry):
             continue
         handler = handlers.get(name) or functools.partial(_refused, name)
         replacement = _dispatcher(name, entry, handler, refuse)
         if name in handlers:
             held.append((entry, replacement))
-        patches.attribute(paddle._C_ops, name, replacement)
+        patches.attribute(c_ops, name, replacement)
     replacement_of = {id(entry): replacement for entry, replacement in held}
     for name, member in vars(Variable).copy().items():
         if id(member) in replacement_of:
             patches.attribute(Variable, name, replacement_of[id(member)])
     for name in sunk_methods():
         if not hasattr(Variable, name):
-            patches.attribute(Variable, name, vars(paddle._C_ops)[name])
+            patches.attribute(Variable, name, vars(c_ops)[name])
     return held
 
 
@@ -82,14 +82,13 @@ def _dispatcher(
     replacement.__name__ = replacement.__qualname__ = name
     # dy2static leaves functions of Paddle's own modules alone and transcribes all others (dy2static/utils.py,
     # is_paddle_func, 3.3.1); this one has nothing in it to transcribe.
-    replacement.__module__ = "paddle._C_ops"
+    replacement.__module__ = NAMES["c_ops"].path
     return replacement
 
 
 def _meets_program(values: Any) -> bool:
     """A Variable among the arguments; while a program is traced, an eager tensor (of a closure, a list) counts too."""
-    from paddle.base import core
-    from paddle.base.framework import in_dygraph_mode
+    from exporter.paddle.private import core, in_dygraph_mode
 
     eager = core.eager.Tensor if not in_dygraph_mode() else None
     for value in values:

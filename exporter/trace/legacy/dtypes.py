@@ -27,7 +27,7 @@ class DtypeRule:
 
 def cast(variable: Any, dtype: Any) -> Any:
     """`variable` as `dtype`, the same one where nothing changes."""
-    from paddle.base.framework import convert_to_proto_type
+    from exporter.paddle.private import convert_to_proto_type
 
     dtype = convert_to_proto_type(dtype)
     return variable if variable.dtype == dtype else variable.astype(dtype)
@@ -40,7 +40,7 @@ def is_integer(variable: Any) -> bool:
 
 def promote(operator: str, left: Any, right: Any) -> tuple[Any, Any]:
     """Both as their common dtype."""
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     if left.dtype == right.dtype:
         return left, right
@@ -49,7 +49,7 @@ def promote(operator: str, left: Any, right: Any) -> tuple[Any, Any]:
 
 
 def _vartype(name: str) -> Any:
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     return getattr(core.VarDesc.VarType, name)
 
@@ -85,7 +85,7 @@ def _compared(call: Call) -> Any:
 
 def _yielding(call: Call) -> Any:
     """`x * 0-D`: a 0-D tensor takes the dtype of the other side if both are integers, both floats or both complex."""
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     x, y = call["x"], call["y"]
     if (len(x.shape) == 0) != (len(y.shape) == 0) and core.is_common_dtype_for_scalar(x.dtype, y.dtype):
@@ -96,7 +96,7 @@ def _yielding(call: Call) -> Any:
 
 def _summed(call: Call) -> Any:
     """The input is cast to the dtype of the result first, as eager does; bool and int32 add up in int64."""
-    from paddle.base.framework import convert_to_proto_type
+    from exporter.paddle.private import convert_to_proto_type
 
     wanted = call["dtype"]
     if wanted is not None:
@@ -109,7 +109,7 @@ def _summed(call: Call) -> Any:
 
 
 def _indexed(call: Call) -> Any:
-    from paddle.base.framework import convert_to_proto_type
+    from exporter.paddle.private import convert_to_proto_type
 
     call["dtype"] = convert_to_proto_type(call["dtype"])
     return call["dtype"]

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from exporter.paddle.sunk import documented
 from exporter.trace.legacy.attributes import Attribute
-from exporter.trace.legacy.call import Call
+from exporter.trace.legacy.call import Call, signature_of
 from exporter.trace.legacy.dtypes import DtypeRule
 
 
@@ -37,8 +38,7 @@ class Sunk:
     since: str = "3.3"
 
     def bind(self, args: Any, kwargs: Any) -> dict[str, Any]:
-        """The arguments of one call by parameter name; every sunk API takes `name`, and most take `out`."""
+        """The arguments of one call by parameter name, `name` and `out` too, by the installed Paddle's signature."""
         aliases = {"input": "x", "other": "y", "dim": "axis", **self.aliases}
-        positional, star, keywords = self.signature.partition(", *, ")
-        signature = f"{positional}, name=None, *, {keywords + ', ' if star else ''}out=None"
-        return Call.bind(self.api, signature, aliases, args, kwargs)
+        bound = Call.bind(self.api, documented(self.api) or signature_of(self.signature), aliases, args, kwargs)
+        return {"name": None, "out": None, **bound}

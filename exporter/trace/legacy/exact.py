@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.values import is_variable
 
 _WIDE = ("INT32", "INT64", "FP64")
@@ -21,7 +21,7 @@ _FILL = ("fill_constant", "fill_constant_batch_size_like")
 
 def install(patches: Patches) -> None:
     """Let Block.append_op write these operators without loss."""
-    from paddle.base.framework import Block
+    from exporter.paddle.private import Block
 
     stock = Block.append_op
 

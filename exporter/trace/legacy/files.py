@@ -24,7 +24,7 @@ def finish(model: Path, parameters: Path, target: Version | None = None) -> None
     Raises:
         CannotLower: `target`, or a version since, cannot run the program; with the reasons.
     """
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     program = core.ProgramDesc(model.read_bytes())
     if not parameters.exists() or parameters.stat().st_size == 0:
@@ -36,7 +36,7 @@ def finish(model: Path, parameters: Path, target: Version | None = None) -> None
 
 
 def _add_placeholder(program: Any) -> None:
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     variable = program.block(0).var(_PLACEHOLDER.encode())
     variable.set_type(core.VarDesc.VarType.LOD_TENSOR)

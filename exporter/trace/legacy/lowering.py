@@ -6,11 +6,12 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.in_place import now_means
+from exporter.paddle.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.attributes import LEAVE_OUT
 from exporter.trace.legacy.call import Call
 from exporter.trace.legacy.dtypes import cast
 from exporter.trace.legacy.entry import Sunk
-from exporter.trace.legacy.refusal import CannotLower, cannot_lower
 from exporter.trace.legacy.values import constant_of, is_variable
 
 
@@ -34,7 +35,7 @@ def lower(entry: Sunk, args: Any, kwargs: Any, target: Version | None) -> Any:
 
 def append(operator: str, inputs: dict[str, Any], attributes: dict[str, Any], dtype: Any, output: str = "Out") -> Any:
     """One operator with one output of `dtype`."""
-    from paddle.base.layer_helper import LayerHelper
+    from exporter.paddle.private import LayerHelper
 
     helper = LayerHelper(operator)
     result = helper.create_variable_for_type_inference(dtype=dtype)
@@ -74,12 +75,11 @@ def _append(entry: Sunk, call: Call) -> Any:
 
 def _variable(value: Any) -> Any:
     """Eager tensors that meet the program (a closure's, a list's) become its constants, as in Paddle's append_op."""
-    from paddle.base.dygraph.base import _convert_into_variable
-    from paddle.base.framework import in_dygraph_mode
+    from exporter.paddle.private import convert_into_variable, in_dygraph_mode
 
     if isinstance(value, (list, tuple)):
         return type(value)(_variable(item) for item in value)
-    return value if in_dygraph_mode() else _convert_into_variable(value)
+    return value if in_dygraph_mode() else convert_into_variable(value)
 
 
 def _unknown(value: Any) -> bool:
@@ -94,11 +94,3 @@ def _copy_into(result: Any, out: Any) -> Any:
     import paddle
 
     return paddle.assign(result, output=out)
-
-
-def now_means(written: Any, result: Any) -> None:
-    """Later reads of `written` in the user's code get `result`, the way Paddle's own setitem does it."""
-    from paddle.jit.dy2static.program_translator import ProgramTranslator
-
-    program = written.block.program
-    ProgramTranslator.get_instance()._inplace_map.add(program, written.desc.id(), result)

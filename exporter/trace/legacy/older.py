@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from packaging.version import Version
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def install(patches: Patches, target: Version | None) -> None:
     needed = {operator: older for operator, older in OLDER.items() if target is not None and target < older.since}
     if not needed:
         return
-    from paddle.base.framework import Block
+    from exporter.paddle.private import Block
 
     stock = Block.append_op
     within: set[str] = set()
@@ -147,7 +147,7 @@ def _matrix_rank(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     from exporter.trace.legacy.values import is_variable
 
     tensors = {slot: [value] for slot, value in inputs.items() if is_variable(value)}
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     return append("matrix_rank", tensors, attributes, core.VarDesc.VarType.INT32).astype("int64")
 
@@ -156,7 +156,9 @@ def _assign_value(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     """float64 has no place in the operator before 3.0: the value is the sum of up to three float32."""
     import paddle
 
-    if attributes["dtype"] != paddle.base.core.VarDesc.VarType.FP64:
+    from exporter.paddle.private import core
+
+    if attributes["dtype"] != core.VarDesc.VarType.FP64:
         return None
     rest = np.array(attributes["values"], "float64").reshape(attributes["shape"])
     total = None

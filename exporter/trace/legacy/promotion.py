@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.dtypes import cast, is_integer, promote
-from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.values import is_variable
 
 
 def install(patches: Patches) -> None:
     """Let Block.append_op promote the inputs of every operator of Paddle's list."""
-    from paddle.base import core
-    from paddle.base.framework import SUPPORT_PROMOTION_OPS_AND_INPUTNAME, Block
+    from exporter.paddle.private import Block, core, promoted_slots
 
     stock = Block.append_op
 
     def append_op(self: Any, *args: Any, **kwargs: Any) -> Any:
         operator, inputs = str(kwargs.get("type")), kwargs.get("inputs")
-        slots = SUPPORT_PROMOTION_OPS_AND_INPUTNAME.get(operator)
+        slots = promoted_slots.get(operator)
         if slots and isinstance(inputs, dict) and all(slot in inputs for slot in slots):
             left, right = (_only(inputs[slot]) for slot in slots)
             if operator == "elementwise_div" and is_variable(left) and left.dtype == right.dtype and is_integer(left):

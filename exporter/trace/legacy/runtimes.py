@@ -14,7 +14,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.paddle.refusal import CannotLower
 
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("known.json").read_text())
 #: The versions that are asked about, the oldest first.
@@ -63,8 +63,7 @@ _SURE_SINCE = Version("3.2")
 
 def runtimes(model: Path) -> dict[str, str]:
     """For each of VERSIONS: "" if it can load and run the file, else why not."""
-    from paddle.base import core
-    from paddle.base.data_feeder import convert_dtype
+    from exporter.paddle.private import convert_dtype, core
 
     program = core.ProgramDesc(model.read_bytes())
     dtype_of = {variable.name(): str(convert_dtype(variable.dtype())) for variable in _tensors(program)}

@@ -9,10 +9,11 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle.patches import Patches
 from exporter.paddle.programs import legacy_programs
+from exporter.paddle.refusal import CannotLower, in_full
 from exporter.trace.legacy import dispatch, exact, mends, older, promotion
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower, in_full
+from exporter.trace.legacy.audit import demand_table
 
 _lock = threading.RLock()
 _depth = 0
@@ -31,6 +32,7 @@ def legacy_export(target: Version | None = None) -> Iterator[None]:
         target: the oldest Paddle that has to load the file; None for the installed one.
 
     Raises:
+        EnvironmentLacks: this Paddle is none of those that the tables know.
         CannotLower: the model does something that a legacy program cannot say; with the API and the user's line.
         RuntimeError: another thread is in this context, or the same one entered it with another target.
     """
@@ -52,6 +54,7 @@ def legacy_export(target: Version | None = None) -> Iterator[None]:
 
 @contextmanager
 def _session(target: Version | None) -> Iterator[None]:
+    demand_table()
     patches = Patches()
     refusals: list[CannotLower] = []
     try:
@@ -73,7 +76,7 @@ def _forget_program() -> None:
     It keeps parameters under the id of the program, and clears them only after a success. A later program at the same
     address otherwise asks for parameters of the earlier model: KeyError (jit/dy2static/program_translator.py, 3.0–3.3).
     """
-    from paddle.jit.dy2static.program_translator import ProgramTranslator
+    from exporter.paddle.private import ProgramTranslator
 
     translator: Any = ProgramTranslator.get_instance()
     translator._params_recorder.params_dict.clear()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.trace.legacy.refusal import cannot_lower
+from exporter.paddle.refusal import cannot_lower
 
 #: Operators that only pass the values of their input `X` on.
 _PASS_ON = ("assign", "cast", "reshape2", "squeeze2", "unsqueeze2", "flatten_contiguous_range")
@@ -19,7 +19,7 @@ def is_variable(value: Any) -> bool:
     isinstance() is wrong here: Variable's metaclass makes it true of eager tensors in dygraph mode
     (paddle/base/framework.py, VariableMetaClass, Paddle 3.3.1).
     """
-    from paddle.base.framework import Variable
+    from exporter.paddle.private import Variable
 
     return Variable in type(value).__mro__
 
@@ -75,7 +75,7 @@ def _assigned(op: Any, variable: Any) -> np.ndarray[Any, Any]:
 
 def _recorded(variable: Any) -> np.ndarray[Any, Any] | None:
     """A buffer's value: dy2static records the eager tensor under the name of its Variable."""
-    from paddle.jit.dy2static.program_translator import ProgramTranslator
+    from exporter.paddle.private import ProgramTranslator
 
     for tensors in ProgramTranslator.get_instance()._params_recorder.params_dict.values():
         for tensor in tensors:
@@ -85,13 +85,13 @@ def _recorded(variable: Any) -> np.ndarray[Any, Any] | None:
 
 
 def _is_eager(value: Any) -> bool:
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     return core.eager.Tensor in type(value).__mro__
 
 
 def _numpy_dtype(variable: Any) -> str:
-    from paddle.base.data_feeder import convert_dtype
+    from exporter.paddle.private import convert_dtype
 
     return str(convert_dtype(variable.dtype))
 

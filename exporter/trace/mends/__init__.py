@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower, in_full
+from exporter.paddle.patches import Patches
+from exporter.paddle.refusal import CannotLower, in_full
 from exporter.trace.mends import appended, builtins, fold, grids, recurrent, signbit, sizes, unpool
 
 

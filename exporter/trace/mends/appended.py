@@ -17,8 +17,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import cannot_lower
+from exporter.paddle.patches import Patches
+from exporter.paddle.refusal import cannot_lower
 
 _WORDS = {"true": True, "false": False, "{}": []}
 
@@ -26,21 +26,20 @@ _WORDS = {"true": True, "false": False, "{}": []}
 def install(patches: Patches) -> None:
     """Patch the three places that such a call passes through; legacy programs go to stock."""
     import paddle
-    from paddle.base.layer_helper import LayerHelper
-    from paddle.base.layer_helper_base import LayerHelperBase
-    from paddle.jit.dy2static.program_translator import ConcreteProgram
+
+    from exporter.paddle.private import ConcreteProgram, LayerHelper, LayerHelperBase, in_pir_mode
 
     stock_create = LayerHelperBase.create_variable_for_type_inference
     stock_append, stock_init = LayerHelper.append_op, ConcreteProgram.__init__
     replaced: list[tuple[Any, Any]] = []
 
     def create(self: Any, dtype: Any, stop_gradient: bool = False, shape: Any = None) -> Any:
-        if not paddle.framework.in_pir_mode():
+        if not in_pir_mode():
             return stock_create(self, dtype, stop_gradient, shape)
         return paddle.full([1], 0, dtype)
 
     def append_op(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not paddle.framework.in_pir_mode():
+        if not in_pir_mode():
             return stock_append(self, *args, **kwargs)
         made = _values(kwargs["type"], kwargs.get("inputs") or {}, kwargs.get("attrs") or {})
         for slot, holder in (kwargs.get("outputs") or {}).items():
@@ -68,12 +67,11 @@ def install(patches: Patches) -> None:
 
 def _values(operator: str, inputs: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
     """Call the operator's C++ entry; its results by the names of the legacy slots."""
-    import paddle
-    from paddle.incubate.autograd.phi_ops_map import op_info, op_map
+    from exporter.paddle.private import c_ops, op_info, op_map
 
     entry = op_map.get(operator)
     name = entry["phi_name"] if entry else operator
-    function = getattr(paddle._C_ops, name, None)
+    function = getattr(c_ops, name, None)
     if entry is None or name not in op_info or function is None:
         raise cannot_lower(
             f"LayerHelper.append_op(type='{operator}')",
@@ -115,6 +113,6 @@ def _only(value: Any) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    import paddle
+    from exporter.paddle.private import Value
 
-    return isinstance(one, paddle.pir.Value) and bool(one.is_same(other))
+    return isinstance(one, Value) and bool(one.is_same(other))

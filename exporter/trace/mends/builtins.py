@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 def install(patches: Patches) -> None:
     """Let the two take them (`jit/dy2static/convert_operators.py`, 3.0 to 3.3)."""
-    from paddle.jit.dy2static import convert_call_func
+    from exporter.paddle.private import convert_call_func
 
     stock_zip, stock_enumerate = convert_call_func.convert_zip, convert_call_func.convert_enumerate
 

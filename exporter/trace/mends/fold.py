@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from exporter.paddle.patches import Patches
+from exporter.paddle.refusal import cannot_lower
 from exporter.trace.legacy.lowering import append
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import cannot_lower
 from exporter.trace.legacy.values import is_variable
 from exporter.trace.mends.program import Refuse, known, listed, mend
 
@@ -28,7 +28,7 @@ def _fold(  # noqa: PLR0913 - the signature of paddle.nn.functional.fold
     dilations: Any = 1,
     name: str | None = None,
 ) -> Any:
-    import paddle
+    from exporter.paddle.private import c_ops
 
     sizes = listed(output_sizes, 2)
     if not known(sizes):
@@ -47,4 +47,4 @@ def _fold(  # noqa: PLR0913 - the signature of paddle.nn.functional.fold
     }
     if is_variable(x):
         return append("fold", {"X": [x]}, attributes, x.dtype, output="Y")
-    return paddle._C_ops.fold(x, *attributes.values())
+    return c_ops.fold(x, *attributes.values())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
-from exporter.trace.legacy.refusal import CannotLower
+from exporter.paddle.patches import Patches
+from exporter.paddle.refusal import CannotLower
 from exporter.trace.legacy.values import is_variable
 
 Refuse = Callable[[CannotLower], None]
@@ -14,9 +14,9 @@ Refuse = Callable[[CannotLower], None]
 
 def in_program(value: Any) -> bool:
     """Whether `value` is a tensor of a program, legacy or PIR, and not an eager one."""
-    import paddle
+    from exporter.paddle.private import Value
 
-    return is_variable(value) or isinstance(value, paddle.pir.Value)
+    return is_variable(value) or isinstance(value, Value)
 
 
 def known(sizes: Any) -> bool:

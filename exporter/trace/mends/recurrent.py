@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 from exporter.trace.mends.program import Refuse
 
 
@@ -13,16 +13,18 @@ def install(patches: Patches, refuse: Refuse) -> None:
     del refuse  # it refuses nothing that stock takes
     import paddle
 
-    stock = paddle.nn.layer.rnn._rnn_static_graph
+    from exporter.paddle.private import Value, rnn
+
+    stock = rnn._rnn_static_graph
 
     def loop(cell: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(inputs, paddle.pir.Value):
+        if isinstance(inputs, Value):
             return _loop(cell, inputs, *args, **kwargs)
         return stock(cell, inputs, *args, **kwargs)
 
     paddle.jit.not_to_static(_loop)
     paddle.jit.not_to_static(_stepped)
-    patches.attribute(paddle.nn.layer.rnn, "_rnn_static_graph", loop)
+    patches.attribute(rnn, "_rnn_static_graph", loop)
 
 
 def _loop(

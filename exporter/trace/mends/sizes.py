@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.values import joined
 from exporter.trace.mends.program import Refuse, in_program, known, mend
 

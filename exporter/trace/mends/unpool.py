@@ -6,7 +6,7 @@ import functools
 import math
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 from exporter.trace.mends.program import Refuse, known, listed, mend
 
 

@@ -16,8 +16,9 @@ import numpy as np
 import paddle
 from legacy_judge import load, run
 
+from exporter.paddle.sunk import sunk_apis
 from exporter.trace.legacy import finish, legacy_export
-from exporter.trace.legacy.audit import mistakes, sunk_apis
+from exporter.trace.legacy.audit import mistakes
 
 
 class Net(paddle.nn.Layer):

@@ -12,8 +12,8 @@ import pytest
 from packaging.version import Version
 from paddle.base.framework import Block, Variable
 
+from exporter.paddle.sunk import sunk_apis
 from exporter.trace.legacy import CannotLower, legacy_export
-from exporter.trace.legacy.audit import sunk_apis
 
 RAW = paddle.tensor.math.multiply  # the C++ entry, taken before any export
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.mends import attention, inplace, outputs, rebound, sizes, tensor, variable, warned
-from exporter.trace.legacy.patches import Patches
 
 
 def install(patches: Patches) -> list[tuple[Any, Any]]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 def install(patches: Patches) -> None:
     """Choose the kernel that is made of ordinary operators: the fused ones have no legacy form."""
-    try:
-        from paddle.nn.functional import sdpa
-    except ImportError:  # before 3.3 the choice lies elsewhere and falls on "math" by itself
-        return
-    patches.attribute(sdpa, "select_sdp_for_sdpa", lambda param: "math")
+    from exporter.paddle.private import sdpa
+
+    if sdpa is not None:  # before 3.3 the choice lies elsewhere and falls on "math" by itself
+        patches.attribute(sdpa, "select_sdp_for_sdpa", lambda param: "math")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from exporter.trace.legacy.refusal import cannot_lower
+from exporter.paddle.refusal import cannot_lower
 
 
 def nanmedian(

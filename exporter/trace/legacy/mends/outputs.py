@@ -18,7 +18,8 @@ from exporter.trace.legacy.values import is_variable
 def replacements() -> list[tuple[Any, Any]]:
     """(function, what takes its place)."""
     import paddle
-    from paddle.tensor import manipulation
+
+    from exporter.paddle.private import manipulation
 
     mended: dict[Any, Callable[..., Any]] = {
         paddle.shape: _shape,

@@ -17,15 +17,17 @@ import textwrap
 from functools import cache
 from types import CodeType, FunctionType
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 def install(patches: Patches) -> None:
     """Mend those of the known functions that have the mistake in the installed Paddle."""
     import paddle
 
-    fft = [getattr(paddle.fft, name) for name in ("fft_c2c", "fft_r2c", "fft_c2r", "fftn_c2c", "fftn_r2c", "fftn_c2r")]
-    for function in (*fft, paddle.nn.functional.normalize, paddle.linalg.solve):
+    from exporter.paddle.private import NAMES, fft
+
+    kinds = [getattr(fft, name) for name in NAMES["fft"].members]
+    for function in (*kinds, paddle.nn.functional.normalize, paddle.linalg.solve):
         plain = inspect.unwrap(function)
         code = rebound(plain)
         if code is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy import composed
-from exporter.trace.legacy.patches import Patches
 from exporter.trace.legacy.values import is_variable, joined
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 def install(patches: Patches) -> None:
@@ -13,7 +13,7 @@ def install(patches: Patches) -> None:
     Variable(**every attribute of the tensor) is how _to_static_var copies one, and the dropout state of LSTM, GRU and
     SimpleRNN has no memory: "Unknown place type: Place(undefined:0)" (base/dygraph/tensor_patch_methods.py, 3.3.1).
     """
-    from paddle.base import core
+    from exporter.paddle.private import core
 
     stock = vars(core.eager.Tensor).get("device")
     if stock is None:

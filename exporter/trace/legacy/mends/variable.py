@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from exporter.paddle.patches import Patches
 from exporter.trace.legacy.dtypes import is_integer
-from exporter.trace.legacy.patches import Patches
 
 #: Tensor.float() and its kin.
 _CASTS = {
@@ -39,8 +39,8 @@ _CASTS = {
 def install(patches: Patches) -> None:
     """Give Variable the missing members, and a shape that is a list as everywhere else in 3.x."""
     import paddle
-    from paddle.base.framework import Variable
-    from paddle.tensor import manipulation
+
+    from exporter.paddle.private import Variable, manipulation
 
     missing: dict[str, Any] = {
         "is_cuda": property(lambda self: False),  # paddle.lerp asks
@@ -95,12 +95,12 @@ def _cast_to(dtype: str) -> Callable[[Any], Any]:
 
 def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Tensor.to(dtype | device | other): a program has no device, so only a dtype says something."""
-    import paddle
+    from exporter.paddle.private import core
 
     for value in (*args, *kwargs.values()):
         if isinstance(value, str) and not value.startswith(("cpu", "gpu", "cuda", "xpu")):
             return self.astype(value)
-        if isinstance(value, (paddle.base.core.DataType, paddle.base.core.VarDesc.VarType)):
+        if isinstance(value, (core.DataType, core.VarDesc.VarType)):
             return self.astype(value)
         if hasattr(value, "dtype") and hasattr(value, "shape"):
             return self.astype(value.dtype)
@@ -108,7 +108,9 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _paddles(member: Any) -> Any:
-    """dy2static must not transcribe it."""
+    """dy2static must not transcribe it, and leaves Paddle's own functions alone."""
+    from exporter.paddle.private import Variable
+
     if callable(member) and member.__module__ == __name__:
-        member.__module__ = "paddle.base.framework"
+        member.__module__ = Variable.__module__
     return member

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 
 class _Caller:
@@ -24,7 +24,7 @@ class _Caller:
 
 def install(patches: Patches) -> None:
     """Let the warning look no further than its caller."""
-    from paddle.base.layers import math_op_patch
+    from exporter.paddle.private import math_op_patch
 
     if hasattr(math_op_patch, "inspect"):
         patches.attribute(math_op_patch, "inspect", _Caller)

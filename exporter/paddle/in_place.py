@@ -3,17 +3,21 @@
 `y.tanh_()` writes an operator whose result nobody reads: the user's `y` still names the value before it. Most of these
 functions call their other self while tracing, with a warning; some write an operator in place, which Paddle drops when
 it saves. Either way the file computes without it (utils/inplace_utils.py and `jit.save`, 3.0 to 3.3).
+
+In a legacy program later reads get the new value by Paddle's own map (:func:`now_means`); a PIR program is changed
+after it was traced (:func:`follow_in_place`).
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from exporter.trace.legacy.patches import Patches
+from exporter.paddle.patches import Patches
 
 #: They end like operators in place; their first operand keeps its meaning.
 _OTHERS = ("batch_norm_", "array_write_", "assign_out_", "share_data_")
@@ -23,15 +27,16 @@ _WRITES: ContextVar[list[tuple[Any, Any]] | None] = ContextVar("writes", default
 
 @contextmanager
 def remembering_writes() -> Iterator[None]:
-    """Within it, trace to PIR and call :func:`follow_in_place`.
+    """Within it, trace to PIR and call :func:`follow_in_place`."""
+    from exporter.paddle.private import Value
 
-    All functions that end in `_` call their other self through one line, `eval("module.name")(*args)`.
-    """
-    from paddle.utils import inplace_utils
+    def note(written: Any, result: Any) -> None:
+        if isinstance(written, Value) and isinstance(result, Value):
+            remember(written, result)
 
     patches, token = Patches(), _WRITES.set([])
     try:
-        patches.attribute(inplace_utils, "eval", _resolve)
+        tell_of_writes(patches, note)
         yield
     finally:
         patches.undo()
@@ -45,7 +50,25 @@ def remember(written: Any, result: Any) -> None:
         writes.append((written, result))
 
 
-def _resolve(name: str) -> Any:
+def now_means(written: Any, result: Any) -> None:
+    """Later reads of `written`, of a legacy program, in the user's code get `result`, as by Paddle's own setitem."""
+    from exporter.paddle.private import ProgramTranslator
+
+    program = written.block.program
+    ProgramTranslator.get_instance()._inplace_map.add(program, written.desc.id(), result)
+
+
+def tell_of_writes(patches: Patches, note: Callable[[Any, Any], None]) -> None:
+    """Let functions that should write in place tell `note` what they should have written, and what they gave.
+
+    All of them call their other self through one line, `eval("module.name")(*args)` (utils/inplace_utils.py, 2.6-3.3).
+    """
+    from exporter.paddle.private import inplace_utils
+
+    patches.attribute(inplace_utils, "eval", functools.partial(_resolve, note))
+
+
+def _resolve(note: Callable[[Any, Any], None], name: str) -> Any:
     import paddle
 
     function = builtins.eval(name, {"paddle": paddle})  # noqa: S307 - Paddle's own text, the name of its function
@@ -53,8 +76,7 @@ def _resolve(name: str) -> Any:
     def write(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
         written = args[0] if args else next(iter(kwargs.values()))
-        if isinstance(written, paddle.pir.Value) and isinstance(result, paddle.pir.Value):
-            remember(written, result)
+        note(written, result)
         return result
 
     return write
@@ -92,8 +114,8 @@ def _follow(block: Any, now: dict[int, Any], written: dict[int, int]) -> None:
 
 
 def _latest(value: Any, now: dict[int, Any]) -> Any:
-    import paddle
+    from exporter.paddle.private import Value
 
-    while now and isinstance(value, paddle.pir.Value) and value.initialized() and value.id in now:
+    while now and isinstance(value, Value) and value.initialized() and value.id in now:
         value = now[value.id]
     return value
