@@ -15,6 +15,8 @@ from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
 from tests.command import ROOT
 
+NO_WHEEL = "paddle2onnx 2.1.0 has no wheel for Python 3.13"
+
 MODEL = """
 import paddle
 from paddle import nn
@@ -90,6 +92,7 @@ def test_of_operators_that_nothing_reads_the_line_is_one_of_the_same_name(place:
 
 
 def test_paddle2onnx_writes_its_own_file_as_it_is(place: Path) -> None:
+    pytest.importorskip("paddle2onnx", reason=NO_WHEEL)
     export("Net", "pir", place / "pir")
     details = export("Net", "onnx", place / "onnx", place / "pir", "paddle2onnx")
     asked = {"pir": str(place / "pir")}
@@ -109,6 +112,7 @@ def by_paddle2onnx(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_where_paddle2onnx_ends_the_process_the_error_names_the_format(place: Path) -> None:
+    pytest.importorskip("paddle2onnx", reason=NO_WHEEL)
     spec = Spec.model_validate({
         "name": "named", "model": "nets:Named", "weights": "factory", "formats": ["pir", "onnx"],
         "inputs": {"x": {"dtype": "float32", "shape": [2, 3]}}, "writer": "paddle2onnx",
@@ -125,4 +129,5 @@ def test_where_paddle2onnx_is_not_installed_the_environment_lacks_it(
     monkeypatch.setitem(sys.modules, "paddle2onnx", None)
     with pytest.raises(EnvironmentLacks, match="paddle2onnx cannot be imported") as raised:
         _paddle2onnx.convert(tmp_path, 17)
-    assert "paddle2onnx==2.1.0" in raised.value.hint and "leave `writer` out" in raised.value.hint
+    assert "leave `writer` out" in raised.value.hint
+    assert sys.version_info >= (3, 13) or "paddle2onnx==2.1.0" in raised.value.hint
