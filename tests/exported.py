@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import json
 import os
 import shutil
@@ -26,7 +27,6 @@ OUTPUTS = ("logits", "levels")
 def write_artifacts(folder: Path) -> None:
     import numpy as np
     import paddle
-    import paddle2onnx
 
     layer, twin = _network(paddle), _network(paddle)
     for kind in ("pir", "pdmodel", "onnx"):
@@ -36,6 +36,26 @@ def write_artifacts(folder: Path) -> None:
     with paddle.pir_utils.OldIrGuard():
         paddle.jit.save(paddle.jit.to_static(twin, input_spec=spec, full_graph=True), str(folder / "pdmodel/model"))
     (folder / "pdmodel/model.pdiparams.info").unlink()
+    _write_onnx(folder)
+    parameters = {name: value.numpy() for name, value in layer.state_dict().items()}
+    (folder / "facts.json").write_text(json.dumps(_record(folder, layer, np, paddle)))
+    from safetensors.numpy import save_file
+
+    save_file(parameters, folder / "checkpoint.safetensors")
+
+
+def _write_onnx(folder: Path) -> None:
+    """By paddle2onnx; by the exporter's own writer on a Python without it (3.13)."""
+    if importlib.util.find_spec("paddle2onnx") is None:
+        from exporter.lower.base import Wish
+        from exporter.lower.onnx import plugin
+        from exporter.tensors import TensorSpec
+
+        image = TensorSpec("image", "float32", ("batch", 1, 8, 8))
+        plugin.write(None, folder / "pir", folder / "onnx", Wish(17, None, (image,)))
+        return
+    import paddle2onnx
+
     paddle2onnx.export(
         str(folder / "pir/model.json"),
         str(folder / "pir/model.pdiparams"),
@@ -43,11 +63,6 @@ def write_artifacts(folder: Path) -> None:
         opset_version=17,
         optimize_tool="None",
     )
-    parameters = {name: value.numpy() for name, value in layer.state_dict().items()}
-    (folder / "facts.json").write_text(json.dumps(_record(folder, layer, np, paddle)))
-    from safetensors.numpy import save_file
-
-    save_file(parameters, folder / "checkpoint.safetensors")
 
 
 def _network(paddle: Any) -> Any:
