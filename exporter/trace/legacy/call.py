@@ -10,9 +10,9 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.paddle import values
 from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.sunk import plainly
-from exporter.trace.legacy import values
 
 
 @cache

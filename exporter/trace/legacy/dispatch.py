@@ -16,10 +16,10 @@ from exporter.paddle.patches import Patches
 from exporter.paddle.private import NAMES
 from exporter.paddle.refusal import CannotLower, cannot_lower
 from exporter.paddle.sunk import sunk_apis, sunk_methods
+from exporter.paddle.values import is_variable
 from exporter.trace.legacy.composed import COMPOSED
 from exporter.trace.legacy.lowering import lower
 from exporter.trace.legacy.table import TABLE
-from exporter.trace.legacy.values import is_variable
 
 #: What to do instead of a call that only C++ knows; for the rest the advice is `_USE_PIR`.
 NEAREST: Mapping[str, str] = {

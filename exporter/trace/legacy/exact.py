@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from exporter.paddle.patches import Patches
-from exporter.trace.legacy.values import is_variable
+from exporter.paddle.values import is_variable
 
 _WIDE = ("INT32", "INT64", "FP64")
 _FILL = ("fill_constant", "fill_constant_batch_size_like")
@@ -50,7 +50,7 @@ def _filled(operator: str, call: dict[str, Any], attributes: dict[str, Any]) -> 
     """`1.1 ** x` of float64 fills by an operator that reads no text: with zeros, to which the number is added."""
     import paddle
 
-    from exporter.trace.legacy.lowering import append
+    from exporter.paddle.programs import append
 
     out, value = _only(call["outputs"]["Out"]), attributes.get("value", 0.0)
     if operator == _FILL[0] or out.dtype.name != "FP64" or _fits(value):
@@ -107,7 +107,7 @@ def _scaled(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
 
 
 def _constant(value: float, like: Any, shape: list[int]) -> Any:
-    from exporter.trace.legacy.lowering import append
+    from exporter.paddle.programs import append
 
     text = repr(float(value)) if like.dtype.name == "FP64" else str(int(value))
     attributes = {"shape": shape, "dtype": like.dtype, "value": float(value), "str_value": text}

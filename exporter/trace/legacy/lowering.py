@@ -7,12 +7,13 @@ from typing import Any
 from packaging.version import Version
 
 from exporter.paddle.in_place import now_means
+from exporter.paddle.programs import append
 from exporter.paddle.refusal import CannotLower, cannot_lower
+from exporter.paddle.values import constant_of, is_variable
 from exporter.trace.legacy.attributes import LEAVE_OUT
 from exporter.trace.legacy.call import Call
 from exporter.trace.legacy.dtypes import cast
 from exporter.trace.legacy.entry import Sunk
-from exporter.trace.legacy.values import constant_of, is_variable
 
 
 def lower(entry: Sunk, args: Any, kwargs: Any, target: Version | None) -> Any:
@@ -31,19 +32,6 @@ def lower(entry: Sunk, args: Any, kwargs: Any, target: Version | None) -> Any:
     if entry.writes_x:
         now_means(call["x"], result)
     return result if out is None else _copy_into(result, out)
-
-
-def append(operator: str, inputs: dict[str, Any], attributes: dict[str, Any], dtype: Any, output: str = "Out") -> Any:
-    """One operator with one output of `dtype`."""
-    from exporter.paddle.private import LayerHelper
-
-    helper = LayerHelper(operator)
-    result = helper.create_variable_for_type_inference(dtype=dtype)
-    helper.append_op(type=operator, inputs=inputs, outputs={output: [result]}, attrs=attributes)
-    if result.dtype != dtype:
-        # Type inference of some operators copies the input's dtype, whatever the kernel returns (reduce_all, isclose).
-        result.desc.set_dtype(dtype)
-    return result
 
 
 def _append(entry: Sunk, call: Call) -> Any:

@@ -143,8 +143,8 @@ def _isinf(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
 
 def _matrix_rank(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     """Before 3.1 the result is int32."""
-    from exporter.trace.legacy.lowering import append
-    from exporter.trace.legacy.values import is_variable
+    from exporter.paddle.programs import append
+    from exporter.paddle.values import is_variable
 
     tensors = {slot: [value] for slot, value in inputs.items() if is_variable(value)}
     from exporter.paddle.private import core

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from exporter.paddle.patches import Patches
+from exporter.paddle.values import is_variable
 from exporter.trace.legacy.dtypes import cast, is_integer, promote
-from exporter.trace.legacy.values import is_variable
 
 
 def install(patches: Patches) -> None:

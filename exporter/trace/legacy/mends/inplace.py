@@ -6,7 +6,7 @@ from typing import Any
 
 from exporter.paddle.in_place import now_means, tell_of_writes
 from exporter.paddle.patches import Patches
-from exporter.trace.legacy.values import is_variable
+from exporter.paddle.values import is_variable
 
 
 def install(patches: Patches) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from exporter.paddle.programs import append
+from exporter.paddle.values import is_variable
 from exporter.trace.legacy import composed
-from exporter.trace.legacy.lowering import append
 from exporter.trace.legacy.mends.batch_norm import batch_norm
 from exporter.trace.legacy.mends.median import nanmedian
-from exporter.trace.legacy.values import is_variable
 
 
 def replacements() -> list[tuple[Any, Any]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from exporter.paddle.patches import Patches
+from exporter.paddle.values import is_variable, joined
 from exporter.trace.legacy import composed
-from exporter.trace.legacy.values import is_variable, joined
 
 
 def install(patches: Patches) -> None:

@@ -27,7 +27,7 @@ def _round(call: Call) -> Any:
         return None
     import paddle
 
-    from exporter.trace.legacy.lowering import append
+    from exporter.paddle.programs import append
 
     scale = 10.0 ** abs(decimals)
     factor = paddle.full([], scale, call["x"].dtype)
