@@ -29,7 +29,7 @@ def pir_programs() -> AbstractContextManager[None]:
 
 
 def append(operator: str, inputs: dict[str, Any], attributes: dict[str, Any], dtype: Any, output: str = "Out") -> Any:
-    """Append an operator with one output of `dtype` to the current block of a legacy program; the Variable it writes."""
+    """Append an operator with one output of `dtype` to the block in work; the Variable it writes."""
     from exporter.paddle.private import LayerHelper
 
     helper = LayerHelper(operator)
