@@ -45,7 +45,7 @@ def build() -> nn.Layer:
 def data(part: Part) -> Iterator[dict[str, np.ndarray]]:
     """Batches of images; in training every second batch was scanned dark on light, and every held-out one.
 
-    A case holds held-out rows in any order, and the branch looks at a batch as a whole: this net is not made for rows of
+    A case holds held-out rows in any order, and the branch looks at a batch as a whole: the net is not made for rows of
     both ways in one batch. It makes logits of 30 of them, where ONNX Runtime errs up to 4.4 times as much as Paddle.
     """
     image, label = _mnist(folder, part) if (folder := real("softmax")) else _enlarged(part)
