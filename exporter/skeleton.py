@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from exporter.answers import told
-from exporter.check.module import ClassInfo, ParsedModule, Project
+from exporter.check.source.project import ClassInfo, ParsedModule, Project
 from exporter.diagnostics import Diagnostic
 from exporter.errors import ExporterError, UsageError, did_you_mean
 from exporter.files import write_bytes

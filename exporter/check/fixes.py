@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from exporter.check.module import ParsedModule, Project
+from exporter.check.source.project import ParsedModule, Project
 from exporter.diagnostics import Diagnostic
 from exporter.files import write_bytes
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from exporter.check import suppressions
 from exporter.check.codes import OWN_CODES
-from exporter.check.module import ParsedModule, Project
-from exporter.check.paper.run_model import Findings, run_module
+from exporter.check.interpret.run_model import Findings, run_module
 from exporter.check.rules.base import Rule
 from exporter.check.settings import Settings
+from exporter.check.source.project import ParsedModule, Project
 from exporter.check.targets import Target, resolve
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import UsageError, closest, did_you_mean
@@ -54,7 +54,7 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
     """Check the targets without running any of their code, unless `probe_seconds` is given.
 
     With it, the models of targets that were named (no folders) are built, exported and run, each in children that may
-    take that long; see :mod:`exporter.check.probe`.
+    take that long; see :mod:`exporter.check.probe.run`.
 
     Raises:
         UsageError: a target does not exist, or a code is none of ours.
@@ -78,7 +78,7 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
             judged = _judge(module, found, tuple(every.values()))
             layers += found.layers
             if probe_seconds and place.named:
-                from exporter.check.probe import probe, prove
+                from exporter.check.probe.run import probe, prove
 
                 models = [model for model in found.models if model.inputs]
                 probed += len(models)

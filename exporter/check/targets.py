@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.check.paper.run_model import Given, Input, Inputs
-from exporter.check.paper.values import Extent
+from exporter.check.domain.values import Extent
+from exporter.check.interpret.run_model import Given, Input, Inputs
 from exporter.errors import UsageError, did_you_mean_file
 
 if TYPE_CHECKING:

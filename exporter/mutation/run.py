@@ -114,7 +114,7 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
     editable = [one for one in chosen if one.format in PROGRAMS.names()]
     if (wish.formats and len(editable) < len(chosen)) or not editable:
         name = next(one.format for one in chosen if one not in editable)
-        hint = f"an entry point '{name}' in the group {PROGRAMS.package} is a program that can be edited"
+        hint = f"add an entry point '{name}' in the group {PROGRAMS.package}: a program that can be edited"
         raise UsageError(f"no fault can be planted in format '{name}'", where=str(bundle.folder), hint=hint)
     pairs = [(one.format, one.precision) for one in editable]
     named = wish.engines or tuple(manifest.spec["engines"])

@@ -156,5 +156,5 @@ def differs(what: tuple[str, ...]) -> EnvironmentLacks:
     return EnvironmentLacks(
         f"this Paddle differs in {', '.join(what)}; known are {VERSIONS[0]}–{VERSIONS[-1]}",
         where=f"Paddle {installed()}",
-        hint=f"pip install paddlepaddle=={VERSIONS[-1]}, or an exporter that knows this Paddle",
+        hint=f"pip install paddlepaddle=={VERSIONS[-1]}, or a release of this tool that lists this Paddle",
     )

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from exporter.check.probe_child import difference
-from exporter.check.probe_lines import is_librarys
+from exporter.check.probe.child import difference
+from exporter.check.probe.lines import is_librarys
 from exporter.errors import ModelError
 from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.values import draw, real_rows

@@ -24,7 +24,7 @@ def tap_of(format: str) -> Tap:
         UsageError: the format, of another package, has none.
     """
     if format not in TAPS.names():
-        hint = f"a tap for it: an entry point '{format}' in the group {TAPS.package}"
+        hint = f"add a tap for it: an entry point '{format}' in the group {TAPS.package}"
         raise UsageError(f"format '{format}' has no tap, so that nobody sees its intermediate values", hint=hint)
     return TAPS[format]
 

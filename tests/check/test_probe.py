@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.check.paper.run_model import Input, Model
-from exporter.check.paper.values import Extent
-from exporter.check.probe import Outcome, probe, prove
+from exporter.check.domain.values import Extent
+from exporter.check.interpret.run_model import Input, Model
+from exporter.check.probe.run import Outcome, probe, prove
 from exporter.check.run import examine
 from exporter.diagnostics import Diagnostic, Location, Severity
 from tests.traps.score import HERE, cases

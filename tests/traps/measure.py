@@ -54,7 +54,7 @@ def measure(path: Path, say: Callable[..., None]) -> None:
     import numpy as np
     import paddle
 
-    from exporter.check.probe_child import _leaves, difference
+    from exporter.check.probe.child import _leaves, difference
 
     say(phase="eager")
     module = load(path, "case_eager")

@@ -15,8 +15,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from exporter.check.paper.run_model import Input
-from exporter.check.paper.values import Extent
+from exporter.check.domain.values import Extent
+from exporter.check.interpret.run_model import Input
 from exporter.check.run import Examination, examine
 from exporter.check.settings import Settings
 from exporter.check.targets import Target

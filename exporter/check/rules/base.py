@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from enum import Enum
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Site
+from exporter.check.facts import Site
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 

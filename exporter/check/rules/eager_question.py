@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Asked, Called
-from exporter.check.paper.syntax import compared_with, if_around, without_effect
-from exporter.check.paper.values import Const, Dim, External, Sequence, Tensor, Value, options
+from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor, Value, options
+from exporter.check.facts import Asked, Called
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
+from exporter.check.source.syntax import compared_with, if_around, without_effect
 from exporter.diagnostics import Diagnostic, Severity
 
 _MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode", "_in_legacy_dygraph")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called, Changed, Fact, Iterated, Returned
-from exporter.check.paper.values import Sequence, Value
+from exporter.check.domain.values import Sequence, Value
+from exporter.check.facts import Called, Changed, Fact, Iterated, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _WELL = ("for",)

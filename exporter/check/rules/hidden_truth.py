@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Operated, Tested
-from exporter.check.paper.values import Extent, Sequence, Shape, Value, only_tensor
+from exporter.check.domain.values import Extent, Sequence, Shape, Value, only_tensor
+from exporter.check.facts import Operated, Tested
 from exporter.check.rules.base import Fault, Rule
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _FORMS = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called, Overwritten
-from exporter.check.paper.values import Tensor
-from exporter.check.paper.views import refuses_in_place
+from exporter.check.domain.values import Tensor
+from exporter.check.domain.views import refuses_in_place
+from exporter.check.facts import Called, Overwritten
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _MISSING = ("set_value", "zero_", "fill_", "copy_", "fill_diagonal_", "uniform_", "normal_")

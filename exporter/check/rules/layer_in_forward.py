@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called
-from exporter.check.paper.paddle_api import has_no_weights, is_layer_class
+from exporter.check.facts import Called
+from exporter.check.models.paddle import has_no_weights, is_layer_class
 from exporter.check.rules.base import Fault, Rule
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Asked, Called
-from exporter.check.paper.values import Tensor
+from exporter.check.domain.values import Tensor
+from exporter.check.facts import Asked, Called
 from exporter.check.rules.base import Fault, Rule
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 #: Attributes of `paddle.Tensor` that `pir.Value` lacks; other rules tell of `tolist`, `backward`, `set_value` and such.

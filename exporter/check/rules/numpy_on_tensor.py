@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called, Operated
-from exporter.check.paper.libraries import handed_on
-from exporter.check.paper.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, holds, only_tensor
+from exporter.check.domain.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, holds, only_tensor
+from exporter.check.facts import Called, Operated
+from exporter.check.models.libraries import handed_on
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _MISSING = ("Tensor.copy", "Tensor.ravel", "Tensor.tobytes")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Returned
-from exporter.check.paper.values import Const, Dim, Either, Extent, Scalar, Shape, Value
+from exporter.check.domain.values import Const, Dim, Either, Extent, Scalar, Shape, Value
+from exporter.check.facts import Returned
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt, leaves
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called, Site
-from exporter.check.paper.syntax import inside
-from exporter.check.paper.values import Tensor
+from exporter.check.domain.values import Tensor
+from exporter.check.facts import Called, Site
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
+from exporter.check.source.syntax import inside
 from exporter.diagnostics import Diagnostic, Severity
 
 _RANDOM = ("random.", "numpy.random.", "secrets.", "uuid.uuid")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called
-from exporter.check.paper.meeting import element
-from exporter.check.paper.values import (
+from exporter.check.domain.join import element
+from exporter.check.domain.values import (
     Sequence,
     Value,
     only_tensor,
     options,
 )
+from exporter.check.facts import Called
 from exporter.check.rules.base import Fault, Rule
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _COMPARING = {"max": "paddle.maximum", "min": "paddle.minimum", "sorted": "paddle.sort of the stacked tensors"}

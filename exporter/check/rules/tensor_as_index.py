@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called, Indexed, Operated
-from exporter.check.paper.values import Const, Mapping, Sequence, Value, only_tensor
+from exporter.check.domain.values import Const, Mapping, Sequence, Value, only_tensor
+from exporter.check.facts import Called, Indexed, Operated
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called
-from exporter.check.paper.values import only_tensor
+from exporter.check.domain.values import only_tensor
+from exporter.check.facts import Called
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _MAKERS = ("builtins.str", "builtins.repr", "builtins.format")

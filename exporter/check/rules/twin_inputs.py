@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.run_model import declared_specs
+from exporter.check.interpret.run_model import declared_specs
 from exporter.check.rules.base import Fault, Rule
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Fact, Indexed, Iterated, Tested
-from exporter.check.paper.values import Const, Extent, Sequence, Shape, Tensor, only_tensor
+from exporter.check.domain.values import Const, Extent, Sequence, Shape, Tensor, only_tensor
+from exporter.check.facts import Fact, Indexed, Iterated, Tested
 from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _CURE = "make it a plain function or method that forward calls by name"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.module import ParsedModule
-from exporter.check.paper.facts import Called, Iterated
-from exporter.check.paper.values import Const, Extent, Sequence, Tensor, Value, only_tensor
+from exporter.check.domain.values import Const, Extent, Sequence, Tensor, Value, only_tensor
+from exporter.check.facts import Called, Iterated
 from exporter.check.rules.base import Fault, Rule
+from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 #: A plain `for` is converted to a loop of the program; `next(iter(x))` takes one row only.

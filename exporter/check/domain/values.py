@@ -1,0 +1,374 @@
+"""What a name may stand for when a model is run on paper: values without numbers.
+
+Two names for one tensor hold one object, so aliases show by identity. Objects that code can change (lists, instances)
+keep their content in ordinary attributes, which the interpreter writes through
+:class:`exporter.check.state.heap.Store`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from collections.abc import Sequence as Many
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from exporter.check.source.project import ClassInfo, ParsedModule
+
+
+class Extent(Enum):
+    """A dimension without a number: it varies from call to call, or nothing is known of it."""
+
+    DYNAMIC = "dynamic"
+    UNKNOWN = "unknown"
+
+
+#: A dimension: its size, or what is known instead.
+Size: TypeAlias = int | Extent
+
+
+class Value:
+    """Anything that an expression may give. The class itself stands for what is not known."""
+
+
+UNKNOWN = Value()
+
+
+@dataclass(frozen=True)
+class Const(Value):
+    """A Python number, text, bool or None that is known."""
+
+    value: object
+
+
+@dataclass(eq=False, repr=False)
+class Scalar(Value):
+    """A Python number, text or bool of unknown content; `kind` is the name of its type."""
+
+    kind: str
+
+
+@dataclass(eq=False, repr=False)
+class Tensor(Value):
+    """A tensor.
+
+    `sizes` are its first dimensions, all of them if `closed`. `inputs` are the names of the inputs of `forward` whose
+    data it depends on. `origin` is `op`, `input`, `parameter`, `buffer` or `eager` (made outside the trace and
+    registered nowhere); `name` and `made` (a module and node) tell more of it. `guessed`: only taken for a tensor, as
+    a parameter of `forward` usually is one. `shaped`: it was computed from dimensions alone. `dtype` is empty where it
+    is not known. `recipe` is the operator and what it was given, `viewed` whether some operator made a view of it.
+    """
+
+    sizes: tuple[Size, ...] = ()
+    closed: bool = False
+    inputs: frozenset[str] = frozenset()
+    origin: str = "op"
+    name: str = ""
+    boolean: bool = False
+    guessed: bool = False
+    made: tuple[ParsedModule, ast.AST] | None = None
+    place: tuple[int, str] | None = None
+    shaped: bool = False
+    dtype: str = ""
+    recipe: tuple[object, ...] = ()
+    viewed: bool = False
+
+    def size(self, axis: int) -> Size:
+        """The size along an axis, which may count from the end."""
+        if axis < 0:
+            axis = axis + len(self.sizes) if self.closed else len(self.sizes)
+        return self.sizes[axis] if 0 <= axis < len(self.sizes) else Extent.UNKNOWN
+
+
+@dataclass(eq=False, repr=False)
+class Shape(Value):
+    """`tensor.shape`, whole."""
+
+    tensor: Tensor
+
+
+@dataclass(eq=False, repr=False)
+class Dim(Value):
+    """A dimension of a tensor, or a number computed from some. Where dynamic, the trace holds a scalar tensor."""
+
+    size: Size
+    inputs: frozenset[str] = frozenset()
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether it is known to vary from call to call."""
+        return self.size is Extent.DYNAMIC
+
+
+@dataclass(eq=False, repr=False)
+class Array(Value):
+    """Something of NumPy's; `scalar` where it is a single number of NumPy's own type."""
+
+    scalar: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class Sequence(Value):
+    """A list, tuple, set, LayerList …: `items` are known, `rest` stands for all further ones.
+
+    `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `home` says where it lives if it
+    outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes it there. `grown_in_branch`: an
+    item was added under a tensor condition. `picked` are items of the rest that were taken out by a known index.
+    """
+
+    kind: str
+    items: tuple[Value, ...] = ()
+    rest: Value | None = None
+    home: str = ""
+    place: tuple[int, str] | None = None
+    grown_in_branch: bool = False
+    fixed: bool = False
+    picked: dict[object, Value] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
+        kept = (
+            not self.home
+            or (self.fixed and bool(self.items))
+            or self.kind == "tuple"
+            or self.kind.startswith("paddle.")
+        )
+        return self.rest is None and kept
+
+
+@dataclass(eq=False, repr=False)
+class Mapping(Value):
+    """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values.
+
+    `home` and `fixed` as for a sequence. `factory` makes what is asked for and not there, in a `defaultdict`.
+    """
+
+    kind = "dict"
+    items: dict[object, Value] = field(default_factory=dict)
+    rest: Value | None = None
+    home: str = ""
+    place: tuple[int, str] | None = None
+    fixed: bool = False
+    factory: Value | None = None
+    picked: dict[object, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False, repr=False)
+class Instance(Value):
+    """An object of a class of the user's.
+
+    `complete`: it is surely a whole model, or built by one. `lasting`: it was there before the call of the model.
+    `before` and `hooks` are called before and after it is. `twin`: it stands for several that were made alike.
+    """
+
+    cls: ClassInfo
+    attributes: dict[str, Value] = field(default_factory=dict)
+    complete: bool = False
+    lasting: bool = False
+    registered: bool = False
+    hooks: tuple[Value, ...] = ()
+    before: tuple[Value, ...] = ()
+    twin: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class Fields(Value):
+    """What `collections.namedtuple` makes: the names of the fields, and defaults for the last of them."""
+
+    names: tuple[str, ...]
+    defaults: tuple[Value, ...]
+
+
+@dataclass(eq=False, repr=False)
+class Record(Value):
+    """An object of a library's with attributes of its own: `types.SimpleNamespace`; `lasting` as for an instance."""
+
+    attributes: dict[str, Value]
+    lasting: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class Attributes(Value):
+    """The `__dict__` of an object: another way to its attributes."""
+
+    owner: Instance
+
+
+@dataclass(eq=False, repr=False)
+class Layer(Value):
+    """A layer of Paddle's own, by qualified name, with what it was made from; a `twin` stands for several like it."""
+
+    name: str
+    arguments: tuple[Value, ...] = ()
+    keywords: dict[str, Value] = field(default_factory=dict)
+    training: bool = False
+    hooks: tuple[Value, ...] = ()
+    registered: bool = False
+    before: tuple[Value, ...] = ()
+    twin: bool = False
+
+
+@dataclass(eq=False, repr=False)
+class Function(Value):
+    """A function, method (`owner` is bound) or lambda of the user's; `scopes` is where its free names live.
+
+    `converted`: dy2static rewrites its control flow. It does so for functions that a converted function calls by name,
+    not for generators, for lambdas made elsewhere, nor behind `functools.partial` or `not_to_static`. `inline`: it
+    stands inside a converted function, and is so whoever calls it. `dispatched`: `functools.singledispatch` chooses
+    by the type of the first argument which function is run. `manager`: `contextlib.contextmanager` made it one.
+    """
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    module: ParsedModule
+    scopes: tuple[dict[str, Value], ...] = ()
+    owner: Value | None = None
+    cls: ClassInfo | None = None
+    converted: bool = True
+    cached: bool = False
+    dispatched: bool = False
+    manager: bool = False
+    inline: bool = False
+    defaults: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False, repr=False)
+class Partial(Value):
+    """`functools.partial` of something."""
+
+    function: Value
+    arguments: tuple[Value, ...]
+    keywords: dict[str, Value]
+
+
+@dataclass(eq=False, repr=False)
+class Class(Value):
+    """A class of the user's."""
+
+    info: ClassInfo
+
+
+@dataclass(frozen=True)
+class External(Value):
+    """A thing of a library, by qualified name: `paddle.nn.functional.relu`, `numpy.random`, `builtins.max`."""
+
+    name: str
+
+
+@dataclass(eq=False, repr=False)
+class Method(Value):
+    """A method of a value that is not the user's: `Tensor.tolist`, `list.append`."""
+
+    owner: Value
+    name: str
+
+
+@dataclass(eq=False, repr=False)
+class Super(Value):
+    """`super()` inside a method of `cls`."""
+
+    instance: Value
+    cls: ClassInfo
+
+
+@dataclass(eq=False, repr=False)
+class Either(Value):
+    """One of several, which is not known."""
+
+    options: tuple[Value, ...]
+
+
+@dataclass(eq=False, repr=False)
+class Broken(Value):
+    """A name that a tensor condition has left in a state which no program can hold; reading it is the fault.
+
+    `reason` is `undefined`, `none` or `number`; `node` is the assignment at fault; `value` what analysis
+    goes on with; `other` the assignment on the other side of the branch.
+    """
+
+    reason: str
+    name: str
+    module: ParsedModule
+    node: ast.AST
+    value: Value
+    other: ast.AST | None = None
+
+
+#: Names that hold a value only on some ways through the code.
+UNBOUND = Const("<unbound>")
+
+
+def options(value: Value) -> tuple[Value, ...]:
+    """What a value may be: itself, or each of several."""
+    if isinstance(value, Broken):
+        value = value.value
+    return value.options if isinstance(value, Either) else (value,)
+
+
+def only_tensor(value: Value) -> bool:
+    """Whether it is a tensor in the trace for certain: one is known, or it is a dimension that varies."""
+    return (isinstance(value, Tensor) and not value.guessed) or (isinstance(value, Dim) and value.dynamic)
+
+
+def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
+    """Whether a value, or one inside its containers, is what is wanted."""
+    if isinstance(value, (Sequence, Mapping)):
+        every = (*(value.items.values() if isinstance(value, Mapping) else value.items), value.rest)
+        return any(holds(each, wanted) for each in every if each is not None)
+    if isinstance(value, Either):
+        return any(holds(each, wanted) for each in value.options)
+    return wanted(value)
+
+
+def inputs_of(values: Many[Value]) -> frozenset[str]:
+    """The inputs of `forward` that any of the values depend on, containers looked into."""
+    found: frozenset[str] = frozenset()
+    for value in values:
+        if isinstance(value, (Tensor, Dim)):
+            found |= value.inputs
+        elif isinstance(value, Sequence):
+            found |= inputs_of((*value.items, *((value.rest,) if value.rest else ())))
+        elif isinstance(value, Mapping):
+            found |= inputs_of((*value.items.values(), *((value.rest,) if value.rest else ())))
+        elif isinstance(value, Either):
+            found |= inputs_of(value.options)
+        elif isinstance(value, Broken):
+            found |= inputs_of((value.value,))
+    return found
+
+
+def is_pair(value: Value) -> bool:
+    """Whether a value is a tuple of two."""
+    return isinstance(value, Sequence) and value.kind == "tuple" and len(value.items) == 2
+
+
+def register(value: Value) -> None:
+    """A layer has taken in a layer, or a container of Paddle's that holds some: their parameters are its own."""
+    if isinstance(value, (Layer, Instance)):
+        value.registered = True
+    elif isinstance(value, Tensor) and value.origin == "parameter":
+        value.place = value.place or (id(value), "")
+    elif isinstance(value, Sequence) and value.kind.startswith("paddle."):
+        for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
+            register(each)
+    elif isinstance(value, Either):
+        for each in value.options:
+            register(each)
+
+
+def mark_twins(value: Value) -> None:
+    """This object, with the layers in it, stands for several that were made alike."""
+    if isinstance(value, Layer):
+        value.twin = True
+    elif isinstance(value, Instance) and not value.twin:
+        value.twin = True
+        for each in value.attributes.values():
+            mark_twins(each)
+    elif isinstance(value, (Sequence, Mapping, Either)):
+        inner = value.options if isinstance(value, Either) else value.items
+        for each in inner.values() if isinstance(inner, dict) else inner:
+            mark_twins(each)
+        if not isinstance(value, Either) and value.rest is not None:
+            mark_twins(value.rest)

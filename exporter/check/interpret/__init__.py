@@ -1,0 +1,1 @@
+"""Abstract interpretation of the user's code: expressions, calls, statements, loops."""

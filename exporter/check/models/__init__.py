@@ -1,0 +1,1 @@
+"""What calls into Python, NumPy, the standard library and Paddle give."""

@@ -1,1 +1,0 @@
-"""Run a model on paper: an interpreter of Python with values that have no numbers, and the facts it gathers."""

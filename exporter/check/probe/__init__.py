@@ -1,0 +1,1 @@
+"""What running a model shows: children build, export and run it."""

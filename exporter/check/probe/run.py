@@ -1,0 +1,237 @@
+"""Export what can be exported, in children with limits, and let the outcome speak where the code only looked wrong.
+
+A model is probed if it can be built without arguments and its inputs are known: from a spec, or from input specs that
+the file declares. What the probe shows marks the findings of the static part that explain it as proved; where there are
+none, it is a finding of its own, at the line that Paddle blames or at `forward`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from exporter.check import settle
+from exporter.check.codes import PROBE_CODES
+from exporter.check.interpret.run_model import Model
+from exporter.check.rules.base import Fault, Rule
+from exporter.diagnostics import Diagnostic, Location, Severity
+from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
+from exporter.registry import Registry
+from exporter.scratch import scratch
+from exporter.workers import PADDLE, SINGLE_THREAD, Json, Limits, call
+
+#: Which rules explain that a program depends on something outside the model.
+_DEPENDS = {"randomness": "EX101", "the clock": "EX101", "the environment": "EX101", "earlier calls": "EX103"}
+_CODES = {"fails": "EX201", "ends": "EX202", "unusable": "EX203", "structure": "EX204", "values": "EX205"}
+_CURES = {
+    "fails": "rewrite the line so that nothing in it needs the value of a tensor",
+    "ends": "look for a loop of Python's over a dimension that varies, and for NumPy on tensors",
+    "unusable": "return new tensors only, and name every input once",
+    "structure": "return a flat tuple of different tensors",
+    "values": "look for state, randomness and questions about the mode in forward and what it calls",
+    "depends": "make it an input, or read it once in __init__",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the probe of one model showed: `kind` is agrees, not probed, or one of the faults.
+
+    `depends` names what else than the model its program depends on, `request` is what the children were told.
+    """
+
+    model: Model
+    kind: str
+    what: str
+    line: int
+    depends: tuple[str, ...] = ()
+    request: Json = field(default_factory=dict)
+
+
+def probe(path: Path, model: Model, seconds: float) -> Outcome:
+    """Build, run, export and compare one model; `seconds` limits each child, as :class:`exporter.workers.Limits`."""
+    sizes = [[each if isinstance(each, int) else None for each in one.sizes] for one in model.inputs]
+    inputs = [
+        {"name": one.name or f"x{at}", "dtype": one.dtype, "sizes": size}
+        for at, (one, size) in enumerate(zip(model.inputs, sizes, strict=True))
+    ]
+    limits = Limits(seconds=seconds)
+    with scratch() as folder:
+        request: Json = {
+            "path": str(path.resolve()),
+            "builder": model.builder,
+            "inputs": inputs,
+            "seconds": seconds,
+            "file": str(folder / "eager.safetensors"),
+        }
+        try:
+            request |= _eagerly(request, limits)
+        except ExporterError as error:
+            return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
+        outcome = _export(model, request, limits)
+        if outcome.kind in ("fails", "ends", "not probed"):
+            return outcome
+        return replace(outcome, depends=_dependencies(request, limits), request=request)
+
+
+def _paddle(target: str, request: Json, limits: Limits) -> Json:
+    """Ask a child with Paddle; its variables are those of the gate's children, so that one server forks them all."""
+    return call(target, request, limits, environment=SINGLE_THREAD, imports=PADDLE)
+
+
+def _eagerly(request: Json, limits: Limits) -> Json:
+    """What the eager run says; integers that the model cannot take, as lengths or places, are once tried as ones."""
+    target = "exporter.check.probe.child:eager"
+    try:
+        return _paddle(target, request, limits)
+    except ChildFailed:
+        if not any("int" in one["dtype"] for one in request["inputs"]):
+            raise
+        return _paddle(target, request | {"tame": True}, limits) | {"tame": True}
+
+
+def _export(model: Model, request: Json, limits: Limits) -> Outcome:
+    try:
+        answer = _paddle("exporter.check.probe.child:exported", request, limits)
+    except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
+        return Outcome(model, "ends", f"{error.what} {error.where}".strip(), 0)
+    except ChildFailed as error:
+        return Outcome(model, "fails", _telling(error.what), _line_in(error.details, request["path"]))
+    return Outcome(model, answer["outcome"], _telling(answer["what"]), 0)
+
+
+def _dependencies(request: Json, limits: Limits) -> tuple[str, ...]:
+    """What else changes the program; nothing where that could not be found out."""
+    try:
+        return tuple(_paddle("exporter.check.probe.variation:varied", request, limits)["depends"])
+    except ExporterError:
+        return ()
+
+
+def _telling(message: str) -> str:
+    """The line of a message that says what went wrong: Paddle writes a screenful around it."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    found = [line for line in lines if re.match(r"\w*(Error|Exception)\b|\(\w+\)", line)]
+    return (found or lines or ["no message"])[-1][:200]
+
+
+def _line_in(details: str, path: str) -> int:
+    """The last line of the model's file that a traceback names; dy2static quotes the lines it has rewritten."""
+    named = re.findall(rf'File "{re.escape(path)}", line (\d+)', details)
+    return int(named[-1]) if named else 0
+
+
+@cache
+def _predicts() -> dict[str, tuple[Fault, ...]]:
+    """What each rule predicts, by its code."""
+    rules: Registry[Rule] = Registry("exporter.check.rules", "rule")
+    return {rule.code: rule.predicts for _, rule in rules.all()}
+
+
+def _explaining(kind: str) -> frozenset[str]:
+    return frozenset(code for code, faults in _predicts().items() if Fault(kind) in faults)
+
+
+def _refuted(agrees: bool) -> frozenset[str]:
+    """Rules that a finished export proves wrong: what they think likeliest would have ended it, or spoilt its file.
+
+    Other outputs show in any comparison, and so it needs one that `agrees`; other values may show in other runs only.
+    """
+    seen = {Fault.FAILS, Fault.ENDS} | ({Fault.UNUSABLE, Fault.STRUCTURE} if agrees else set())
+    return frozenset(code for code, faults in _predicts().items() if faults[0] in seen)
+
+
+def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[Diagnostic]:
+    """Findings with what the probes showed: proved, added to, or put down to warnings where every model exports."""
+    kept = list(findings)
+    for outcome in outcomes:
+        if outcome.kind == "not probed":
+            cure = "build it with its defaults, name its inputs"
+            kept.append(_new("EX206", Severity.INFO, outcome, outcome.what, cure))
+        elif outcome.kind != "agrees":
+            _explain(kept, outcome)
+        for what in outcome.depends:
+            _explain_dependency(kept, outcome, what)
+    if outcomes and all(each.kind in ("agrees", "values", "structure") for each in outcomes):
+        agrees = all(each.kind == "agrees" for each in outcomes)
+        refuted = _refuted(agrees)
+        why = "yet the probe has exported it"
+        kept = [settle.put_down(each, why) if each.code in refuted and not each.proved else each for each in kept]
+    return kept
+
+
+def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
+    """Mark the findings that an outcome proves: those at the line that Paddle blames, else all of their kind."""
+    codes = _explaining(outcome.kind)
+    causes = [at for at, each in enumerate(kept) if each.severity is not Severity.INFO and each.code in codes]
+    notes = [at for at, each in enumerate(kept) if each.code in codes and settle.is_mended(each)]
+    if notes and not causes:  # stock Paddle fails as they say, and our own export does not
+        for at in notes:
+            kept[at] = replace(kept[at], proved=True)
+        return
+    if outcome.line:
+        path = outcome.model.forward.path
+        near = [at for at in causes if kept[at].location.path == path and _near(kept[at], outcome.line)]
+        causes = near or [at for at in causes if kept[at].severity is Severity.ERROR]
+    certain = [at for at in causes if outcome.line or kept[at].severity is Severity.ERROR]
+    if not certain and len({kept[at].code for at in causes}) == 1:
+        certain = causes  # nothing else is suspected
+    for at in certain:
+        kept[at] = replace(kept[at], proved=True, severity=Severity.ERROR)
+    if not any(kept[at].proved for at in causes):
+        outcome = replace(outcome, line=outcome.line or _locate(outcome))
+        message = f"{PROBE_CODES[_CODES[outcome.kind]].removeprefix('the probe: ')}: {outcome.what}"
+        kept.append(_new(_CODES[outcome.kind], Severity.ERROR, outcome, message, _CURES[outcome.kind]))
+
+
+def _locate(outcome: Outcome) -> int:
+    """The line at which eager and program part, where nothing that the code looks like told it; 0 if it is not found.
+
+    Other outputs begin at the `return`. Other values begin at a condition that the trace decided otherwise, at the line
+    that leaves the first wrong one, or, where only later calls are wrong, at the line that keeps something for them.
+    """
+    if outcome.kind not in ("values", "structure", "unusable"):
+        return 0
+    request = outcome.request | {"kind": outcome.kind}
+    told = _told("exporter.check.probe.lines:blamed", request)
+    if outcome.kind != "values":
+        return int(told.get("returned", 0))
+    if told.get("skipped"):
+        return int(told["skipped"])
+    parted = _told("exporter.check.probe.values:parting", request)
+    kept, line = told.get("kept", ()), int(parted.get("line", 0))
+    return int(kept[0]) if kept and (parted.get("case") or not line) else line
+
+
+def _told(target: str, request: Json) -> Json:
+    """What a child that looks for lines says; nothing where it could not find out."""
+    try:
+        return _paddle(target, request, Limits(seconds=request["seconds"]))
+    except ExporterError:
+        return {}
+
+
+def _explain_dependency(kept: list[Diagnostic], outcome: Outcome, what: str) -> None:
+    code = next((code for name, code in _DEPENDS.items() if what.startswith(name)), "")
+    causes = [at for at, each in enumerate(kept) if each.code == code]
+    for at in causes:
+        kept[at] = replace(kept[at], proved=True)
+    if not causes and outcome.kind == "agrees":
+        drawn = what in ("randomness", "the clock")
+        message = f"the program depends on {what}: what was read while it was traced is a constant of it"
+        severity = Severity.ERROR if drawn else Severity.WARNING
+        kept.append(_new("EX207", severity, outcome, message, _CURES["depends"]))
+
+
+def _near(finding: Diagnostic, line: int) -> bool:
+    return abs(finding.location.line - line) <= 1
+
+
+def _new(code: str, severity: Severity, outcome: Outcome, message: str, cure: str) -> Diagnostic:
+    where = outcome.model.forward
+    if outcome.line:
+        where = Location(where.path, outcome.line, 1)
+    return Diagnostic(code, severity, where, message, cure, proved=code != "EX206")

@@ -1,0 +1,1 @@
+"""The user's code, read but never run: modules, classes, names."""

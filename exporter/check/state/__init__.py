@@ -1,0 +1,1 @@
+"""What an abstract run changes: heap, frames, circumstances, effects on what persists."""
