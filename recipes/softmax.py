@@ -43,13 +43,17 @@ def build() -> nn.Layer:
 
 
 def data(part: Part) -> Iterator[dict[str, np.ndarray]]:
-    """Batches of images; every second batch was scanned dark on light."""
+    """Batches of images; in training every second batch was scanned dark on light, and every held-out one.
+
+    A case holds held-out rows in any order, and the branch looks at a batch as a whole: the net is not made for rows of
+    both ways in one batch. It makes logits of 30 of them, where ONNX Runtime errs up to 4.4 times as much as Paddle.
+    """
     image, label = _mnist(folder, part) if (folder := real("softmax")) else _enlarged(part)
     order = np.random.permutation(len(label)) if part == "train" else np.arange(len(label))
     for number, start in enumerate(range(0, len(order), BATCH)):
         rows = order[start : start + BATCH]
         x = image[rows]
-        yield {"x": 1 - x if number % 2 else x, "label": label[rows]}
+        yield {"x": 1 - x if number % 2 or part == "held_out" else x, "label": label[rows]}
 
 
 def _enlarged(part: Part) -> tuple[np.ndarray, np.ndarray]:

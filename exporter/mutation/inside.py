@@ -18,7 +18,7 @@ from exporter.errors import BundleError
 from exporter.files import write_json
 from exporter.lower.base import main_file
 from exporter.root_cause.align import Observed, Place
-from exporter.root_cause.locate import locate
+from exporter.root_cause.locate import locate_inside
 from exporter.root_cause.program import TAPS, tap_of
 from exporter.root_cause.witness import Witness
 from exporter.tensors import TensorMap, load
@@ -90,5 +90,4 @@ class Inside:
             artifact = Runnable(self._format, Path(folder), main.name, tuple(self._names), names)
             with started(self._engine, artifact, self._device) as session:
                 values = session.run(self._inputs)
-        found, _ = locate(self._witness, values, self._budget, folded=self._folded)
-        return found
+        return locate_inside(self._witness, values, self._budget, folded=self._folded)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from exporter.harness import Bench
 from exporter.proofs.base import Harness, Proof, per_run
-from exporter.root_cause.locate import is_narrow, locate
+from exporter.root_cause.locate import is_narrow, locate_inside
 from exporter.root_cause.program import program_values
 from exporter.root_cause.witness import NOT_HERE, Witnesses
 from exporter.tensors import TensorMap
@@ -94,7 +94,7 @@ class Look:
         values = self._values(run, claim.case)
         if isinstance(values, str):
             return self._unseen(run, f"the program does not run with its intermediate values put out: {values}")
-        place, _ = locate(witness, values, self.bench.budget, folded=self.bench.folds(run.variant))
+        place = locate_inside(witness, values, self.bench.budget, folded=self.bench.folds(run.variant))
         if place is None:
             return Evidence(Outcome.MATCH, f"{len(values)} intermediate values were looked into", elements=compared)
         path = witness.observed.calls[place.call]["path"] or "the model itself"
