@@ -22,6 +22,9 @@ from pydantic import (
 from exporter.errors import closest
 from exporter.references import factory_text
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
+from exporter.spec.pipeline import Pipeline
+from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
+from exporter.spec.pipeline import Preprocess as Preprocess
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
 from exporter.tensors import TensorSpec
@@ -283,6 +286,9 @@ class Spec(Frozen):
         "for the oldest Paddle Inference among them. Those of other engines and of `handoff` have no effect here, and "
         "another name is refused.",
     )
+    pipeline: Pipeline | None = Field(
+        None, description="Steps around the model, compared between training and deployment (docs/pipeline.md)."
+    )
     waivers: tuple[Waiver, ...] = Field((), description="Claims that may fail for a while.")
 
     @field_serializer("precisions")
@@ -339,6 +345,12 @@ class Spec(Frozen):
             )
         if self.weights is not None and named:
             raise ValueError(f"weights: factory asks for untrained weights, and {named[0]} for trained ones: drop one")
+        return self
+
+    @model_validator(mode="after")
+    def _pipeline_feeds_an_input(self) -> Spec:
+        if self.pipeline and self.pipeline.input not in (None, *self.inputs):
+            raise ValueError(f"pipeline.input names '{self.pipeline.input}', which is no input")
         return self
 
     @model_validator(mode="after")
