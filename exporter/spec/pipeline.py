@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 from exporter.errors import UsageError
 from exporter.spec.inputs import Frozen, Identifier
 from exporter.steps.chain import read_chain
-from exporter.steps.settle import FAMILIES, NAMED
+from exporter.steps.settle import FAMILIES, NAMED, Side, settled
 
 _FUNCTION = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 
@@ -21,7 +21,7 @@ def _steps(value: Any) -> Any:
         named = NAMED.match(value)
         if named and named[1] in FAMILIES.names():
             return value
-        if not _FUNCTION.match(value):
+        if not _FUNCTION.match(value) or value.endswith((".yml", ".yaml")):
             raise ValueError(f"'{value}' is neither FAMILY:FILE ({', '.join(FAMILIES.names())}) nor module:function")
         value = [value]
     if isinstance(value, (list, tuple)):
@@ -65,3 +65,20 @@ class Pipeline(Frozen):
         description="Difference that is allowed after a step, in 255ths of the range of its values: 1 where decoders "
         "or resizers round pixels otherwise. Without the key integers are equal, and floats within float32's rounding.",
     )
+
+    def settled(self) -> Pipeline:
+        """The same with every step in full, whatever files named them.
+
+        Raises:
+            UsageError: a file is not there, or lists what no step is known for.
+        """
+        sides: dict[str, Any] = {}
+        places: tuple[tuple[str, Side], ...] = (("preprocess", "before"), ("postprocess", "after"))
+        for name, side in places:
+            if (chains := getattr(self, name)) is not None:
+                given = {key: settled(getattr(chains, key), side, f"pipeline.{name}.{key}") for key in _CHAINS}
+                sides[name] = type(chains).model_validate(given)
+        return self.model_copy(update=sides)
+
+
+_CHAINS = ("training", "deployment")
