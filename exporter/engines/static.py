@@ -17,8 +17,8 @@ class Static(PaddleEngine):
 
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
+        from exporter.trace.fixes import mended
         from exporter.trace.layer import load_layer
-        from exporter.trace.mends import mended
         from exporter.trace.traced import bind_inputs, specs_from_json, trace
 
         assert artifact.source is not None  # noqa: S101  # the format is `source`

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from exporter.errors import ModelError, UsageError, did_you_mean
 from exporter.tensors import TensorSpec
 from exporter.trace.blame import blamed, placed_at_forward
+from exporter.trace.fixes import mended
 from exporter.trace.layer import digests
-from exporter.trace.mends import mended
 from exporter.trace.structure import leaves, numbered, output_names
 
 if TYPE_CHECKING:

@@ -214,7 +214,7 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
     ]
     if how.way.startswith("onnx"):
         return export_onnx(layer, specs, folder, "program" if how.way == "onnx" else "paddle2onnx")
-    from exporter.trace.mends import mended
+    from exporter.trace.fixes import mended
 
     context = {
         "ours": lambda: legacy_export(how.target),

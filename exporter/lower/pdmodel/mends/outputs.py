@@ -10,7 +10,7 @@ import numpy as np
 
 from exporter.lower.pdmodel import composed
 from exporter.lower.pdmodel.mends.batch_norm import batch_norm
-from exporter.lower.pdmodel.mends.median import nanmedian
+from exporter.lower.pdmodel.mends.nanmedian import nanmedian
 from exporter.paddle.programs import append
 from exporter.paddle.values import is_variable
 

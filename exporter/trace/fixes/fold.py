@@ -8,7 +8,7 @@ from exporter.paddle.patches import Patches
 from exporter.paddle.programs import append
 from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import is_variable
-from exporter.trace.mends.program import Refuse, known, listed, mend
+from exporter.trace.fixes._program import Refuse, known, listed, mend
 
 
 def install(patches: Patches, refuse: Refuse) -> None:

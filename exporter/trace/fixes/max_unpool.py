@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from exporter.paddle.patches import Patches
-from exporter.trace.mends.program import Refuse, known, listed, mend
+from exporter.trace.fixes._program import Refuse, known, listed, mend
 
 
 def install(patches: Patches, refuse: Refuse) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exporter.paddle.patches import Patches
-from exporter.trace.mends.program import Refuse
+from exporter.trace.fixes._program import Refuse
 
 
 def install(patches: Patches, refuse: Refuse) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from exporter.paddle.patches import Patches
 from exporter.paddle.refusal import CannotLower, in_full
-from exporter.trace.mends import appended, builtins, fold, grids, recurrent, signbit, sizes, unpool
+from exporter.trace.fixes import affine_grid, builtins, fold, layer_helper, max_unpool, rnn, signbit, sizes
 
 
 @contextmanager
@@ -23,9 +23,9 @@ def mended() -> Iterator[None]:
     patches = Patches()
     refusals: list[CannotLower] = []
     try:
-        for part in (fold, grids, recurrent, signbit, sizes, unpool):
+        for part in (fold, affine_grid, rnn, signbit, sizes, max_unpool):
             part.install(patches, refusals.append)
-        appended.install(patches)
+        layer_helper.install(patches)
         builtins.install(patches)
         with in_full(refusals):
             yield

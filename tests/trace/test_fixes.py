@@ -17,7 +17,7 @@ from exporter.lower.pdmodel import plugin as pdmodel
 from exporter.lower.pir import plugin as pir
 from exporter.paddle.refusal import CannotLower
 from exporter.tensors import TensorSpec
-from exporter.trace.mends import mended
+from exporter.trace.fixes import mended
 from exporter.trace.traced import trace
 
 FORMATS = {"pir": pir, "pdmodel": pdmodel}

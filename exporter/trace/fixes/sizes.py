@@ -7,7 +7,7 @@ from typing import Any
 
 from exporter.paddle.patches import Patches
 from exporter.paddle.values import joined
-from exporter.trace.mends.program import Refuse, in_program, known, mend
+from exporter.trace.fixes._program import Refuse, in_program, known, mend
 
 #: Behind the last element of any axis.
 _END = 2**31 - 1
