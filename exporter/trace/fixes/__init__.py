@@ -1,33 +1,44 @@
-"""What Paddle breaks while it traces, in every format: one file a part of Paddle.
+"""What Paddle breaks in a program that it traces, and the cures: one file an API, found by its place.
 
-What only a legacy program breaks is mended in `exporter.lower.pdmodel.mends`.
+What no API is at fault for in `.pdmodel` (operators that have no legacy form, dtypes, old runtimes) stands in
+`exporter.lower.pdmodel`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from exporter.paddle.patches import Patches
 from exporter.paddle.refusal import CannotLower, in_full
-from exporter.trace.fixes import affine_grid, builtins, fold, layer_helper, max_unpool, rnn, signbit, sizes
+from exporter.registry import Registry
+from exporter.trace.fixes.base import Fix
+
+FIXES: Registry[Fix] = Registry("exporter.trace.fixes", "fix")
+_IN_FORCE: ContextVar[bool] = ContextVar("in_force", default=False)
 
 
 @contextmanager
-def mended() -> Iterator[None]:
-    """Within it, trace one layer; everything is put back when it ends.
+def with_fixes(format: str, without: Collection[str] = ()) -> Iterator[None]:
+    """Within it, trace layers for `pir` or `pdmodel`; everything is put back when it ends.
+
+    Within another one it does nothing: that one's fixes stay in force. `without` names fixes to leave out.
 
     Raises:
-        CannotLower: a mended function met what no program can say, with the user's line.
+        CannotLower: a call of the layer is one that no program can say, with the user's line.
     """
-    patches = Patches()
+    if _IN_FORCE.get():
+        yield
+        return
+    patches, token = Patches(), _IN_FORCE.set(True)
     refusals: list[CannotLower] = []
     try:
-        for part in (fold, affine_grid, rnn, signbit, sizes, max_unpool):
-            part.install(patches, refusals.append)
-        layer_helper.install(patches)
-        builtins.install(patches)
+        for name, fix in FIXES.all():
+            if format in fix.formats and name not in without:
+                fix.install(patches, refusals.append)
         with in_full(refusals):
             yield
     finally:
         patches.undo()
+        _IN_FORCE.reset(token)

@@ -19,12 +19,38 @@ from typing import Any
 
 from exporter.paddle.patches import Patches
 from exporter.paddle.refusal import cannot_lower
+from exporter.trace.fixes.base import Example, Fix, Refuse
 
 _WORDS = {"true": True, "false": False, "{}": []}
 
 
-def install(patches: Patches) -> None:
-    """Patch the three places that such a call passes through; legacy programs go to stock."""
+def _forward(self: Any, x: Any) -> Any:
+    import paddle
+
+    if paddle.in_dynamic_mode():
+        return paddle.nn.functional.relu(x)
+    from paddle.common_ops_import import LayerHelper
+
+    helper = LayerHelper("relu")
+    out = helper.create_variable_for_type_inference(dtype="float32")
+    helper.append_op(type="relu", inputs={"X": x}, outputs={"Out": out})
+    return out
+
+
+class LayerHelpers(Fix):
+    """`LayerHelper` appends to legacy programs alone."""
+
+    apis = ("paddle.common_ops_import.LayerHelper",)
+    formats = ("pir",)
+    seen = ("3.0.0", "3.3.1")
+    examples = (Example(_forward, (("n", 4),)),)
+
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        """Patch the three places that such a call passes through; legacy programs go to stock."""
+        _install(patches)
+
+
+def _install(patches: Patches) -> None:
     import paddle
 
     from exporter.paddle.private import ConcreteProgram, LayerHelper, LayerHelperBase, in_pir_mode
@@ -116,3 +142,6 @@ def _same(one: Any, other: Any) -> bool:
     from exporter.paddle.private import Value
 
     return isinstance(one, Value) and bool(one.is_same(other))
+
+
+plugin: Fix = LayerHelpers()

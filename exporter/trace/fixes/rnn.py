@@ -5,26 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from exporter.paddle.patches import Patches
-from exporter.trace.fixes._program import Refuse
+from exporter.trace.fixes.base import Example, Fix, Refuse
 
 
-def install(patches: Patches, refuse: Refuse) -> None:
-    """In PIR stock counts the steps in place, which a program of a file does not see: it never ends (3.3)."""
-    del refuse  # it refuses nothing that stock takes
+def _forward(self: Any, x: Any) -> Any:
+    return self.rnn(x)[0]
+
+
+def _rnn() -> Any:
     import paddle
 
-    from exporter.paddle.private import Value, rnn
+    return paddle.nn.RNN(paddle.nn.SimpleRNNCell(4, 3))
 
-    stock = rnn._rnn_static_graph
 
-    def loop(cell: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(inputs, Value):
-            return _loop(cell, inputs, *args, **kwargs)
-        return stock(cell, inputs, *args, **kwargs)
+class Rnn(Fix):
+    """In PIR stock counts the steps in place, which a program of a file does not see: it never ends."""
 
-    paddle.jit.not_to_static(_loop)
-    paddle.jit.not_to_static(_stepped)
-    patches.attribute(rnn, "_rnn_static_graph", loop)
+    apis = ("paddle.nn.RNN", "paddle.nn.BiRNN", "paddle.nn.LSTM")
+    formats = ("pir",)
+    seen = ("3.3.1", "3.3.1")
+    examples = (Example(_forward, (("n", "w", 4),), {"rnn": _rnn}),)
+
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        """Replace the loop that they share; it refuses nothing that stock takes."""
+        del refuse
+        import paddle
+
+        from exporter.paddle.private import Value, rnn
+
+        stock = rnn._rnn_static_graph
+
+        def loop(cell: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(inputs, Value):
+                return _loop(cell, inputs, *args, **kwargs)
+            return stock(cell, inputs, *args, **kwargs)
+
+        paddle.jit.not_to_static(_loop)
+        paddle.jit.not_to_static(_stepped)
+        patches.attribute(rnn, "_rnn_static_graph", loop)
 
 
 def _loop(
@@ -81,3 +99,6 @@ def _turned(x: Any) -> Any:
     import paddle
 
     return paddle.transpose(x, [1, 0, *range(2, len(x.shape))])
+
+
+plugin: Fix = Rnn()

@@ -6,7 +6,7 @@
     return ret
 
 The else-branch is compiled again with `ret` for `out`, and becomes the body of the same function object, so that
-whoever holds the function has it mended.
+whoever holds the function has it fixed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,29 @@ import inspect
 import textwrap
 from functools import cache
 from types import CodeType, FunctionType
+from typing import Any
 
 from exporter.paddle.patches import Patches
+from exporter.paddle.private import resolve
+from exporter.trace.fixes.base import Fix, Refuse
 
 
-def install(patches: Patches) -> None:
-    """Mend those of the known functions that have the mistake in the installed Paddle."""
-    import paddle
+class Rebound(Fix):
+    """The legacy branch stores its result under another name than the one that is returned."""
 
-    from exporter.paddle.private import NAMES, fft
+    formats = ("pdmodel",)
+    seen = ("3.3.1", "3.3.1")
 
-    kinds = [getattr(fft, name) for name in NAMES["fft"].members]
-    for function in (*kinds, paddle.nn.functional.normalize, paddle.linalg.solve):
-        plain = inspect.unwrap(function)
-        code = rebound(plain)
-        if code is not None:
-            patches.code(plain, code)
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        for function in self.functions():
+            plain = inspect.unwrap(function)
+            code = rebound(plain)
+            if code is not None:
+                patches.code(plain, code)
+
+    def functions(self) -> list[Any]:
+        """Those that have the mistake, if the installed Paddle has it."""
+        return [resolve(api) for api in self.apis]
 
 
 @cache

@@ -1,13 +1,13 @@
-"""What eager tensors and PIR values can do and the legacy Variable cannot."""
+"""What eager tensors and PIR values can do and the legacy `Variable` cannot."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
-from exporter.lower.pdmodel.dtypes import is_integer
 from exporter.paddle.patches import Patches
+from exporter.trace.fixes._variable import method
+from exporter.trace.fixes.base import Example, Fix, Refuse
 
 #: Tensor.float() and its kin.
 _CASTS = {
@@ -36,13 +36,56 @@ _CASTS = {
 }
 
 
-def install(patches: Patches) -> None:
-    """Give Variable the missing members, and a shape that is a list as everywhere else in 3.x."""
+def _cast(self: Any, x: Any) -> Any:
+    return x.long()
+
+
+def _new(self: Any, x: Any) -> Any:
+    return x + x.new_ones([4])
+
+
+def _transposed(self: Any, x: Any) -> Any:
+    return x.mT
+
+
+def _shape(self: Any, x: Any) -> Any:
     import paddle
 
-    from exporter.paddle.private import Variable, manipulation
+    return paddle.jit.not_to_static(_flat)(x)
 
-    missing: dict[str, Any] = {
+
+def _flat(x: Any) -> Any:
+    return x.reshape([-1] + x.shape[1:])  # noqa: RUF005 - the sum is what is shown
+
+
+class TensorMethods(Fix):
+    """`Variable` lacks `float()`, `to()`, `new_zeros()`, `mT` and others; its shape is a tuple."""
+
+    apis = ("paddle.Tensor",)
+    formats = ("pdmodel",)
+    seen = ("3.3.1", "3.3.1")
+    examples = tuple(Example(forward, (("n", 4, 4),)) for forward in (_cast, _new, _transposed, _shape))
+
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        """Give it what is missing, and a shape that is a list as everywhere else in 3.x."""
+        import paddle
+
+        from exporter.paddle.private import Variable
+
+        for name, member in _missing().items():
+            if not hasattr(Variable, name):
+                patches.attribute(Variable, name, method(member))
+        if hasattr(paddle, "Size"):
+            stock = vars(Variable)["shape"]
+            patches.attribute(Variable, "shape", property(lambda self: paddle.Size(stock.fget(self))))
+
+
+def _missing() -> dict[str, Any]:
+    import paddle
+
+    from exporter.paddle.private import manipulation
+
+    return {
         "is_cuda": property(lambda self: False),  # paddle.lerp asks
         "is_dist": lambda self: False,
         "device": property(lambda self: paddle.device.get_device()),
@@ -56,37 +99,6 @@ def install(patches: Patches) -> None:
         "new_empty": lambda self, size, dtype=None, **_: paddle.empty(size, dtype or self.dtype),
         **{name: _cast_to(dtype) for name, dtype in _CASTS.items()},
     }
-    for name, member in missing.items():
-        if not hasattr(Variable, name):
-            patches.attribute(Variable, name, _paddles(member))
-    stock_divide = vars(Variable)["__truediv__"]
-
-    def divide(self: Any, other: Any) -> Any:
-        """Stock computes 1.0 / other in Python; eager divides by zero."""
-        if type(other) in (int, float) and other == 0:
-            return paddle.scale(self.astype("float32") if is_integer(self) else self, math.copysign(math.inf, other))
-        return stock_divide(self, other)
-
-    for name in ("__truediv__", "__div__"):
-        patches.attribute(Variable, name, _paddles(divide))
-    # Stock's reads a name that is never bound (base/layers/math_op_patch.py, 3.3.1).
-    patches.attribute(Variable, "__abs__", _paddles(lambda self: paddle.abs(self)))
-    for name in ("detach", "clone"):
-        patches.attribute(Variable, name, _paddles(_computed_by(vars(Variable)[name])))
-    if hasattr(paddle, "Size"):
-        stock = vars(Variable)["shape"]
-        patches.attribute(Variable, "shape", property(lambda self: paddle.Size(stock.fget(self))))
-
-
-def _computed_by(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Of a buffer stock calls the copy persistable too, and then saves a tensor that has no value (3.3.1)."""
-
-    def copied(self: Any) -> Any:
-        output = stock(self)
-        output.persistable = False
-        return output
-
-    return copied
 
 
 def _cast_to(dtype: str) -> Callable[[Any], Any]:
@@ -107,10 +119,4 @@ def _to(self: Any, *args: Any, **kwargs: Any) -> Any:
     return self
 
 
-def _paddles(member: Any) -> Any:
-    """dy2static must not transcribe it, and leaves Paddle's own functions alone."""
-    from exporter.paddle.private import Variable
-
-    if callable(member) and member.__module__ == __name__:
-        member.__module__ = Variable.__module__
-    return member
+plugin: Fix = TensorMethods()
