@@ -22,7 +22,7 @@ from exporter.engines.paddle_inference import plugin as predictor
 from exporter.jobs import forkable
 from exporter.lower.base import Format, Wish
 from exporter.registry import Registry
-from exporter.trace.fixes import FIXES, with_fixes
+from exporter.trace.fixes import FIXES, fixes_in_force
 from exporter.trace.fixes.base import BOTH, Example
 from exporter.trace.traced import trace
 
@@ -122,7 +122,7 @@ def _write(example: Example, format: str, without: Collection[str], folder: Path
     """The files, and the program's own names of what `forward` returns."""
     plugin = FORMATS[format]
     specs = example.inputs()
-    with with_fixes(format, without), plugin.session(None):
+    with fixes_in_force(format, without), plugin.session(None):
         traced = trace(_layer(example), specs, None, {})
         plugin.write(traced, None, folder, Wish())
     names = tuple(spec.name for spec in specs)

@@ -17,7 +17,7 @@ from exporter.lower.pdmodel import plugin as pdmodel
 from exporter.lower.pir import plugin as pir
 from exporter.paddle.refusal import CannotLower
 from exporter.tensors import TensorSpec
-from exporter.trace.fixes import with_fixes
+from exporter.trace.fixes import fixes_in_force
 from exporter.trace.traced import trace
 
 FORMATS = {"pir": pir, "pdmodel": pdmodel}
@@ -192,7 +192,7 @@ def test_what_cannot_be_mended_is_refused_with_the_users_line(name, tmp_path):
 def test_all_is_put_back_after_an_exception():
     functions = (F.fold, F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)
     before = [(inspect.unwrap(one).__code__, set(one.__globals__)) for one in functions]
-    with pytest.raises(ZeroDivisionError), with_fixes("pir"):
+    with pytest.raises(ZeroDivisionError), fixes_in_force("pir"):
         assert inspect.unwrap(F.fold).__code__ is not before[0][0]
         raise ZeroDivisionError
     assert [(inspect.unwrap(one).__code__, set(one.__globals__)) for one in functions] == before

@@ -16,7 +16,7 @@ from exporter.paddle.patches import Patches
 from exporter.paddle.programs import legacy_programs
 from exporter.paddle.refusal import CannotLower, in_full
 from exporter.paddle.values import is_variable
-from exporter.trace.fixes import with_fixes
+from exporter.trace.fixes import fixes_in_force
 
 _lock = threading.RLock()
 _depth = 0
@@ -66,7 +66,7 @@ def _session(target: Version | None) -> Iterator[None]:
             pipeline.install(patches, target)
             tell_of_writes(patches, _note)
             warned.install(patches)
-            with with_fixes("pdmodel"):
+            with fixes_in_force("pdmodel"):
                 yield
     finally:
         _forget_program()

@@ -20,7 +20,7 @@ _IN_FORCE: ContextVar[bool] = ContextVar("in_force", default=False)
 
 
 @contextmanager
-def with_fixes(format: str, without: Collection[str] = ()) -> Iterator[None]:
+def fixes_in_force(format: str, without: Collection[str] = ()) -> Iterator[None]:
     """Within it, trace layers for `pir` or `pdmodel`; everything is put back when it ends.
 
     Within another one it does nothing: that one's fixes stay in force. `without` names fixes to leave out.
