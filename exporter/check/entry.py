@@ -1,4 +1,4 @@
-"""Begin a run on paper: which layers of a module are exported, with which inputs."""
+"""Begin a run: which layers of a module are exported, with which inputs."""
 
 from __future__ import annotations
 
@@ -8,56 +8,55 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeAlias
 
+from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import (
     UNKNOWN,
     Const,
-    Either,
     Extent,
     Function,
     Instance,
     Mapping,
     Scalar,
     Sequence,
-    Size,
     Tensor,
+    Union,
     Value,
-    inputs_of,
     options,
 )
 from exporter.check.facts import Defined, Fact, Ignored, Phase
-from exporter.check.interpret.statements import Interpreter
+from exporter.check.inputs import Inputs, declared_specs
+from exporter.check.interpret import (
+    attributes,
+    branches,
+    calls,
+    comprehensions,
+    expressions,
+    functions,
+    items,
+    loops,
+    names,
+    operators,
+    statements,
+)
+from exporter.check.interpret.calls import hooked_after, hooked_before
+from exporter.check.models import libraries, methods
 from exporter.check.source.project import ClassInfo, ParsedModule
 from exporter.check.source.syntax import inside
-from exporter.check.state.machine import Circumstances, Frame, OutOfBudget
+from exporter.check.state.frames import Circumstances, Frame
+from exporter.check.state.run import OutOfBudget, Run, Tables
 from exporter.diagnostics import Location
 
 Build: TypeAlias = Callable[[], Instance | None]
 
 
-@dataclass(frozen=True)
-class Input:
-    """An input of `forward`, as a spec gives it."""
-
-    name: str
-    sizes: tuple[Size, ...]
-    dtype: str
-
-
-#: In the order of `forward`.
-Inputs: TypeAlias = tuple[Input, ...]
 #: Arguments of a factory: names, and values as literals of Python.
 Given: TypeAlias = tuple[tuple[str, str], ...]
 
+
 _MOST_FACTORIES = 2  # of one class: their arguments choose other branches
+
+
 _PLAIN_TYPES = ("int", "float", "bool", "str")
-
-
-@dataclass(frozen=True)
-class Declared:
-    """A list of input specs found in the code: names, sizes and nodes."""
-
-    inputs: Inputs
-    nodes: tuple[ast.AST, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def run_module(
         if method in seen or (method is None and not last) or (inherits and not last):
             continue
         exported = bool(target) or info.name not in _used(module)
-        run = Interpreter()
+        run = Run(TABLES)
         _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
         constructor = info.method("__init__")
         if exported and named and run.root is not None and _callable_bare(constructor):
@@ -153,7 +152,7 @@ def _run_factory(
     found: Findings,
     seen: set[ast.AST],
 ) -> None:
-    run = Interpreter()
+    run = Run(TABLES)
     factory, given = called
 
     def build() -> Instance | None:
@@ -174,7 +173,7 @@ def _is_defined(module: ParsedModule, target: str) -> bool:
 
 def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Findings, seen: set[ast.AST]) -> None:
     """Run a factory that is a value: an alias, a partial, a lambda, something imported, a member of a class."""
-    run = Interpreter()
+    run = Run(TABLES)
     expression = ast.parse(target, mode="eval").body
     ast.copy_location(expression, module.tree.body[0])
 
@@ -189,14 +188,14 @@ def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Finding
     seen |= run.visited
 
 
-def _literals(run: Interpreter, given: Given) -> dict[str, Value]:
+def _literals(run: Run, given: Given) -> dict[str, Value]:
     return {name: run.evaluate(ast.parse(text, mode="eval").body) for name, text in given}
 
 
-def _blank(run: Interpreter, info: ClassInfo, known: bool, given: Given = ()) -> Instance:
+def _blank(run: Run, info: ClassInfo, known: bool, given: Given = ()) -> Instance:
     """An instance whose constructor got arguments that nothing is known of, but for those that are `given`."""
     run.blank = True
-    made = Instance(info, complete=known, lasting=True)
+    made = Instance(info, complete=known, persistent=True)
     constructor = info.method("__init__")
     if constructor is not None:
         owner, method = constructor
@@ -210,7 +209,7 @@ def _blank(run: Interpreter, info: ClassInfo, known: bool, given: Given = ()) ->
     return made
 
 
-def _run(run: Interpreter, module: ParsedModule, build: Build, inputs: Inputs, found: Findings, exported: bool) -> None:
+def _run(run: Run, module: ParsedModule, build: Build, inputs: Inputs, found: Findings, exported: bool) -> None:
     run.frame = Frame(module, {})
     try:
         run.now = Circumstances(Phase.INIT)
@@ -224,7 +223,7 @@ def _run(run: Interpreter, module: ParsedModule, build: Build, inputs: Inputs, f
     found.facts += run.facts
 
 
-def _call(run: Interpreter, layer: Instance, inputs: Inputs, exported: bool) -> None:
+def _call(run: Run, layer: Instance, inputs: Inputs, exported: bool) -> None:
     method = layer.cls.method("forward")
     if method is None:
         return
@@ -236,12 +235,12 @@ def _call(run: Interpreter, layer: Instance, inputs: Inputs, exported: bool) -> 
     run.exported = forward if exported and not plain_identity else None
     run.facts.append(Defined(run.site(forward), layer.cls, forward))
     arguments, required = _arguments(run, forward, inputs)
-    bound = run.instance_attribute(layer, "forward", forward)
-    run.hooked_before(layer, arguments, forward)  # what they give in place of the inputs is not followed
-    run.hooked_after(layer, arguments, run.call(bound, arguments, {}, forward), forward)
-    run.finish()
+    bound = run.attribute(layer, "forward", forward)
+    hooked_before(run, layer, arguments, forward)  # what they give in place of the inputs is not followed
+    hooked_after(run, layer, arguments, run.call(bound, arguments, {}, forward), forward)
+    run.facts += run.effects.changes()
     if run.exported is not None and run.outputs:
-        used = run.sunk | inputs_of(run.outputs)
+        used = run.control_dependent | inputs_of(run.outputs)
         if not any(_unknown(each) for each in run.outputs):
             run.frame = Frame(owner.module, {})
             for name in required:
@@ -266,7 +265,7 @@ def _unknown(value: Value) -> bool:
     if isinstance(value, (Sequence, Mapping)):
         every = value.items.values() if isinstance(value, Mapping) else value.items
         return any(_unknown(each) for each in (*every, *((value.rest,) if value.rest is not None else ())))
-    return type(value) is Value or isinstance(value, (Scalar, Either, Instance))
+    return type(value) is Value or isinstance(value, (Scalar, Union, Instance))
 
 
 def _is_identity(forward: ast.FunctionDef) -> bool:
@@ -275,7 +274,7 @@ def _is_identity(forward: ast.FunctionDef) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Name)
 
 
-def _arguments(run: Interpreter, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tuple[Value, ...], list[str]]:
+def _arguments(run: Run, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tuple[Value, ...], list[str]]:
     """Values for the parameters of `forward`, and which of them an exported program must be fed."""
     spec = forward.args
     parameters = [*spec.posonlyargs, *spec.args][1:]
@@ -314,65 +313,16 @@ def _assumed(parameter: ast.arg) -> Value:
 
 def _maybe(default: Value, name: str) -> Value:
     if isinstance(default, Const) and default.value is None:
-        return Either((default, Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=True)))
+        return Union((default, Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=True)))
     return Scalar(type(default.value).__name__) if isinstance(default, Const) else UNKNOWN
 
 
-def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
-    """Lists of input specs that the module declares: `InputSpec` calls, or dicts with name, shape and dtype."""
-    if not any("InputSpec" in line or "dtype" in line for line in module.lines):
-        return ()
-    found = []
-    for node in _lists(module):
-        entries = [_entry(each) for each in node.elts]
-        if entries and all(each is not None for each in entries):
-            inputs = tuple(each for each in entries if each is not None)
-            found.append(Declared(inputs, tuple(node.elts)))
-    return tuple(found)
-
-
-def _lists(module: ParsedModule) -> Iterator[ast.List]:
-    if any("InputSpec" in line for line in module.lines):
-        yield from (node for node in ast.walk(module.tree) if isinstance(node, ast.List))
-        return
-    for statement in module.tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
-            yield statement.value
-
-
-def _entry(node: ast.expr) -> Input | None:
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("InputSpec"):
-        parts = {each.arg: each.value for each in node.keywords}
-        shape = parts.get("shape", node.args[0] if node.args else None)
-        name = parts.get("name", node.args[2] if len(node.args) > 2 else None)
-        dtype = parts.get("dtype", node.args[1] if len(node.args) > 1 else None)
-    elif isinstance(node, ast.Dict):
-        keys = [each.value if isinstance(each, ast.Constant) else None for each in node.keys]
-        if not {"name", "shape", "dtype"} <= set(keys):
-            return None
-        parts_by_key = dict(zip(keys, node.values, strict=True))
-        shape, name, dtype = (parts_by_key[key] for key in ("shape", "name", "dtype"))
-    else:
-        return None
-    sizes = _sizes(shape)
-    if sizes is None:
-        return None
-    return Input(_text(name), sizes, _text(dtype) or "float32")
-
-
-def _text(node: ast.expr | None) -> str:
-    return str(node.value) if isinstance(node, ast.Constant) else ""
-
-
-def _sizes(shape: ast.expr | None) -> tuple[Size, ...] | None:
-    if not isinstance(shape, (ast.List, ast.Tuple)):
-        return None
-    sizes: list[Size] = []
-    for each in shape.elts:
-        try:
-            value = ast.literal_eval(each)
-        except (ValueError, TypeError):
-            value = False
-        fixed = isinstance(value, int) and not isinstance(value, bool) and value > 0
-        sizes.append(value if fixed else Extent.UNKNOWN if value is False else Extent.DYNAMIC)
-    return tuple(sizes)
+_EXPRESSIONS = (operators, names, attributes, items, comprehensions, expressions)
+_STATEMENTS = (branches, loops, statements)
+_CALLERS = (functions, calls, libraries, methods)
+TABLES = Tables(
+    {kind: handler for file in _EXPRESSIONS for kind, handler in file.EXPRESSIONS.items()},
+    {kind: handler for file in _STATEMENTS for kind, handler in file.STATEMENTS.items()},
+    {kind: handler for file in _CALLERS for kind, handler in file.CALLERS.items()},
+    attributes.READERS,
+)
