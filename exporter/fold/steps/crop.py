@@ -21,7 +21,7 @@ class FoldedCrop(Operator[Crop]):
             raise UsageError(
                 f"crop cuts {step.height} x {step.width} pixels out of {tall} x {wide}",
                 where="pipeline.fold",
-                hint="resize the picture to a larger size before it",
+                hint="put a `resize` to a larger size before it",
             )
         top, left = ((tall - step.height) // 2, (wide - step.width) // 2) if step.place == "centre" else (0, 0)
         return value[:, top : top + step.height, left : left + step.width]

@@ -27,7 +27,7 @@ class FoldedPad(Operator[Pad]):
             raise UsageError(
                 f"pad makes {height} x {width} pixels, and the picture has {tall} x {wide}",
                 where="pipeline.fold",
-                hint="resize or crop the picture before it",
+                hint="put a `resize` or a `crop` before it",
             )
         centred = step.place == "centre"
         top, left = ((height - tall) // 2, (width - wide) // 2) if centred else (0, 0)
