@@ -58,7 +58,7 @@ def run_chains(material: Material, subject: Subject, pipeline: Pipeline, setting
     """Add what training's steps make of the samples of `material`, and what functions of deployment's do."""
     made = _run(material, "before", pipeline.preprocess.training, "training", setting)
     _functions(material, "before", pipeline.preprocess.deployment, setting)
-    if pipeline.postprocess is None:
+    if pipeline.postprocess is None or "postprocess" not in pipeline.compared:
         return
     for number, outputs in enumerate(answered(subject, EAGER, made, setting)):
         material.tensors.update({f"outputs/{number}/{name}": value for name, value in outputs.items()})

@@ -52,9 +52,12 @@ class AroundModel(Proof):
         pipeline = harness.spec.pipeline
         if pipeline is None:
             return frozenset()
-        sides = [side for side in _SIDES if getattr(pipeline, side) is not None]
-        claims = {Claim("source", "fp32", output=side, kind=self.kind) for side in sides}
-        if pipeline.postprocess and not has_functions(read_chain(pipeline.postprocess.deployment)):
+        claims = {Claim("source", "fp32", output=side, kind=self.kind) for side in pipeline.compared}
+        if (
+            "postprocess" in pipeline.compared
+            and pipeline.postprocess
+            and not has_functions(read_chain(pipeline.postprocess.deployment))
+        ):
             claims |= {
                 Claim(run.format, run.precision, run.engine, output="answer", kind=self.kind)
                 for run in harness.runs
@@ -85,7 +88,7 @@ class AroundModel(Proof):
         """What is said of functions whose code is not at hand."""
         if not no_source:
             return ()
-        chains = [chain for side in (pipeline.preprocess, pipeline.postprocess) if side for chain in _both(side)]
+        chains = [chain for side in pipeline.compared for chain in _both(getattr(pipeline, side))]
         functions = sorted({str(link) for chain in chains for link in chain if has_functions((link,))})
         if not functions:
             return ()
@@ -122,7 +125,7 @@ class _Comparison:
 
     def _fresh(self) -> tuple[Path | None, Evidence | None]:
         """What the functions give now, where the code is at hand; or that they give something else every time."""
-        sides = [side for side in (self.pipeline.preprocess, self.pipeline.postprocess) if side]
+        sides = [getattr(self.pipeline, side) for side in self.pipeline.compared]
         if self.harness.subject.no_source or not has_functions(*(chain for side in sides for chain in _both(side))):
             return None, None
         try:
