@@ -126,6 +126,10 @@ SENTENCES = {
     "pipeline.input": ("a4c0e7ec", "最后一步所喂给的输入；不写则为唯一的或第一个输入。"),
     "pipeline.preprocess": ("2cbeedba", "从原始样本到模型输入的步骤。"),
     "pipeline.postprocess": ("0e3293b3", "从模型输出到最终答案的步骤。"),
+    "pipeline.fold": (
+        "348ccaf3",
+        "`true` 把部署步骤中属于张量的部分放进计算图：`inputs` 这时是其中第一步所取的，如 uint8 [batch, height, width, 3]，第一个输出是最终答案（docs/folded.md）。",
+    ),
     "pipeline.tolerance": (
         "f5aa4e32",
         "每一步之后允许的差异，以该步数值范围的 1/255 为单位：解码器或缩放实现的像素取整方式不同时写 1。不写则整数必须相等，浮点数只允许 float32 的舍入误差。",
@@ -229,6 +233,10 @@ SENTENCES = {
     "values dataset": (
         "2f6df81c",
         "recipe 留出数据中的行，字段名与输入同名。spec 需要有 `recipe`。行比用例中的命名维度长时从末尾裁掉，较短则会被拒绝。",
+    ),
+    "values samples": (
+        "52dd42dc",
+        "`pipeline` 的样本，用于 `fold: true` 的模型，次序随机；用例的行数更多时重复使用。裁剪方式与 recipe 的行相同。",
     ),
     "values FILE.npy": (
         "d61449dd",

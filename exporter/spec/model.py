@@ -22,7 +22,7 @@ from pydantic import (
 from exporter.errors import closest
 from exporter.references import factory_text
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
-from exporter.spec.pipeline import Pipeline
+from exporter.spec.pipeline import Pipeline, fit
 from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
 from exporter.spec.pipeline import Preprocess as Preprocess
 from exporter.spec.reserved import RESERVED
@@ -300,8 +300,9 @@ class Spec(Frozen):
 
     @property
     def factory(self) -> str:
-        """The factory with its arguments: what names the model wherever it is built."""
-        return factory_text(self.model, self.args)
+        """The factory with its arguments: what names the model wherever it is built, with the steps folded in."""
+        plain = factory_text(self.model, self.args)
+        return self.pipeline.around(plain, self.inputs, self.outputs or ()) if self.pipeline else plain
 
     def without_verdict(self) -> Spec:
         """The same but for what nothing depends on except the verdict: what is computed for one holds for the other."""
@@ -348,9 +349,8 @@ class Spec(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _pipeline_feeds_an_input(self) -> Spec:
-        if self.pipeline and self.pipeline.input not in (None, *self.inputs):
-            raise ValueError(f"pipeline.input names '{self.pipeline.input}', which is no input")
+    def _pipeline_fits(self) -> Spec:
+        fit(self.pipeline, {name: one.values for name, one in self.inputs.items()})
         return self
 
     @model_validator(mode="after")

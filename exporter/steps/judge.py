@@ -18,6 +18,7 @@ from exporter.steps.compare import Agreement, Measure, agreement
 from exporter.steps.controls import controlled
 from exporter.steps.material import Material
 from exporter.steps.replay import Replayed, replay
+from exporter.steps.run import save_states
 from exporter.steps.search import likely_causes
 from exporter.workers import Json, doing
 
@@ -49,13 +50,19 @@ class Finding:
     reason: str = ""
     elements: int = 0
     notes: list[str] = field(default_factory=list)
+    ends: Sequence[State] = ()
 
 
 def judge(request: Json) -> Json:
-    """In a child: judge one side; the request holds both chains, the file of the samples, and what is compared."""
+    """In a child: judge one side; the request holds both chains, the file of the samples, and what is compared.
+
+    What deployment's last step gives of each sample goes to the file `into`, where one is named.
+    """
     material = Material.read(Path(request["material"]))
     fresh = Material.read(Path(request["fresh"])) if request["fresh"] else material
     finding = judged(request, material, fresh)
+    if request["into"] and finding.ends:
+        save_states(Path(request["into"]), finding.ends)
     return {"outcome": finding.outcome, "reason": finding.reason, "elements": finding.elements, "notes": finding.notes}
 
 
@@ -164,7 +171,8 @@ def _noticed(compared: Compared) -> Finding:
     elements = sum(state[name].size for state in ends for name in compared.by.names if name in state)
     if not elements:
         return Finding("vacuous", "the chains end in arrays without a number")
-    return Finding("match", elements=int(elements), notes=list(notes))
+    last = [states[-1] for states in compared.states]
+    return Finding("match", elements=int(elements), notes=list(notes), ends=last)
 
 
 def _constant(states: Sequence[State]) -> bool:

@@ -57,7 +57,7 @@ def _in_child(
         call("exporter.steps.run:child", request, limits, environment=SINGLE_THREAD, on_event=setting.on_event)
         made = tensors.load(into)
     for number in range(len(states)):
-        yield [_state(made, f"{number}/{step}") for step in range(len(part))]
+        yield [state_of(made, f"{number}/{step}") for step in range(len(part))]
 
 
 def child(request: Json) -> Json:
@@ -67,7 +67,7 @@ def child(request: Json) -> Json:
     made: dict[str, Any] = {}
     for number in range(request["samples"]):
         doing(f"running the steps of {request['name']} on sample {number + 1}")
-        states = steps_of(chain, _state(given, str(number)), request["name"], request["start"])
+        states = steps_of(chain, state_of(given, str(number)), request["name"], request["start"])
         for step, state in enumerate(states):
             made |= {f"{number}/{step}/{name}": value for name, value in state.items()}
     tensors.save_scratch(Path(request["into"]), made)
@@ -81,5 +81,6 @@ def save_states(path: Path, states: Sequence[State]) -> None:
     )
 
 
-def _state(held: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def state_of(held: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The state that lies below a prefix of a file."""
     return {name[len(prefix) + 1 :]: value for name, value in held.items() if name.startswith(f"{prefix}/")}

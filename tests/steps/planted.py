@@ -183,6 +183,7 @@ def look(task: str, training: list[Any], deployment: list[Any]) -> Finding:
     material = Material.of({name: np.zeros(1) for name in samples(task)} if side == "after" else samples(task))
     for number, value in enumerate(samples(task).values()):
         if side == "after":
+            material.outputs = ("scores",)
             material.tensors[f"outputs/{number}/scores"] = value
         for step, state in enumerate(steps_of(read_chain(training), material.start(side, number), "training")):
             material.keep(side, "training", step + 1, number, state)
