@@ -1,7 +1,8 @@
 """A plugin is a file, found by its place; its name is the file's name.
 
-A file ends in ``plugin: Engine = OnnxRuntime()``, so mypy checks the contract where it is written. Packages outside
-add theirs by an entry point in the group ``exporter.<folder>``. Two plugins of one name are an error.
+A file ends in ``plugin: Engine = OnnxRuntime()``, so mypy checks the contract where it is written; what needs more than
+a file is a folder whose ``__init__.py`` ends so. Packages outside add theirs by an entry point in the group
+``exporter.<folder>``. Two plugins of one name are an error.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
+from importlib.abc import InspectLoader
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
@@ -39,8 +41,8 @@ class Registry(Generic[T]):
         places: dict[str, str | EntryPoint] = {
             module.name: f"{self.package}.{module.name}"
             for module in pkgutil.iter_modules(spec.submodule_search_locations)
-            # A folder inside is no plugin: it holds another kind, as the precisions beside the formats.
-            if not module.ispkg and not module.name.startswith("_") and module.name != "base"
+            if not module.name.startswith("_") and module.name != "base"
+            if not module.ispkg or _ends_in_one(f"{self.package}.{module.name}")
         }
         for point in _entry_points(self.package):
             if point.name in places:
@@ -73,6 +75,14 @@ class Registry(Generic[T]):
         """Yield every plugin with its name; imports them."""
         for name in self.names():
             yield name, self[name]
+
+
+def _ends_in_one(package: str) -> bool:
+    """Whether a folder is a plugin; else it holds another kind, as the precisions beside the formats."""
+    spec = importlib.util.find_spec(package)
+    with unseen():
+        loader = spec.loader if spec is not None else None
+        return isinstance(loader, InspectLoader) and "\nplugin: " in (loader.get_source(package) or "")
 
 
 def _entry_points(group: str) -> tuple[EntryPoint, ...]:

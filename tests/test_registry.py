@@ -41,6 +41,15 @@ def test_a_new_file_is_a_new_plugin_and_needs_no_edit(package: Path) -> None:
     assert dict(registry.all()) == {"added": 3, "first": 1, "second": 2}
 
 
+def test_a_folder_is_a_plugin_if_it_ends_in_one(package: Path) -> None:
+    for name, text in {"helpers": "", "folder": "from .part import VALUE\n\nplugin: int = VALUE\n"}.items():
+        (package / name).mkdir()
+        (package / name / "__init__.py").write_text(text)
+    (package / "folder/part.py").write_text("VALUE = 4")
+    registry = Registry[int](package.name, "number")
+    assert registry.names() == ("first", "folder", "second") and registry["folder"] == 4
+
+
 def test_names_are_known_without_importing_a_plugin(package: Path) -> None:
     (package / "costly.py").write_text("raise AssertionError('imported')")
     registry = Registry[int](package.name, "number")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from exporter.check import suppressions
 from exporter.check.codes import OWN_CODES
-from exporter.check.interpret.run_model import Findings, run_module
+from exporter.check.entry import Findings, run_module
 from exporter.check.rules.base import Rule
 from exporter.check.settings import Settings
 from exporter.check.source.project import ParsedModule, Project

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.check.domain.values import Extent
-from exporter.check.interpret.run_model import Given, Input, Inputs
+from exporter.check.entry import Given
+from exporter.check.inputs import Input, Inputs
 from exporter.errors import UsageError, did_you_mean_file
 
 if TYPE_CHECKING:

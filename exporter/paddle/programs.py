@@ -1,9 +1,10 @@
-"""Programs in this process's Paddle: which kind it works on, and running one."""
+"""Programs in this process's Paddle: which kind it works on, adding an operator to one, and running one."""
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from exporter.tensors import Array
 
@@ -25,6 +26,19 @@ def pir_programs() -> AbstractContextManager[None]:
 
     guard: AbstractContextManager[None] = DygraphPirGuard()
     return guard
+
+
+def append(operator: str, inputs: dict[str, Any], attributes: dict[str, Any], dtype: Any, output: str = "Out") -> Any:
+    """Append an operator with one output of `dtype` to the block in work; the Variable it writes."""
+    from exporter.paddle.private import LayerHelper
+
+    helper = LayerHelper(operator)
+    result = helper.create_variable_for_type_inference(dtype=dtype)
+    helper.append_op(type=operator, inputs=inputs, outputs={output: [result]}, attrs=attributes)
+    if result.dtype != dtype:
+        # Type inference of some operators copies the input's dtype, whatever the kernel returns (reduce_all, isclose).
+        result.desc.set_dtype(dtype)
+    return result
 
 
 def run_program(path: Path) -> list[Array]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from exporter.check.domain.values import Extent
-from exporter.check.interpret.run_model import Input, Model
+from exporter.check.entry import Model
+from exporter.check.inputs import Input
 from exporter.check.probe.run import Outcome, probe, prove
 from exporter.check.run import examine
 from exporter.diagnostics import Diagnostic, Location, Severity

@@ -9,10 +9,10 @@ import pytest
 from packaging.version import Version
 
 from exporter.errors import EnvironmentLacks
+from exporter.lower.pdmodel.session import legacy_export
+from exporter.lower.pdmodel.table import TABLE
 from exporter.paddle import private
 from exporter.paddle.audit import demand_known, missing
-from exporter.trace.legacy import legacy_export
-from exporter.trace.legacy.table import TABLE
 from tests.command import environment, exporter, refused
 
 KNOWN = f"known are {private.VERSIONS[0]}–{private.VERSIONS[-1]}"

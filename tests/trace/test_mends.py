@@ -15,8 +15,8 @@ from exporter.engines.paddle_inference import plugin as predictor
 from exporter.lower.base import Wish
 from exporter.lower.pdmodel import plugin as pdmodel
 from exporter.lower.pir import plugin as pir
+from exporter.paddle.refusal import CannotLower
 from exporter.tensors import TensorSpec
-from exporter.trace.legacy import CannotLower
 from exporter.trace.mends import mended
 from exporter.trace.traced import trace
 

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from exporter.check.domain.values import Extent
-from exporter.check.interpret.run_model import Input
+from exporter.check.inputs import Input
 from exporter.check.run import Examination, examine
 from exporter.check.settings import Settings
 from exporter.check.targets import Target

@@ -132,7 +132,7 @@ def _renamed(case: GoldenCase, names: Mapping[str, str]) -> GoldenCase:
 
 
 def _keep(subject: Subject, into: Path) -> None:
-    """The `.pdmodel` with one case beside it, as tests/trace/legacy/legacy_runtime.py reads it in older Paddles."""
+    """The `.pdmodel` with one case beside it, as tests/lower/pdmodel/legacy_runtime.py reads it in older Paddles."""
     import numpy as np
     from safetensors.numpy import load_file
 

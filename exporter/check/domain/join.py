@@ -1,10 +1,11 @@
-"""What a name stands for where ways through the code meet: when Python chose the way, and when a tensor did."""
+"""What a name stands for where ways through the code join: when Python chose the way, and when a tensor did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
 from functools import reduce
 
+from exporter.check.domain.contents import inputs_of, summarize
 from exporter.check.domain.values import (
     UNBOUND,
     UNKNOWN,
@@ -13,7 +14,6 @@ from exporter.check.domain.values import (
     Class,
     Const,
     Dim,
-    Either,
     Extent,
     External,
     Function,
@@ -25,12 +25,14 @@ from exporter.check.domain.values import (
     Sequence,
     Size,
     Tensor,
+    Union,
     Value,
-    inputs_of,
     options,
 )
 
 _MOST_OPTIONS = 4
+
+
 _CHOSEN = (Layer, Instance, Function, Partial, Class, External)
 
 
@@ -43,7 +45,7 @@ def join(one: Value, other: Value) -> Value:
     if one is UNBOUND or other is UNBOUND:
         return other if one is UNBOUND else one
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return join_tensors(one, other)
+        return _join_tensors(one, other)
     if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind:
         return _join_sequences(one, other)
     if type(one) is Value or type(other) is Value:
@@ -54,10 +56,10 @@ def join(one: Value, other: Value) -> Value:
         return one
     merged: list[Value] = list(options(one))
     merged += [each for each in options(other) if each not in merged]
-    return Either(tuple(merged)) if len(merged) <= _MOST_OPTIONS else UNKNOWN
+    return Union(tuple(merged)) if len(merged) <= _MOST_OPTIONS else UNKNOWN
 
 
-def join_tensors(one: Tensor, other: Tensor) -> Tensor:
+def _join_tensors(one: Tensor, other: Tensor) -> Tensor:
     """A tensor that is one of two."""
     length = min(len(one.sizes), len(other.sizes))
     sizes = tuple(
@@ -146,3 +148,28 @@ def _lengths(one: Value, other: Value) -> bool:
 
 def _is(value: Value, kind: type) -> bool:
     return isinstance(value, Const) and isinstance(value.value, kind)
+
+
+def fresh(value: Value, inputs: frozenset[str] = frozenset()) -> Value:
+    """A second object like the first: turns of a comprehension make a new tensor each, or a new list of some."""
+    if isinstance(value, (Layer, Instance)):
+        summarize(value)
+    if isinstance(value, Sequence) and not value.home and not value.kind.startswith("paddle."):
+        rest = fresh(value.rest, inputs) if value.rest is not None else None
+        items = tuple(fresh(each, inputs) for each in value.items)
+        return Sequence(value.kind, items, rest, grown_in_branch=value.grown_in_branch)
+    if type(value) is not Tensor:
+        return value
+    found = Tensor(value.sizes, value.closed, value.inputs | inputs, guessed=value.guessed)
+    found.boolean, found.dtype = value.boolean, value.dtype
+    return found
+
+
+def pick(container: Sequence | Mapping, index: Value) -> Value:
+    """One of the items that are not known one by one: fresh for each index, where that is known."""
+    found = element(container)
+    if not isinstance(index, Const) or not isinstance(index.value, (int, str)):
+        return found
+    if index.value not in container.picked:
+        container.picked[index.value] = fresh(found) if container.picked else found
+    return container.picked[index.value]

@@ -8,19 +8,21 @@ from exporter.check.domain.values import Const, External, Layer, Sequence, Tenso
 from exporter.check.domain.views import note_view
 
 _DRAWS = tuple("rand uniform normal dropout bernoulli multinomial poisson empty exponential assign".split())
+
+
 _DEEPEST = 40
 
 
-def recorded(value: Value, name: str, arguments: Many[Value], keywords: dict[str, Value]) -> Value:
-    """The value, a tensor with its recipe where the operator gives the same for the same."""
+def numbered(value: Value, name: str, arguments: Many[Value], keywords: dict[str, Value]) -> Value:
+    """The value, a tensor with its value_number where the operator gives the same_number for the same_number."""
     if isinstance(value, Tensor) and not any(each in name for each in _DRAWS):
-        value.recipe = (name, *arguments, *keywords.items())
+        value.value_number = (name, *arguments, *keywords.items())
         note_view(value)
     return value
 
 
-def same(one: object, other: object, depth: int = 0) -> bool:
-    """Whether two values are certainly the same computation of the same things.
+def same_number(one: object, other: object, depth: int = 0) -> bool:
+    """Whether two values are certainly the same_number computation of the same_number things.
 
     The optimiser of Paddle 3.3.1 merges such operators; two outputs become one, and the predictor fails.
     """
@@ -29,15 +31,21 @@ def same(one: object, other: object, depth: int = 0) -> bool:
     if type(one) is not type(other) or depth > _DEEPEST:
         return False
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return bool(one.recipe) and not _by_twin(one) and same(one.recipe, other.recipe, depth + 1)
+        return (
+            bool(one.value_number)
+            and not _by_summary(one)
+            and same_number(one.value_number, other.value_number, depth + 1)
+        )
     if isinstance(one, Sequence) and isinstance(other, Sequence):
         settled = one.settled and other.settled and one.kind == other.kind
-        return settled and same(one.items, other.items, depth + 1)
+        return settled and same_number(one.items, other.items, depth + 1)
     if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(same(a, b, depth + 1) for a, b in zip(one, other, strict=True))
+        return len(one) == len(other) and all(same_number(a, b, depth + 1) for a, b in zip(one, other, strict=True))
     return isinstance(one, (Const, External, str)) and one == other
 
 
-def _by_twin(value: Tensor) -> bool:
+def _by_summary(value: Tensor) -> bool:
     """Whether a layer made it that stands for several."""
-    return value.recipe[0] == "layer" and isinstance(value.recipe[1], Layer) and value.recipe[1].twin
+    return (
+        value.value_number[0] == "layer" and isinstance(value.value_number[1], Layer) and value.value_number[1].summary
+    )

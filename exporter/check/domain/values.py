@@ -1,21 +1,18 @@
-"""What a name may stand for when a model is run on paper: values without numbers.
+"""What a name may stand for while a model is interpreted: values without numbers.
 
 Two names for one tensor hold one object, so aliases show by identity. Objects that code can change (lists, instances)
 keep their content in ordinary attributes, which the interpreter writes through
-:class:`exporter.check.state.heap.Store`.
+:class:`exporter.check.state.heap.Heap`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-if TYPE_CHECKING:
-    from exporter.check.source.project import ClassInfo, ParsedModule
+from exporter.check.source.project import ClassInfo, ParsedModule
 
 
 class Extent(Enum):
@@ -58,7 +55,7 @@ class Tensor(Value):
     data it depends on. `origin` is `op`, `input`, `parameter`, `buffer` or `eager` (made outside the trace and
     registered nowhere); `name` and `made` (a module and node) tell more of it. `guessed`: only taken for a tensor, as
     a parameter of `forward` usually is one. `shaped`: it was computed from dimensions alone. `dtype` is empty where it
-    is not known. `recipe` is the operator and what it was given, `viewed` whether some operator made a view of it.
+    is not known. `value_number` is the operator and what it was given, `viewed` whether a view of it was made.
     """
 
     sizes: tuple[Size, ...] = ()
@@ -72,7 +69,7 @@ class Tensor(Value):
     place: tuple[int, str] | None = None
     shaped: bool = False
     dtype: str = ""
-    recipe: tuple[object, ...] = ()
+    value_number: tuple[object, ...] = ()
     viewed: bool = False
 
     def size(self, axis: int) -> Size:
@@ -160,18 +157,19 @@ class Mapping(Value):
 class Instance(Value):
     """An object of a class of the user's.
 
-    `complete`: it is surely a whole model, or built by one. `lasting`: it was there before the call of the model.
-    `before` and `hooks` are called before and after it is. `twin`: it stands for several that were made alike.
+    `complete`: it is surely a whole model, or built by one. `persistent`: it was there before the call of the model.
+    `before` and `hooks` are called before and after it is. `summary`: it stands for several that were made alike.
     """
 
     cls: ClassInfo
     attributes: dict[str, Value] = field(default_factory=dict)
     complete: bool = False
-    lasting: bool = False
+    persistent: bool = False
     registered: bool = False
     hooks: tuple[Value, ...] = ()
     before: tuple[Value, ...] = ()
-    twin: bool = False
+    summary: bool = False
+    weightless: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -184,10 +182,10 @@ class Fields(Value):
 
 @dataclass(eq=False, repr=False)
 class Record(Value):
-    """An object of a library's with attributes of its own: `types.SimpleNamespace`; `lasting` as for an instance."""
+    """An object of a library's with attributes of its own: `types.SimpleNamespace`; `persistent` as for an instance."""
 
     attributes: dict[str, Value]
-    lasting: bool = False
+    persistent: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -199,7 +197,10 @@ class Attributes(Value):
 
 @dataclass(eq=False, repr=False)
 class Layer(Value):
-    """A layer of Paddle's own, by qualified name, with what it was made from; a `twin` stands for several like it."""
+    """A layer of Paddle's own, by qualified name, with what it was made from.
+
+    A `summary` stands for several like it; one that is `weightless` has no parameters.
+    """
 
     name: str
     arguments: tuple[Value, ...] = ()
@@ -208,7 +209,8 @@ class Layer(Value):
     hooks: tuple[Value, ...] = ()
     registered: bool = False
     before: tuple[Value, ...] = ()
-    twin: bool = False
+    summary: bool = False
+    weightless: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -274,7 +276,7 @@ class Super(Value):
 
 
 @dataclass(eq=False, repr=False)
-class Either(Value):
+class Union(Value):
     """One of several, which is not known."""
 
     options: tuple[Value, ...]
@@ -304,7 +306,7 @@ def options(value: Value) -> tuple[Value, ...]:
     """What a value may be: itself, or each of several."""
     if isinstance(value, Broken):
         value = value.value
-    return value.options if isinstance(value, Either) else (value,)
+    return value.options if isinstance(value, Union) else (value,)
 
 
 def only_tensor(value: Value) -> bool:
@@ -312,63 +314,31 @@ def only_tensor(value: Value) -> bool:
     return (isinstance(value, Tensor) and not value.guessed) or (isinstance(value, Dim) and value.dynamic)
 
 
-def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
-    """Whether a value, or one inside its containers, is what is wanted."""
-    if isinstance(value, (Sequence, Mapping)):
-        every = (*(value.items.values() if isinstance(value, Mapping) else value.items), value.rest)
-        return any(holds(each, wanted) for each in every if each is not None)
-    if isinstance(value, Either):
-        return any(holds(each, wanted) for each in value.options)
-    return wanted(value)
+def kind_of(value: Value) -> str:
+    """The name under which methods of a value are known to rules: `Tensor`, `Layer`, `list`, `dict`."""
+    if isinstance(value, Tensor):
+        return "Tensor"
+    if isinstance(value, (Instance, Layer)):
+        return "Layer"
+    if isinstance(value, Sequence):
+        return value.kind
+    if isinstance(value, Mapping):
+        return "dict"
+    return type(value).__name__
 
 
-def inputs_of(values: Many[Value]) -> frozenset[str]:
-    """The inputs of `forward` that any of the values depend on, containers looked into."""
-    found: frozenset[str] = frozenset()
-    for value in values:
-        if isinstance(value, (Tensor, Dim)):
-            found |= value.inputs
-        elif isinstance(value, Sequence):
-            found |= inputs_of((*value.items, *((value.rest,) if value.rest else ())))
-        elif isinstance(value, Mapping):
-            found |= inputs_of((*value.items.values(), *((value.rest,) if value.rest else ())))
-        elif isinstance(value, Either):
-            found |= inputs_of(value.options)
-        elif isinstance(value, Broken):
-            found |= inputs_of((value.value,))
-    return found
+def keys_of(owner: Mapping) -> Sequence:
+    """The keys of a dict, as walking through it gives them."""
+    keys = tuple(Const(key) for key in owner.items)
+    return Sequence("list", keys, Scalar("str") if owner.rest else None, owner.home, fixed=owner.fixed)
 
 
-def is_pair(value: Value) -> bool:
-    """Whether a value is a tuple of two."""
-    return isinstance(value, Sequence) and value.kind == "tuple" and len(value.items) == 2
-
-
-def register(value: Value) -> None:
-    """A layer has taken in a layer, or a container of Paddle's that holds some: their parameters are its own."""
-    if isinstance(value, (Layer, Instance)):
-        value.registered = True
-    elif isinstance(value, Tensor) and value.origin == "parameter":
-        value.place = value.place or (id(value), "")
-    elif isinstance(value, Sequence) and value.kind.startswith("paddle."):
-        for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
-            register(each)
-    elif isinstance(value, Either):
-        for each in value.options:
-            register(each)
-
-
-def mark_twins(value: Value) -> None:
-    """This object, with the layers in it, stands for several that were made alike."""
-    if isinstance(value, Layer):
-        value.twin = True
-    elif isinstance(value, Instance) and not value.twin:
-        value.twin = True
-        for each in value.attributes.values():
-            mark_twins(each)
-    elif isinstance(value, (Sequence, Mapping, Either)):
-        inner = value.options if isinstance(value, Either) else value.items
-        for each in inner.values() if isinstance(inner, dict) else inner:
-            mark_twins(each)
-        if not isinstance(value, Either) and value.rest is not None:
-            mark_twins(value.rest)
+#: What every layer has from `paddle.nn.Layer`.
+LAYER_METHODS = frozenset(
+    "register_buffer create_parameter create_tensor create_variable add_sublayer add_parameter train eval sublayers "
+    "named_sublayers children named_children parameters named_parameters buffers named_buffers apply state_dict "
+    "set_state_dict load_dict to full_name extra_repr register_forward_pre_hook register_forward_post_hook float half "
+    "clear_gradients set_dict bfloat16 astype __setattr__".split()
+)
+#: What taking a hook away is called.
+REMOVE_HOOK = "paddle hook.remove"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping as Names
 
 from exporter.check.domain.values import Const, Dim, Layer, Scalar, Sequence, Tensor, Value
-from exporter.check.source.syntax import inside
+from exporter.check.source.def_use import read_later
 
 #: Operators that give a view of their tensor in eager mode; `item` is indexing by numbers and slices.
 #: Each measured on Paddle 3.3.1: what is written into the result shows in the tensor, and the other way round.
@@ -14,6 +14,8 @@ _VIEWS = frozenset(
     "reshape squeeze unsqueeze flatten transpose t T mT moveaxis swapaxes slice strided_slice unbind diagonal detach "
     "item".split()
 )
+
+
 #: Operators behind which Paddle's in-place functions refuse to be traced ('stride_ops' in 'base/framework.py').
 _STRIDED = _VIEWS - {"detach", "t", "T", "mT"} | {"index_select", "real", "imag", "as_real"}
 
@@ -27,15 +29,15 @@ _ENDS_STRIDED = frozenset(
 
 def note_view(value: Value) -> None:
     """Remember that a view of a tensor was made."""
-    if isinstance(value, Tensor) and (base := _base(value)) is not None and value.recipe[0] in _STRIDED:
+    if isinstance(value, Tensor) and (base := _base(value)) is not None and value.value_number[0] in _STRIDED:
         base.viewed = True
 
 
 def refuses_in_place(tensor: Tensor) -> bool:
     """Whether an in-place function of this tensor cannot be traced: it is a view, or there is one of it."""
-    made_by = tensor.recipe[0] if tensor.recipe else ""
-    if made_by == "layer" and isinstance(tensor.recipe[1], Layer):
-        made_by = tensor.recipe[1].name.rpartition(".")[2]
+    made_by = tensor.value_number[0] if tensor.value_number else ""
+    if made_by == "layer" and isinstance(tensor.value_number[1], Layer):
+        made_by = tensor.value_number[1].name.rpartition(".")[2]
     return tensor.viewed or made_by in _ENDS_STRIDED or (_base(tensor) is not None and made_by in _STRIDED)
 
 
@@ -53,10 +55,10 @@ def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | N
 
 def _base(tensor: Tensor) -> Tensor | None:
     """The tensor of which this one is a view."""
-    if len(tensor.recipe) < 2 or tensor.recipe[0] not in _VIEWS | _STRIDED:
+    if len(tensor.value_number) < 2 or tensor.value_number[0] not in _VIEWS | _STRIDED:
         return None
-    base = tensor.recipe[1]
-    if tensor.recipe[0] == "item" and not _plain_index(tensor.recipe[2]):
+    base = tensor.value_number[1]
+    if tensor.value_number[0] == "item" and not _plain_index(tensor.value_number[2]):
         return None
     return base if isinstance(base, Tensor) else None
 
@@ -66,8 +68,8 @@ def _bases(tensor: Tensor) -> list[Tensor]:
     base = _base(tensor)
     while base is not None and len(found) < 20:
         found.append(base)
-        base = _base(base) if base.recipe and base.recipe[0] in _VIEWS else None
-    return found if tensor.recipe and tensor.recipe[0] in _VIEWS else []
+        base = _base(base) if base.value_number and base.value_number[0] in _VIEWS else None
+    return found if tensor.value_number and tensor.value_number[0] in _VIEWS else []
 
 
 def _plain_index(index: object) -> bool:
@@ -76,26 +78,3 @@ def _plain_index(index: object) -> bool:
         return index.kind == "slice" or (index.kind == "tuple" and all(_plain_index(each) for each in index.items))
     whole = isinstance(index, Const) and not isinstance(index.value, (bool, str))
     return whole or isinstance(index, Dim) or (isinstance(index, Scalar) and index.kind == "int")
-
-
-def read_later(function: ast.AST | None, name: str, node: ast.AST) -> bool:
-    """Whether a name is read behind a node before it is given another value."""
-    if function is None:
-        return False
-    end = getattr(node, "end_lineno", 0)
-    elsewhere = _other_sides(function, getattr(node, "lineno", 0))
-    later = [
-        (each.lineno, isinstance(each.ctx, ast.Store))
-        for each in inside(function)
-        if isinstance(each, ast.Name) and each.id == name and each.lineno > end and each.lineno not in elsewhere
-    ]
-    return bool(later) and not min(later)[1]
-
-
-def _other_sides(function: ast.AST, line: int) -> set[int]:
-    """The lines that do not run where this one does: the `else` of each `if` that it stands under."""
-    found: set[int] = set()
-    for each in inside(function):
-        if isinstance(each, ast.If) and each.orelse and each.body[0].lineno <= line < each.orelse[0].lineno:
-            found.update(range(each.orelse[0].lineno, (each.end_lineno or line) + 1))
-    return found

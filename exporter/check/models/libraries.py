@@ -1,15 +1,15 @@
-"""What calls of builtins, NumPy, the standard library and Paddle give, on paper."""
+"""What calls of libraries give: the the room of each."""
 
 from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from exporter.check.domain.contents import inputs_of, is_pair, register, summarize
 from exporter.check.domain.join import element, join
-from exporter.check.domain.value_numbers import recorded
+from exporter.check.domain.value_numbers import numbered
 from exporter.check.domain.values import (
+    REMOVE_HOOK,
     UNKNOWN,
     Array,
     Const,
@@ -28,44 +28,40 @@ from exporter.check.domain.values import (
     Shape,
     Tensor,
     Value,
-    inputs_of,
-    is_pair,
-    mark_twins,
     only_tensor,
-    register,
 )
+from exporter.check.interpret.calls import hooked_after, hooked_before
+from exporter.check.interpret.events import call_unseen, capture, emit_call, made_here, tensor_written
+from exporter.check.interpret.items import item, iterate
+from exporter.check.interpret.operators import binary
 from exporter.check.models.builtins import call_builtin
-from exporter.check.models.paddle import CONTAINERS, apply_operator, is_layer_class, is_plain
-from exporter.check.source.syntax import inside
-
-if TYPE_CHECKING:
-    from exporter.check.interpret.calls import Calls
-
-
-@lru_cache(maxsize=4096)
-def is_generator(node: ast.AST | None) -> bool:
-    """Whether a function yields, nested functions left out."""
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    nested = (ast.FunctionDef, ast.Lambda, ast.ClassDef)
-    return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in inside(node, nested))
+from exporter.check.models.methods import unhooked
+from exporter.check.models.paddle import (
+    CONTAINERS,
+    apply_layer,
+    apply_operator,
+    has_no_weights,
+    is_layer_class,
+    is_plain,
+)
+from exporter.check.state.run import Run
 
 
 def call_external(
-    run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+    run: Run, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
     """What a function or class of a library gives."""
     top, _, last = name.partition(".")
     if name == "copy.deepcopy" and arguments and isinstance(arguments[0], (Layer, Instance)):
-        run.emit_call(node, "new layer", None, arguments, keywords)
+        emit_call(run, node, "new layer", None, arguments, keywords)
     if top == "builtins":
         return call_builtin(run, last, arguments, keywords, node)
     if top == "paddle":
         return _paddle(run, name, arguments, keywords, node)
     if top == "numpy" and name not in _STAND_INS:
         if handed_on(name) and arguments and isinstance(arguments[0], Tensor) and run.forward:
-            return recorded(apply_operator(last, arguments, keywords), last, arguments, keywords)
-        run.consumed(arguments, keywords)
+            return numbered(apply_operator(last, arguments, keywords), last, arguments, keywords)
+        run.consume(*arguments, *keywords.values())
         return _numpy(last, arguments)
     if top == "math":
         tensors = any(only_tensor(each) for each in arguments)
@@ -77,18 +73,18 @@ def call_external(
     return _tool(run, name, arguments, keywords, node)
 
 
-def _operator(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+def _operator(run: Run, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     """What a function of the module `operator` gives."""
     kind = _OPERATORS.get(name.strip("_"))
     if kind is not None and len(arguments) == 2:
-        return run.binary(arguments[0], kind, arguments[1], node)
+        return binary(run, arguments[0], kind, arguments[1], node)
     if name == "getitem" and len(arguments) == 2:
-        return run.item(arguments[0], arguments[1], node)
-    run.consumed(arguments, keywords)
+        return item(run, arguments[0], arguments[1], node)
+    run.consume(*arguments, *keywords.values())
     return UNKNOWN
 
 
-def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+def _tool(run: Run, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     """What functools, types, collections and copy give."""
     if name == "functools.partial" and arguments:
         return Partial(arguments[0], arguments[1:], keywords)
@@ -106,13 +102,11 @@ def _tool(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[st
         return _collection(run, name, arguments, keywords, node)
     if name in ("copy.copy", "copy.deepcopy") and arguments:
         return _copied(arguments[0])
-    run.consumed(arguments, keywords)
+    run.consume(*arguments, *keywords.values())
     return UNKNOWN
 
 
-def _collection(
-    run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def _collection(run: Run, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     if name == "collections.namedtuple.made":
         return Sequence("tuple", (*arguments, *keywords.values()))
     if name == "collections.OrderedDict":
@@ -123,7 +117,7 @@ def _collection(
         return Mapping(factory=arguments[0])
     if name in ("collections.defaultdict", "collections.Counter"):
         return Mapping({}, UNKNOWN)
-    run.consumed(arguments, keywords)
+    run.consume(*arguments, *keywords.values())
     return UNKNOWN
 
 
@@ -138,14 +132,14 @@ def _fields(names: Value, defaults: Value | None) -> Value:
     return Fields(known, defaults.items if isinstance(defaults, Sequence) and defaults.rest is None else ())
 
 
-def _reduced(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+def _reduced(run: Run, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     """`functools.reduce`, item by item where few are known."""
-    item, source = run.iterate(arguments[1], node, "reduce"), arguments[1]
+    item, source = iterate(run, arguments[1], node, "reduce"), arguments[1]
     few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
     items = list(source.items) if isinstance(source, Sequence) and few else [item, item]
     value = arguments[2] if len(arguments) > 2 else items.pop(0)
     for each in items:
-        value = run.call_unseen(arguments[0], (value, each), node)
+        value = call_unseen(run, arguments[0], (value, each), node)
     return value
 
 
@@ -179,7 +173,11 @@ _OPERATORS = {
     "matmul": ast.MatMult,
     "concat": ast.Add,
 }
+
+
 _FEW = 8  # items that are gone through one by one
+
+
 #: What NumPy does with an object that it cannot read by calling the object's own method or operator.
 _HANDED_ON = frozenset(
     "mean sum prod any all sqrt exp log log2 log10 log1p expm1 sin cos tan sinh cosh tanh abs absolute square negative "
@@ -203,28 +201,30 @@ def _numpy(name: str, arguments: tuple[Value, ...]) -> Array:
     return Array(scalar=single or lone or sized)
 
 
-def _element_of_all(run: Calls, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+def _element_of_all(run: Run, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     """What walking through several things gives, taken together."""
     found: Value = UNKNOWN
     for number, each in enumerate(arguments):
-        one = run.iterate(each, node, "itertools") if isinstance(each, (Sequence, Tensor, Shape)) else UNKNOWN
+        one = iterate(run, each, node, "itertools") if isinstance(each, (Sequence, Tensor, Shape)) else UNKNOWN
         found = one if number == 0 else join(found, one)
     return found
 
 
 def _copied(value: Value) -> Value:
-    mark_twins(value)
+    summarize(value)
     if isinstance(value, Sequence):
         return Sequence(value.kind, value.items, value.rest)
     return value
 
 
-def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+def _paddle(run: Run, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     last = name.rpartition(".")[2]
     if name in CONTAINERS:
         return _registered(_container(run, name, arguments, node))
     if is_layer_class(name):
-        return Layer(name, arguments, keywords, training=run.forward)  # a model is put into evaluation once it is built
+        return Layer(
+            name, arguments, keywords, training=run.forward, weightless=has_no_weights(name, keywords)
+        )  # a model is put into evaluation once it is built
     first = arguments[0] if arguments else UNKNOWN
     if last in ("spectral_norm", "weight_norm", "remove_weight_norm"):
         return first
@@ -236,28 +236,28 @@ def _paddle(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[
         _written(run, arguments[1:], node)
     for each in (*arguments, *keywords.values()):
         if isinstance(each, (Sequence, Mapping)):
-            run.capture(element(each), node, "container")
-    value = recorded(apply_operator(last, arguments, keywords), last, arguments, keywords)
+            capture(run, element(each), node, "container")
+    value = numbered(apply_operator(last, arguments, keywords), last, arguments, keywords)
     if last.endswith("_") and not last.endswith("__") and isinstance(first, Tensor):
-        run.tensor_written(first, node)
+        tensor_written(run, first, node)
         return first
-    return run.made_here(value, node) if isinstance(value, Tensor) else value
+    return made_here(run, value, node) if isinstance(value, Tensor) else value
 
 
-def _plain(run: Calls, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+def _plain(run: Run, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
     """What a function of Paddle gives that gives no tensor; the methods of a distribution are known by name."""
     if run.forward and name.endswith((".in_dynamic_mode", ".in_dygraph_mode")):
         return Const(False)  # so the trace goes
     if not name.startswith("paddle.distribution."):
         return UNKNOWN
-    run.consumed(arguments, keywords)
+    run.consume(*arguments, *keywords.values())
     return External(name)
 
 
-def _written(run: Calls, targets: tuple[Value, ...], node: ast.AST) -> None:
+def _written(run: Run, targets: tuple[Value, ...], node: ast.AST) -> None:
     for each in targets:
         if isinstance(each, Tensor):
-            run.tensor_written(each, node)
+            tensor_written(run, each, node)
 
 
 def _registered(container: Value) -> Value:
@@ -269,7 +269,7 @@ def _registered(container: Value) -> Value:
     return container
 
 
-def _container(run: Calls, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+def _container(run: Run, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     kind = "paddle.nn.LayerList" if name.endswith("ParameterList") else name
     if not arguments:
         return Mapping(fixed=True) if kind.endswith("LayerDict") else Sequence(kind)
@@ -283,4 +283,25 @@ def _container(run: Calls, name: str, arguments: tuple[Value, ...], node: ast.AS
     if kind.endswith("Sequential"):
         layers = [each.items[1] if is_pair(each) else each for each in arguments]  # type: ignore[attr-defined]
         return Sequence(kind, tuple(layers))
-    return Sequence(kind, (), run.iterate(first, node, "list"))
+    return Sequence(kind, (), iterate(run, first, node, "list"))
+
+
+def _external(
+    run: Run, function: External, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    if function.name == REMOVE_HOOK:
+        return unhooked(run, *arguments)
+    emit_call(run, node, function.name, None, arguments, keywords)
+    return call_external(run, function.name, arguments, keywords, node)
+
+
+def _layer(run: Run, layer: Layer, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    arguments = hooked_before(run, layer, arguments, node)
+    emit_call(run, node, f"{layer.name}.forward", layer, arguments, keywords)
+    value = apply_layer(layer, arguments, keywords)
+    if isinstance(value, Tensor) and not value.value_number and "Dropout" not in layer.name:
+        value.value_number = ("layer", layer, *arguments, *keywords.values())
+    return hooked_after(run, layer, arguments, value, node)
+
+
+CALLERS = {External: _external, Layer: _layer}

@@ -8,24 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence as Many
 from dataclasses import replace
 
-from exporter.check.domain.values import (
-    UNKNOWN,
-    Const,
-    Dim,
-    Extent,
-    Layer,
-    Sequence,
-    Size,
-    Tensor,
-    Value,
-    inputs_of,
-)
-from exporter.check.models.dtypes import of_operator, of_pair
+from exporter.check.domain.contents import inputs_of
+from exporter.check.domain.tensors import broadcast
+from exporter.check.domain.values import UNKNOWN, Const, Dim, Extent, Layer, Sequence, Size, Tensor, Value
+from exporter.check.models.dtypes import of_operator
 
 CONTAINERS = ("paddle.nn.LayerList", "paddle.nn.ParameterList", "paddle.nn.Sequential", "paddle.nn.LayerDict")
+
+
 _NOT_LAYERS = frozenset("ParamAttr Layer BeamSearchDecoder ClipGradByNorm ClipGradByValue ClipGradByGlobalNorm".split())
+
+
 _OUTSIDE = ("paddle.nn.initializer.", "paddle.regularizer.", "paddle.optimizer.", "paddle.io.", "paddle.metric.")
+
+
 _RECURRENT = frozenset("RNN BiRNN LSTM GRU SimpleRNN LSTMCell GRUCell SimpleRNNCell".split())
+
+
 _SAME = frozenset(
     "abs acos asin atan ceil cos cosh exp expm1 floor log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign "
     "sin sinh sqrt square tan tanh erf relu relu6 gelu silu swish mish elu selu celu leaky_relu hardswish "
@@ -36,16 +35,28 @@ _SAME = frozenset(
     "less_than greater_equal less_equal logical_and logical_or logical_xor where masked_fill lerp increment "
     "assign".split()
 )
+
+
 _REDUCE = frozenset(
     "sum mean max min prod all any norm std var median logsumexp argmax argmin amax amin nansum nanmean".split()
 )
+
+
 _BOOLEAN = frozenset(
     "isnan isinf isfinite logical_not logical_and logical_or logical_xor equal not_equal greater_than less_than "
     "greater_equal less_equal all any equal_all allclose isclose is_empty".split()
 )
+
+
 _MANY = frozenset("split chunk unbind unstack tensor_split meshgrid grad nonzero vsplit hsplit dsplit".split())
+
+
 _PAIRS = frozenset("topk kthvalue mode cummax cummin svd qr eigh eig slogdet lstsq lu unique_consecutive".split())
+
+
 _MADE = frozenset("zeros ones full empty rand randn uniform normal randint standard_normal".split())
+
+
 _STATELESS = frozenset(
     "Identity ReLU ReLU6 GELU Sigmoid Tanh Softmax LogSoftmax LeakyReLU ELU SELU CELU Silu Swish Mish Hardswish "
     "Hardsigmoid Hardtanh Softplus Softsign Flatten Unflatten MaxPool1D MaxPool2D MaxPool3D AvgPool1D AvgPool2D "
@@ -55,8 +66,12 @@ _STATELESS = frozenset(
     "Unfold LayerList Sequential LayerDict ParameterList LogSigmoid Tanhshrink Hardshrink Softshrink "
     "ThresholdedReLU".split()
 )
+
+
 #: Layers that normalise by the statistics of what they are given alone.
 _NORMS = ("LayerNorm", "GroupNorm", "InstanceNorm")
+
+
 #: Functions of Paddle that give Python values, or nothing.
 _PLAIN = frozenset(
     "in_dynamic_mode in_dynamic_or_pir_mode is_tensor rank get_device get_default_dtype seed set_device no_grad "
@@ -174,7 +189,7 @@ def _sizes_after(
     name: str, first: Tensor, arguments: Many[Value], keywords: dict[str, Value]
 ) -> tuple[tuple[Size, ...], bool]:
     if name in _SAME:
-        return _broadcast([each for each in arguments if isinstance(each, Tensor)] or [first])
+        return broadcast([each for each in arguments if isinstance(each, Tensor)] or [first])
     if name in _REDUCE:
         return _reduced(first, arguments, keywords)
     if name in ("item", "numel", "dot"):
@@ -245,54 +260,6 @@ def _many(
     if isinstance(count, Const) and isinstance(count.value, int) and 0 < count.value <= 16:
         return Sequence("list", tuple(replace(each) for _ in range(count.value)))
     return Sequence("list", (), each)
-
-
-def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
-    """What an arithmetic operator between two values gives, one of which is a tensor."""
-    tensors = [each for each in (left, right) if isinstance(each, Tensor)]
-    sizes, closed = _broadcast(tensors) if tensors else ((), True)
-    dtype = "bool" if boolean else of_pair(left, right)
-    return Tensor(
-        sizes,
-        closed,
-        inputs_of((left, right)),
-        boolean=boolean,
-        shaped=all(each.shaped for each in tensors),
-        dtype=dtype,
-    )
-
-
-def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tensor:
-    """What indexing a tensor gives; `known` are the parts of the index, of which a slice is `External("slice")`."""
-    parts = known if known is not None else (index,)
-    sizes: list[Size] = []
-    at = 0
-    for part in parts:
-        if isinstance(part, Const) and part.value is None:
-            sizes.append(1)
-            continue
-        if isinstance(part, Const) and part.value is Ellipsis:
-            return Tensor(tuple(sizes) + (tensor.sizes[:1] if not at else ()), False, tensor.inputs, guessed=False)
-        if isinstance(part, Sequence) and part.kind == "slice":
-            sizes.append(tensor.size(at) if whole_slice(part) else Extent.UNKNOWN)
-        elif not isinstance(part, (Const, Dim)) and not (isinstance(part, Tensor) and part.closed and not part.sizes):
-            sizes.append(Extent.UNKNOWN)
-        at += 1
-    inputs = inputs_of((tensor, *parts))
-    return Tensor((*sizes, *tensor.sizes[at:]), tensor.closed and at <= len(tensor.sizes), inputs, dtype=tensor.dtype)
-
-
-def whole_slice(index: Value) -> bool:
-    """Whether an index is `:`."""
-    return isinstance(index, Sequence) and index.kind == "slice" and all(each == Const(None) for each in index.items)
-
-
-def _broadcast(tensors: Many[Tensor]) -> tuple[tuple[Size, ...], bool]:
-    best = max(tensors, key=lambda one: (len(one.sizes), one.closed))
-    for other in tensors:
-        if len(other.sizes) == len(best.sizes) and other.size(0) is Extent.DYNAMIC:
-            best = other
-    return best.sizes, best.closed and all(one.closed for one in tensors)
 
 
 def _listed(shape: Value) -> tuple[tuple[Size, ...], bool]:

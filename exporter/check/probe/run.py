@@ -15,7 +15,7 @@ from pathlib import Path
 
 from exporter.check import settle
 from exporter.check.codes import PROBE_CODES
-from exporter.check.interpret.run_model import Model
+from exporter.check.entry import Model
 from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError

@@ -131,7 +131,11 @@ class EagerQuestion(Rule):
         value, kinds = fact.arguments
         every = kinds.items if isinstance(kinds, Sequence) else (kinds,)
         names = {each.name for each in every if isinstance(each, External)}
-        if isinstance(value, Tensor) and value.recipe[:1] == ("number",) and names & {"builtins.int", "builtins.float"}:
+        if (
+            isinstance(value, Tensor)
+            and value.value_number[:1] == ("number",)
+            and names & {"builtins.int", "builtins.float"}
+        ):
             message = "a number taken from a tensor is a tensor while the model is traced; the other branch is exported"
             yield self.at(fact.site, message, "treat it as a number in every case")
         if isinstance(value, Dim) and value.dynamic and "builtins.int" in names:

@@ -67,9 +67,9 @@ def _moved(value: Value) -> str:
 
     It becomes an operator 'scale' by 1, whose output the predictor takes for the input (measured on Paddle 3.3.1).
     """
-    if not isinstance(value, Tensor) or len(value.recipe) != 3:
+    if not isinstance(value, Tensor) or len(value.value_number) != 3:
         return ""
-    kind, left, right = value.recipe
+    kind, left, right = value.value_number
     if isinstance(left, Const) and kind in ("Add", "Mult"):
         left, right = right, left
     if not isinstance(left, Tensor) or left.origin != "input" or not isinstance(right, Const):

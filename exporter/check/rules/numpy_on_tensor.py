@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.domain.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, holds, only_tensor
+from exporter.check.domain.contents import holds
+from exporter.check.domain.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, only_tensor
 from exporter.check.facts import Called, Operated
 from exporter.check.models.libraries import handed_on
 from exporter.check.rules.base import Fault, Rule, Shown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.domain.values import Const, Dim, Either, Extent, Scalar, Shape, Value
+from exporter.check.domain.values import Const, Dim, Extent, Scalar, Shape, Union, Value
 from exporter.check.facts import Returned
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt, leaves
@@ -54,7 +54,7 @@ class OutputDropped(Rule):
                 if what:
                     message = f"{what} is returned; it will be missing among the outputs, and later ones move up"
                     yield self.at(fact.site, message, cure, doubt(fact))
-                elif (isinstance(leaf, Either) and any(_what(each) for each in leaf.options)) or _fixed_maybe(leaf):
+                elif (isinstance(leaf, Union) and any(_what(each) for each in leaf.options)) or _fixed_maybe(leaf):
                     message = "an output may be None or no tensor; then it is missing, and later ones move up"
                     yield self.at(fact.site, message, cure, Severity.WARNING)
 

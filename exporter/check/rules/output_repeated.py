@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.domain.value_numbers import same
+from exporter.check.domain.value_numbers import same_number
 from exporter.check.domain.values import Broken, Mapping, Sequence, Tensor, Value
 from exporter.check.facts import Returned
 from exporter.check.rules.base import Fault, Rule, Shown
@@ -71,7 +71,7 @@ class OutputRepeated(Rule):
             if not isinstance(fact, Returned):
                 continue
             tensors = [each for each in leaves(fact.value) if isinstance(each, Tensor)]
-            if any(same(one, other) for at, one in enumerate(tensors) for other in tensors[:at]):
+            if any(same_number(one, other) for at, one in enumerate(tensors) for other in tensors[:at]):
                 message = "one tensor is returned twice; the program will have it as one output"
                 yield self.at(fact.site, message, "return it once, or a copy: `y.clone()`", doubt(fact))
 

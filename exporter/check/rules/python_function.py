@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.join import element
-from exporter.check.domain.values import (
-    Sequence,
-    Value,
-    only_tensor,
-    options,
-)
+from exporter.check.domain.values import Sequence, Value, only_tensor, options
 from exporter.check.facts import Called
 from exporter.check.rules.base import Fault, Rule
 from exporter.check.source.project import ParsedModule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.interpret.run_model import declared_specs
+from exporter.check.inputs import declared_specs
 from exporter.check.rules.base import Fault, Rule
 from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic

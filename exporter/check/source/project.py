@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from exporter.check.source.syntax import changed_names
+from exporter.check.source.def_use import changed_names
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ Merge: TypeAlias = Callable[[str, Any, Any, Any], Any]
 _ABSENT = object()
 
 
-class Store:
+class Heap:
     """Every write to a name or an attribute goes through :meth:`write`; a trail of them can be undone."""
 
     def __init__(self) -> None:

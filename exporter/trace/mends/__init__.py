@@ -1,6 +1,6 @@
 """What Paddle breaks while it traces, in every format: one file a part of Paddle.
 
-What only a legacy program breaks is mended in `exporter.trace.legacy.mends`.
+What only a legacy program breaks is mended in `exporter.lower.pdmodel.mends`.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from exporter.paddle.patches import Patches
+from exporter.paddle.programs import append
 from exporter.paddle.refusal import cannot_lower
-from exporter.trace.legacy.lowering import append
-from exporter.trace.legacy.values import is_variable
+from exporter.paddle.values import is_variable
 from exporter.trace.mends.program import Refuse, known, listed, mend
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from exporter.paddle.patches import Patches
 from exporter.paddle.refusal import CannotLower
-from exporter.trace.legacy.values import is_variable
+from exporter.paddle.values import is_variable
 
 Refuse = Callable[[CannotLower], None]
 

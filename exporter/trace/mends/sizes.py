@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from exporter.paddle.patches import Patches
-from exporter.trace.legacy.values import joined
+from exporter.paddle.values import joined
 from exporter.trace.mends.program import Refuse, in_program, known, mend
 
 #: Behind the last element of any axis.

@@ -1,0 +1,70 @@
+"""What containers hold, looked into: inputs, layers that are registered, summary objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from collections.abc import Sequence as Many
+
+from exporter.check.domain.values import Broken, Dim, Instance, Layer, Mapping, Sequence, Tensor, Union, Value
+
+
+def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
+    """Whether a value, or one inside its containers, is what is wanted."""
+    if isinstance(value, (Sequence, Mapping)):
+        every = (*(value.items.values() if isinstance(value, Mapping) else value.items), value.rest)
+        return any(holds(each, wanted) for each in every if each is not None)
+    if isinstance(value, Union):
+        return any(holds(each, wanted) for each in value.options)
+    return wanted(value)
+
+
+def inputs_of(values: Many[Value]) -> frozenset[str]:
+    """The inputs of `forward` that any of the values depend on, containers looked into."""
+    found: frozenset[str] = frozenset()
+    for value in values:
+        if isinstance(value, (Tensor, Dim)):
+            found |= value.inputs
+        elif isinstance(value, Sequence):
+            found |= inputs_of((*value.items, *((value.rest,) if value.rest else ())))
+        elif isinstance(value, Mapping):
+            found |= inputs_of((*value.items.values(), *((value.rest,) if value.rest else ())))
+        elif isinstance(value, Union):
+            found |= inputs_of(value.options)
+        elif isinstance(value, Broken):
+            found |= inputs_of((value.value,))
+    return found
+
+
+def is_pair(value: Value) -> bool:
+    """Whether a value is a tuple of two."""
+    return isinstance(value, Sequence) and value.kind == "tuple" and len(value.items) == 2
+
+
+def register(value: Value) -> None:
+    """A layer has taken in a layer, or a container of Paddle's that holds some: their parameters are its own."""
+    if isinstance(value, (Layer, Instance)):
+        value.registered = True
+    elif isinstance(value, Tensor) and value.origin == "parameter":
+        value.place = value.place or (id(value), "")
+    elif isinstance(value, Sequence) and value.kind.startswith("paddle."):
+        for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
+            register(each)
+    elif isinstance(value, Union):
+        for each in value.options:
+            register(each)
+
+
+def summarize(value: Value) -> None:
+    """This object, with the layers in it, stands for several that were made alike."""
+    if isinstance(value, Layer):
+        value.summary = True
+    elif isinstance(value, Instance) and not value.summary:
+        value.summary = True
+        for each in value.attributes.values():
+            summarize(each)
+    elif isinstance(value, (Sequence, Mapping, Union)):
+        inner = value.options if isinstance(value, Union) else value.items
+        for each in inner.values() if isinstance(inner, dict) else inner:
+            summarize(each)
+        if not isinstance(value, Union) and value.rest is not None:
+            summarize(value.rest)

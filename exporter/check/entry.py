@@ -1,0 +1,328 @@
+"""Begin a run: which layers of a module are exported, with which inputs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeAlias
+
+from exporter.check.domain.contents import inputs_of
+from exporter.check.domain.values import (
+    UNKNOWN,
+    Const,
+    Extent,
+    Function,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    options,
+)
+from exporter.check.facts import Defined, Fact, Ignored, Phase
+from exporter.check.inputs import Inputs, declared_specs
+from exporter.check.interpret import (
+    attributes,
+    branches,
+    calls,
+    comprehensions,
+    expressions,
+    functions,
+    items,
+    loops,
+    names,
+    operators,
+    statements,
+)
+from exporter.check.interpret.calls import hooked_after, hooked_before
+from exporter.check.models import libraries, methods
+from exporter.check.source.project import ClassInfo, ParsedModule
+from exporter.check.source.syntax import inside
+from exporter.check.state.frames import Circumstances, Frame
+from exporter.check.state.run import OutOfBudget, Run, Tables
+from exporter.diagnostics import Location
+
+Build: TypeAlias = Callable[[], Instance | None]
+
+
+#: Arguments of a factory: names, and values as literals of Python.
+Given: TypeAlias = tuple[tuple[str, str], ...]
+
+
+_MOST_FACTORIES = 2  # of one class: their arguments choose other branches
+
+
+_PLAIN_TYPES = ("int", "float", "bool", "str")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that can be built without arguments: the name to call, the line of its `forward`, its inputs."""
+
+    builder: str
+    forward: Location
+    inputs: Inputs
+
+
+@dataclass
+class Findings:
+    """What running the models of one module gave."""
+
+    facts: list[Fact]
+    layers: int
+    unfinished: int
+    models: list[Model] = field(default_factory=list)
+
+
+def run_module(
+    module: ParsedModule, target: str = "", inputs: Inputs = (), named: bool = True, given: Given = ()
+) -> Findings:
+    """Run every model of a module on paper, or only `target` (a class or a factory), which is called with `given`.
+
+    A layer that no function of the module builds is taken for an exported one only if the file was `named`; otherwise
+    it may as well be a part, so what it returns is judged mildly.
+    """
+    declared = declared_specs(module)
+    found = Findings([], 0, 0)
+    if not inputs and len({one.inputs for one in declared}) == 1:
+        inputs = declared[0].inputs
+    seen: set[ast.AST] = set()
+    runs: dict[str, int] = {}
+    for factory, mentioned in _factories(module, target):
+        if target or any(runs.get(name, 0) < _MOST_FACTORIES for name in mentioned):
+            for name in mentioned:
+                runs[name] = runs.get(name, 0) + 1
+            _run_factory(module, (factory, given), inputs, found, seen)
+    if target and not _is_defined(module, target):
+        _run_value(module, target, inputs, found, seen)
+    layers = [info for info in module.classes.values() if info.is_layer and target in ("", info.name)]
+    layers.sort(key=lambda info: info.name in _used(module))
+    for info in layers:
+        method = info.methods.get("forward") or info.methods.get("__init__")
+        inherits = "forward" not in info.methods and info.name != target
+        last = named and info.method("forward") is not None and info.name not in _used(module)
+        if method in seen or (method is None and not last) or (inherits and not last):
+            continue
+        exported = bool(target) or info.name not in _used(module)
+        run = Run(TABLES)
+        _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
+        constructor = info.method("__init__")
+        if exported and named and run.root is not None and _callable_bare(constructor):
+            found.models.append(Model(info.name, _forward_of(run.root), inputs))
+        seen |= run.visited
+    followed = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
+    found.layers = followed or len(found.models)  # a factory here may build layers of other modules
+    return found
+
+
+def _used(module: ParsedModule) -> frozenset[str]:
+    """Classes that other classes of the module build on or contain: nobody exports them by themselves."""
+    cached = module.__dict__.get("_used_names")
+    if cached is None:
+        names: set[str] = set()
+        for info in module.classes.values():
+            names |= {each.id for each in inside(info.node) if isinstance(each, ast.Name) and each.id != info.name}
+        cached = module.__dict__["_used_names"] = frozenset(names)
+    return cached
+
+
+def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
+    """Functions that may build a layer without arguments, with the classes that they mention."""
+    layers = {name for name, info in module.classes.items() if info.is_layer}
+    for name, bindings in module.names.items():
+        node = bindings[-1]
+        if not isinstance(node, ast.FunctionDef) or (target and name != target):
+            continue
+        required = len(node.args.args) - len(node.args.defaults)
+        if required and not target:
+            continue
+        mentioned = {each.id for each in inside(node) if isinstance(each, ast.Name)}
+        if target or (mentioned & layers):
+            yield node, frozenset(mentioned & layers)
+
+
+def _run_factory(
+    module: ParsedModule,
+    called: tuple[ast.FunctionDef, Given],
+    inputs: Inputs,
+    found: Findings,
+    seen: set[ast.AST],
+) -> None:
+    run = Run(TABLES)
+    factory, given = called
+
+    def build() -> Instance | None:
+        made = run.call(Function(factory, module), (), _literals(run, given), factory)
+        chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
+        return chosen[0] if chosen else None
+
+    _run(run, module, build, inputs, found, True)
+    if run.root is not None:
+        found.models.append(Model(factory.name, _forward_of(run.root), inputs))
+    seen |= run.visited
+
+
+def _is_defined(module: ParsedModule, target: str) -> bool:
+    """Whether a target is a class, or a function that was not bound to something else behind its definition."""
+    return target in module.classes or isinstance(module.names.get(target, [None])[-1], ast.FunctionDef)
+
+
+def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Findings, seen: set[ast.AST]) -> None:
+    """Run a factory that is a value: an alias, a partial, a lambda, something imported, a member of a class."""
+    run = Run(TABLES)
+    expression = ast.parse(target, mode="eval").body
+    ast.copy_location(expression, module.tree.body[0])
+
+    def build() -> Instance | None:
+        made = run.call(run.evaluate(expression), (), {}, expression)
+        chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
+        return chosen[0] if chosen else None
+
+    _run(run, module, build, inputs, found, True)
+    if run.root is not None:
+        found.models.append(Model(target, _forward_of(run.root), inputs))
+    seen |= run.visited
+
+
+def _literals(run: Run, given: Given) -> dict[str, Value]:
+    return {name: run.evaluate(ast.parse(text, mode="eval").body) for name, text in given}
+
+
+def _blank(run: Run, info: ClassInfo, known: bool, given: Given = ()) -> Instance:
+    """An instance whose constructor got arguments that nothing is known of, but for those that are `given`."""
+    run.blank = True
+    made = Instance(info, complete=known, persistent=True)
+    constructor = info.method("__init__")
+    if constructor is not None:
+        owner, method = constructor
+        spec = method.args
+        count = len(spec.posonlyargs) + len(spec.args) - 1
+        stated = _literals(run, given)
+        places = [each.arg for each in (*spec.posonlyargs, *spec.args)][1:]
+        unknown = tuple(stated.pop(name, UNKNOWN) for name in places[: max(count, 0)])
+        named: dict[str, Value] = {each.arg: stated.get(each.arg, UNKNOWN) for each in spec.kwonlyargs}
+        run.call(Function(method, owner.module, (), made, owner), unknown, named, method)
+    return made
+
+
+def _run(run: Run, module: ParsedModule, build: Build, inputs: Inputs, found: Findings, exported: bool) -> None:
+    run.frame = Frame(module, {})
+    try:
+        run.now = Circumstances(Phase.INIT)
+        layer = build()
+        if layer is not None:
+            _call(run, layer, inputs, exported)
+    except (OutOfBudget, RecursionError):
+        found.unfinished += 1
+    finally:
+        module.project.forget_globals()  # what this run wrote there is not the next one's
+    found.facts += run.facts
+
+
+def _call(run: Run, layer: Instance, inputs: Inputs, exported: bool) -> None:
+    method = layer.cls.method("forward")
+    if method is None:
+        return
+    owner, forward = method
+    run.now = Circumstances(Phase.FORWARD)
+    run.frame = Frame(owner.module, {})
+    run.root = layer if exported else None
+    plain_identity = exported and run.blank and _is_identity(forward)
+    run.exported = forward if exported and not plain_identity else None
+    run.facts.append(Defined(run.site(forward), layer.cls, forward))
+    arguments, required = _arguments(run, forward, inputs)
+    bound = run.attribute(layer, "forward", forward)
+    hooked_before(run, layer, arguments, forward)  # what they give in place of the inputs is not followed
+    hooked_after(run, layer, arguments, run.call(bound, arguments, {}, forward), forward)
+    run.facts += run.effects.changes()
+    if run.exported is not None and run.outputs:
+        used = run.control_dependent | inputs_of(run.outputs)
+        if not any(_unknown(each) for each in run.outputs):
+            run.frame = Frame(owner.module, {})
+            for name in required:
+                if name not in used:
+                    run.facts.append(Ignored(replace(run.site(forward), root=layer), name, False))
+
+
+def _forward_of(layer: Instance) -> Location:
+    found = layer.cls.method("forward")
+    return found[0].module.location(found[1]) if found else layer.cls.module.location(layer.cls.node)
+
+
+def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> bool:
+    if constructor is None:
+        return True
+    spec = constructor[1].args
+    required = len(spec.posonlyargs) + len(spec.args) - 1 - len(spec.defaults)
+    return required <= 0 and all(default is not None for default in spec.kw_defaults)
+
+
+def _unknown(value: Value) -> bool:
+    if isinstance(value, (Sequence, Mapping)):
+        every = value.items.values() if isinstance(value, Mapping) else value.items
+        return any(_unknown(each) for each in (*every, *((value.rest,) if value.rest is not None else ())))
+    return type(value) is Value or isinstance(value, (Scalar, Union, Instance))
+
+
+def _is_identity(forward: ast.FunctionDef) -> bool:
+    """A placeholder layer that returns what it is given, as `nn.Identity` does, is only ever a part of others."""
+    body = [each for each in forward.body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+    return len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Name)
+
+
+def _arguments(run: Run, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tuple[Value, ...], list[str]]:
+    """Values for the parameters of `forward`, and which of them an exported program must be fed."""
+    spec = forward.args
+    parameters = [*spec.posonlyargs, *spec.args][1:]
+    first_default = len(parameters) - len(spec.defaults)
+    values: list[Value] = []
+    required: list[str] = []
+    given = inputs if len(inputs) <= len(parameters) or spec.vararg is not None else ()
+    for at, parameter in enumerate(parameters):
+        name = parameter.arg
+        if at < len(given):
+            values.append(Tensor(given[at].sizes, True, frozenset((name,)), "input", name, dtype=given[at].dtype))
+            required.append(name)
+        elif at < first_default or first_default < 0:
+            values.append(_assumed(parameter))
+            if isinstance(values[-1], Tensor):
+                required.append(name)
+        else:
+            default = run.evaluate(spec.defaults[at - first_default])
+            values.append(default if given else _maybe(default, name))
+    if spec.vararg is not None:
+        rest = [Tensor(one.sizes, True, frozenset((one.name,)), "input", one.name) for one in given[len(parameters) :]]
+        values += rest or [Tensor((Extent.DYNAMIC,), False, frozenset(("*",)), "input", spec.vararg.arg, guessed=True)]
+    return tuple(values), required
+
+
+def _assumed(parameter: ast.arg) -> Value:
+    """A parameter that nothing says the shape of: a tensor with a batch first, unless its annotation says otherwise."""
+    kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
+    if kind in _PLAIN_TYPES:
+        return Scalar(kind)
+    if kind and not kind.endswith("Tensor"):
+        return UNKNOWN
+    name = parameter.arg
+    return Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=not kind)
+
+
+def _maybe(default: Value, name: str) -> Value:
+    if isinstance(default, Const) and default.value is None:
+        return Union((default, Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=True)))
+    return Scalar(type(default.value).__name__) if isinstance(default, Const) else UNKNOWN
+
+
+_EXPRESSIONS = (operators, names, attributes, items, comprehensions, expressions)
+_STATEMENTS = (branches, loops, statements)
+_CALLERS = (functions, calls, libraries, methods)
+TABLES = Tables(
+    {kind: handler for file in _EXPRESSIONS for kind, handler in file.EXPRESSIONS.items()},
+    {kind: handler for file in _STATEMENTS for kind, handler in file.STATEMENTS.items()},
+    {kind: handler for file in _CALLERS for kind, handler in file.CALLERS.items()},
+    attributes.READERS,
+)

@@ -1,0 +1,94 @@
+"""Comprehensions: one turn for all items, or item by item where few are known."""
+
+from __future__ import annotations
+
+import ast
+
+from exporter.check.domain.contents import summarize
+from exporter.check.domain.join import element, fresh
+from exporter.check.domain.values import UNKNOWN, Const, Mapping, Sequence, Value
+from exporter.check.interpret.assign import assign
+from exporter.check.interpret.items import iterate
+from exporter.check.interpret.truth import ask, evaluate_condition
+from exporter.check.state.run import Run
+
+_FEW = 16
+
+
+def _listcomp(run: Run, node: ast.ListComp) -> Value:
+    return _comprehension(run, "list", node.generators, node.elt)
+
+
+def _setcomp(run: Run, node: ast.SetComp) -> Value:
+    return _comprehension(run, "set", node.generators, node.elt)
+
+
+def _generatorexp(run: Run, node: ast.GeneratorExp) -> Value:
+    return _comprehension(run, "generator", node.generators, node.elt)
+
+
+def _dictcomp(run: Run, node: ast.DictComp) -> Value:
+    known = _known_keys(run, node)
+    if known is not None:
+        return known
+    content = _comprehension(run, "list", node.generators, ast.Tuple([node.key, node.value], ast.Load()))
+    pair = element(content) if isinstance(content, Sequence) else UNKNOWN
+    return Mapping({}, pair.items[1] if isinstance(pair, Sequence) and len(pair.items) == 2 else UNKNOWN)
+
+
+def _known_keys(run: Run, node: ast.DictComp) -> Mapping | None:
+    """A dict made from a few items that are known, one by one; None if they are not."""
+    one, frame = node.generators[0], run.frame
+    names, scopes = frame.names, frame.scopes
+    frame.names, frame.scopes = {}, (names, *scopes)
+    try:
+        source = run.evaluate(one.iter)
+        few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
+        if not isinstance(source, Sequence) or not few or len(node.generators) > 1 or one.ifs:
+            return None
+        iterate(run, source, one.iter, "comprehension")
+        made = Mapping()
+        for item in source.items:
+            assign(run, one.target, item)
+            key, value = run.evaluate(node.key), run.evaluate(node.value)
+            if not isinstance(key, Const):
+                return None
+            made.items[key.value] = value
+        return made
+    finally:
+        frame.names, frame.scopes = names, scopes
+
+
+def _comprehension(run: Run, kind: str, generators: list[ast.comprehension], result: ast.expr) -> Value:
+    frame = run.frame
+    names, scopes = frame.names, frame.scopes
+    frame.names, frame.scopes = {}, (names, *scopes)
+    length: int | None = 1
+    try:
+        with run.circumstances(python_loops=run.now.python_loops + 1):
+            for generator in generators:
+                source = run.evaluate(generator.iter)
+                if isinstance(source, Sequence) and not source.items and source.settled:
+                    return Sequence(kind)
+                if length is not None:
+                    known = isinstance(source, Sequence) and source.rest is None and not generator.ifs
+                    length = length * len(source.items) if isinstance(source, Sequence) and known else None
+                assign(run, generator.target, iterate(run, source, generator.iter, "comprehension"))
+                for condition in generator.ifs:
+                    ask(run, evaluate_condition(run, condition), "filter", condition)
+            value = run.evaluate(result)
+    finally:
+        frame.names, frame.scopes = names, scopes
+    if length != 1:
+        summarize(value)
+    if length is not None and 0 < length <= 8 and kind != "generator":
+        return Sequence(kind, (value, *(fresh(value) for _ in range(length - 1))))
+    return Sequence(kind, (), value)
+
+
+EXPRESSIONS = {
+    ast.ListComp: _listcomp,
+    ast.SetComp: _setcomp,
+    ast.GeneratorExp: _generatorexp,
+    ast.DictComp: _dictcomp,
+}

@@ -1,0 +1,127 @@
+"""What happens while code runs, as facts and effects: calls, captures, strays, what is kept and what is lost."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from exporter.check.domain.values import (
+    UNKNOWN,
+    Broken,
+    Function,
+    Instance,
+    Layer,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    options,
+)
+from exporter.check.facts import Called, Captured, Clashed, Phase, Strayed
+from exporter.check.source.def_use import read_later
+from exporter.check.state.run import Run
+
+
+def emit_call(
+    run: Run, node: ast.AST, name: str, owner: Value | None, arguments: tuple[Value, ...], keywords: dict[str, Value]
+) -> None:
+    """A call of something of a library is a fact, except at import."""
+    for each in arguments:
+        read_content(run, each)
+    if run.now.phase is not Phase.MODULE:
+        dropped = node in run.usage.dropped
+        if name.endswith("_") and run.forward:
+            target = owner if owner is not None else (arguments[0] if arguments else None)
+            names = [each for each, value in run.frame.names.items() if value is target]
+            bound = run.usage.bound[1] if run.usage.bound[0] is node else ""
+            kept = any(each != bound and read_later(run.frame.node, each, node) for each in names)
+            aliased = len(names) > 1 or kept
+            run.facts.append(Called(run.site(node), name, owner, arguments, keywords, dropped, aliased))
+            return
+        run.facts.append(Called(run.site(node), name, owner, arguments, keywords, dropped))
+
+
+def is_own_key(run: Run, container: Mapping, index: Value) -> bool:
+    """Whether this call has itself written that key."""
+    return container.place is not None and index in run.effects.of(container.place).keys
+
+
+def read_content(run: Run, value: Value) -> None:
+    """What is in a container that outlives the call was looked at."""
+    if isinstance(value, (Sequence, Mapping)) and value.place is not None:
+        run.effects.read_content(value.place)
+
+
+def from_container(run: Run, container: Sequence | Mapping, value: Value, node: ast.AST) -> Value:
+    """Something was taken out of a container: a tensor or a layer in it may be nobody's."""
+    if run.forward and container.home.startswith("self."):
+        every = container.items.values() if isinstance(container, Mapping) else container.items
+        astray = [each for one in (*every, value) for each in options(one) if _is_nobodys(each)]
+        if astray:
+            run.facts.append(Strayed(run.site(node), container.home, isinstance(astray[0], Tensor)))
+    return capture(run, value, node, "container")
+
+
+def note_stray(run: Run, value: Value, node: ast.AST, home: str) -> None:
+    """A layer that lives outside the model, in a global or a closure, is used by it."""
+    running = any(value is next(iter(frame.names.values()), None) for frame in run.stack)
+    if run.forward and not running and isinstance(value, (Layer, Instance)) and _is_nobodys(value):
+        run.facts.append(Strayed(run.site(node), home, False))
+
+
+def call_unseen(run: Run, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:
+    """A call that Python or a library makes, which dy2static does not see and does not convert."""
+    if isinstance(function, Function) and function.inline:
+        return run.call(function, arguments, {}, node)
+    came_from = (run.frame.module, node) if run.now.converted else run.now.called_from
+    with run.circumstances(converted=False, called_from=came_from):
+        return run.call(function, arguments, {}, node)
+
+
+def _is_nobodys(value: Value) -> bool:
+    """Whether this is a parameter, or a layer that may have some, which no layer has for its own."""
+    if isinstance(value, Layer):
+        return not value.registered and not value.weightless
+    if isinstance(value, Instance):
+        return value.cls.is_layer and value.persistent and not value.registered
+    return isinstance(value, Tensor) and value.origin == "parameter" and value.place is None
+
+
+def snapshot(value: Value) -> Value:
+    """A container as it is now, for a fact; it may be changed later."""
+    return copy.copy(value) if isinstance(value, (Sequence, Mapping)) else value
+
+
+def made_here(run: Run, value: Tensor, node: ast.AST) -> Tensor:
+    """A tensor computed outside the call of the model is one that the program does not know."""
+    if not run.forward:
+        value.origin, value.made = "eager", (run.frame.module, node)
+    return value
+
+
+def tensor_written(run: Run, tensor: Tensor, node: ast.AST) -> None:
+    """A tensor is changed in place; a buffer keeps it for the next call."""
+    if tensor.origin in ("buffer", "parameter", "eager"):
+        run.effects.write(tensor.place or (id(tensor), ""), run.site(node), tensor.name or "a tensor", "buffer")
+
+
+def write_container(run: Run, container: Sequence | Mapping, node: ast.AST, value: Value = UNKNOWN) -> None:
+    """A container is about to be changed, maybe by taking in a value."""
+    if container.place is not None:
+        run.effects.write(container.place, run.site(node), container.home, "container", value)
+
+
+def read_broken(run: Run, value: Value, node: ast.AST) -> Value:
+    """Reading a broken name is a fact; go on with what it most likely is."""
+    if isinstance(value, Broken):
+        if run.forward and run.now.converted:
+            run.facts.append(Clashed(run.site(node), value, "branch"))
+        return value.value
+    return value
+
+
+def capture(run: Run, value: Value, node: ast.AST, by: str) -> Value:
+    """A tensor made outside the trace and registered nowhere, used in it, is a fact."""
+    if run.forward and isinstance(value, Tensor) and value.origin == "eager":
+        run.facts.append(Captured(run.site(node), value, by))
+    return value

@@ -1,0 +1,206 @@
+"""Calls of the user's functions: parameters, recursion, and what the ways to return give together."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import replace
+
+from exporter.check.domain.contents import inputs_of
+from exporter.check.domain.join import fresh, join, join_all, select
+from exporter.check.domain.values import (
+    UNKNOWN,
+    Broken,
+    Class,
+    Const,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Tensor,
+    Value,
+)
+from exporter.check.dy2static.rewrites import assigned_calls, unpacked_enumerates
+from exporter.check.facts import Clashed, Recursed, Returned
+from exporter.check.interpret.events import capture, emit_call
+from exporter.check.interpret.names import make_home
+from exporter.check.source.syntax import is_generator
+from exporter.check.state.frames import Frame, Result, Scope
+from exporter.check.state.run import DEEPEST, Run
+
+_MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
+
+
+def call_function(
+    run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    """Enter a function of the user's; one that was entered often enough gives what it gave last."""
+    if function.dispatched:
+        emit_call(run, node, "functools.singledispatch", None, arguments, keywords)
+    if function.owner is not None:
+        arguments = (function.owner, *arguments)
+    body = function.node
+    if any(frame.node is body for frame in run.stack):
+        return _recursion(run, function, arguments, keywords, node)
+    if len(run.stack) >= DEEPEST:
+        return UNKNOWN
+    key = (body, tuple(kind_of_argument(each) for each in (*arguments, *keywords.values())), run.now.converted)
+    runs, last = run.memory.calls.get(key, (0, UNKNOWN))
+    if runs >= _MOST_RUNS and run.forward:
+        inputs = inputs_of((*arguments, *keywords.values()))
+        return fresh(last, inputs)
+    value = _enter(run, function, arguments, keywords, node)
+    run.memory.calls[key] = (runs + 1, value)
+    return value
+
+
+def _recursion(
+    run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    outer = next(frame for frame in run.stack if frame.node is function.node)
+    if run.forward and run.now.branches > outer.branches and not run.now.undecided:
+        name = getattr(function.node, "name", "lambda")
+        given = [each.arg for each in function.node.args.args]
+        pairs = [(outer.names.get(each), value) for each, value in zip(given, arguments, strict=False)]
+        counted = any(isinstance(one, Const) and isinstance(other, (Const, Scalar)) for one, other in pairs)
+        run.facts.append(Recursed(run.site(node), name, counted))
+    return Tensor(inputs=inputs_of((*arguments, *keywords.values())))
+
+
+def _enter(
+    run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    body, now = function.node, run.now
+    run.visited.add(body)
+    names = Scope()
+    names.persistent = not run.forward
+    frame = Frame(function.module, names, function.scopes, function.cls, body, branches=now.branches)
+    frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
+    frame.unrolled = now.unrolled
+    left = now.converted and not function.converted
+    inside = replace(
+        now,
+        converted=now.converted and function.converted,
+        called_from=(run.frame.module, node) if left else now.called_from,
+        loop_kind="",
+    )
+    with run.elsewhere(frame, inside):
+        _bind_parameters(run, function, arguments, keywords)
+        if isinstance(body, ast.Lambda):
+            return run.evaluate(body.body)
+        if run.forward and inside.converted:
+            for target in assigned_calls(body):
+                emit_call(run, target, "assigned call", None, (), {})
+            for loop in unpacked_enumerates(body):
+                emit_call(run, loop, "unpacked enumerate", None, (), {})
+        before = run.effects.written()
+        ends = run.execute(body.body)
+        if function.manager:
+            run.effects.take_back(before, body)
+        if body is run.exported and run.forward:
+            known = run.root is not None and run.root.complete
+            run.facts += [Returned(run.site(each.node), each.value, each.certain and known) for each in frame.returns]
+            run.outputs += tuple(each.value for each in frame.returns)
+        value = _result(run, frame, ends)
+    if function.cached and not run.forward:
+        run.memory.cached_early.add(body)
+    if function.cached and run.forward and isinstance(value, Tensor):
+        returned = frame.returns[-1].node if frame.returns else body
+        value = Tensor(value.sizes, value.closed, value.inputs, "eager", made=(function.module, returned))
+        with run.circumstances(called_from=None):
+            capture(run, value, node, "cache" if body in run.memory.cached_early else "late cache")
+        return Tensor(value.sizes, value.closed, value.inputs)
+    return value
+
+
+def _result(run: Run, frame: Frame, ends: bool) -> Value:
+    if is_generator(frame.node):
+        return Sequence("generator", (), join_all(frame.yields))
+    returns = list(frame.returns)
+    if ends:
+        returns.append(Result(frame.node or ast.Pass(), Const(None), False, True))
+    if not returns:
+        return UNKNOWN
+    value, by_tensor = returns[0].value, returns[0].by_tensor
+    for one, other in itertools.pairwise(returns):
+        by_tensor = by_tensor or other.by_tensor
+        if by_tensor:
+            at = other.node if isinstance(other.node, ast.Return) else one.node
+            value = _returned_either(run, value, other.value, at)
+        else:
+            value = join(value, other.value)
+    return value
+
+
+def _returned_either(run: Run, one: Value, other: Value, node: ast.AST) -> Value:
+    value, reason = select(one, other)
+    if not reason and _structure(one) != _structure(other):
+        reason = "structure"
+    if reason and run.forward and run.now.converted:
+        broken = Broken(reason, "the result", run.frame.module, node, value)
+        run.facts.append(Clashed(run.site(node), broken, "return"))
+    return value
+
+
+def _structure(value: Value) -> object:
+    if isinstance(value, Sequence) and value.kind in ("list", "tuple"):
+        return len(value.items) if value.rest is None else "?"
+    if isinstance(value, Mapping):
+        return "dict"
+    return "one"
+
+
+def _bind_parameters(run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> None:
+    spec, names = function.node.args, run.frame.names
+    given = list(arguments)
+    positional = [*spec.posonlyargs, *spec.args]
+    defaults = [None] * (len(positional) - len(spec.defaults)) + list(spec.defaults)
+    keywords = dict(keywords)
+    for parameter, default in zip(positional, defaults, strict=True):
+        if given:
+            names[parameter.arg] = given.pop(0)
+        else:
+            names[parameter.arg] = (
+                keywords.pop(parameter.arg)
+                if parameter.arg in keywords
+                else _default(run, function, parameter, default)
+            )
+    for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
+        names[parameter.arg] = (
+            keywords.pop(parameter.arg) if parameter.arg in keywords else _default(run, function, parameter, default)
+        )
+    if spec.vararg is not None:
+        names[spec.vararg.arg] = Sequence("tuple", tuple(given))
+    if spec.kwarg is not None:
+        names[spec.kwarg.arg] = Mapping({key: each for key, each in keywords.items()})
+
+
+def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr | None) -> Value:
+    if default is None:
+        return UNKNOWN
+    known = function.defaults.get(parameter.arg)
+    if known is not None:
+        return known
+    value = run.evaluate(default)
+    if isinstance(value, (Sequence, Mapping)):
+        # one object for all calls: what is added to it stays
+        make_home(run, value, f"default of {parameter.arg}", (id(default), parameter.arg))
+    return value
+
+
+def kind_of_argument(value: Value) -> object:
+    """What tells two arguments apart as far as a run on paper is concerned."""
+    if isinstance(value, (Const, External)):
+        return value
+    if isinstance(value, Class):
+        return id(value.info)
+    if isinstance(value, Tensor):
+        return ("tensor", value.sizes, value.guessed, value.origin)
+    if isinstance(value, Instance):
+        return id(value)
+    return type(value)
+
+
+CALLERS = {Function: call_function}

@@ -1,0 +1,211 @@
+"""Items of containers and tensors: taken by an index, walked through, added, replaced."""
+
+from __future__ import annotations
+
+import ast
+
+from exporter.check.domain.join import element, join, join_all, pick
+from exporter.check.domain.tensors import take, whole_slice
+from exporter.check.domain.values import (
+    UNKNOWN,
+    Array,
+    Attributes,
+    Const,
+    Dim,
+    Extent,
+    Instance,
+    Mapping,
+    Scalar,
+    Sequence,
+    Shape,
+    Tensor,
+    Union,
+    Value,
+)
+from exporter.check.domain.views import note_view, still_needed
+from exporter.check.facts import Indexed, Iterated, Overwritten
+from exporter.check.interpret.attributes import set_attribute
+from exporter.check.interpret.events import (
+    call_unseen,
+    from_container,
+    is_own_key,
+    read_content,
+    snapshot,
+    tensor_written,
+    write_container,
+)
+from exporter.check.interpret.names import bind
+from exporter.check.state.run import Run
+
+
+def iterate(run: Run, value: Value, node: ast.AST, form: str) -> Value:
+    """What one turn of a walk through a value gives."""
+    if run.forward:
+        run.facts.append(Iterated(run.site(node), snapshot(value), form))
+    read_content(run, value)
+    if isinstance(value, Sequence):
+        return from_container(run, value, element(value), node)
+    if isinstance(value, Tensor):
+        if value.guessed:
+            return Tensor((), False, value.inputs, guessed=True)
+        return Tensor(value.sizes[1:], value.closed, value.inputs, dtype=value.dtype)
+    if isinstance(value, Shape):
+        return Dim(Extent.UNKNOWN)
+    if isinstance(value, Mapping):
+        return Scalar("str")
+    return UNKNOWN
+
+
+def _subscript(run: Run, node: ast.Subscript) -> Value:
+    container = run.evaluate(node.value)
+    index = run.evaluate(node.slice)
+    if isinstance(container, (Sequence, Mapping)) and _is_own_item(run, container, index):
+        if container.place is not None:
+            run.effects.read_again(container.place)
+    else:
+        read_content(run, container)
+    if run.forward:
+        run.facts.append(Indexed(run.site(node), snapshot(container), index))
+    return item(run, container, index, node)
+
+
+def _is_own_item(run: Run, container: Sequence | Mapping, index: Value) -> bool:
+    """Whether this call itself put there what is taken out."""
+    if isinstance(container, Mapping):
+        return is_own_key(run, container, index)
+    return index == Const(-1) and container.place is not None and run.effects.of(container.place).pushed > 0
+
+
+def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
+    """What indexing gives."""
+    if isinstance(container, Shape):
+        return _shape_item(run, container, index)
+    if isinstance(container, Tensor):
+        return _tensor_item(run, container, index)
+    if isinstance(container, Sequence):
+        return _sequence_item(run, container, index, node)
+    if isinstance(container, Mapping):
+        known = isinstance(index, Const) and index.value in container.items
+        if container.factory is not None and isinstance(index, Const) and not known:
+            return _made_on_demand(run, container, container.factory, index, node)
+        found = container.items[index.value] if isinstance(index, Const) and known else pick(container, index)
+        return from_container(run, container, found, node)
+    if isinstance(container, Attributes):
+        known = isinstance(index, Const) and isinstance(index.value, str)
+        return run.attribute(container.owner, index.value, node) if known else UNKNOWN  # type: ignore[attr-defined]
+    if isinstance(container, Instance) and container.cls.method("__getitem__") is not None:
+        return call_unseen(run, run.attribute(container, "__getitem__", node), (index,), node)
+    if isinstance(container, Union):
+        possible = [each for each in container.options if not isinstance(each, Const)]
+        return join_all([item(run, each, index, node) for each in possible])
+    return Array() if isinstance(container, Array) else UNKNOWN
+
+
+def _made_on_demand(run: Run, container: Mapping, factory: Value, index: Const, node: ast.AST) -> Value:
+    made = run.call(factory, (), {}, node)
+    run.heap.write(vars(container), "items", {**container.items, index.value: made})
+    return made
+
+
+def _tensor_item(run: Run, container: Tensor, index: Value) -> Value:
+    if whole_slice(index):
+        return container  # `y[:]` is y
+    if container.guessed:
+        return _guessed_item(run, container, index)
+    made = take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+    made.value_number = ("item", container, index)
+    note_view(made)
+    return made
+
+
+def _guessed_item(run: Run, container: Tensor, index: Value) -> Value:
+    if isinstance(index, (Sequence, Tensor)):
+        return take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+    if isinstance(index, Const) and isinstance(index.value, str):
+        return Tensor((Extent.DYNAMIC,), False, container.inputs, guessed=True)
+    return Tensor((), False, container.inputs, guessed=True)
+
+
+def _shape_item(run: Run, shape: Shape, index: Value) -> Value:
+    tensor = shape.tensor
+    if isinstance(index, Const) and isinstance(index.value, int):
+        size = tensor.size(index.value)
+        if isinstance(size, int):
+            return Const(size)
+        known = Extent.UNKNOWN if tensor.guessed and tensor.origin != "input" else size
+        return Dim(known, tensor.inputs)
+    if isinstance(index, Sequence) and index.kind == "slice":
+        return _part_of_shape(tensor, index)
+    return Dim(Extent.UNKNOWN)
+
+
+def _part_of_shape(tensor: Tensor, index: Sequence) -> Value:
+    bounds = [each.value for each in index.items if isinstance(each, Const)]
+    whole = [each for each in bounds if each is None or isinstance(each, int)]
+    stop = whole[1] if len(whole) == 3 else None
+    known = tensor.closed or (stop is not None and 0 <= stop <= len(tensor.sizes))
+    if not known or len(whole) != 3:
+        return Sequence("list", (), Dim(Extent.UNKNOWN))
+    sizes = tensor.sizes[slice(*whole)]
+    return Sequence("list", tuple(Const(one) if isinstance(one, int) else Dim(one, tensor.inputs) for one in sizes))
+
+
+def _sequence_item(run: Run, container: Sequence, index: Value, node: ast.AST) -> Value:
+    if isinstance(index, Sequence) and index.kind == "slice":
+        return Sequence(container.kind, (), element(container)) if container.items or container.rest else container
+    found = pick(container, index)
+    at = index.value if isinstance(index, Const) else None
+    if isinstance(at, int) and container.rest is None and -len(container.items) <= at < len(container.items):
+        found = container.items[at]
+    return from_container(run, container, found, node)
+
+
+def grow(run: Run, container: Sequence, items: tuple[Value, ...], node: ast.AST) -> None:
+    """Items are added to a list; in a loop there is no telling how many."""
+    write_container(run, container, node)
+    now, frame = run.now, run.frame
+    looping = now.loops + now.python_loops - now.unrolled > frame.loops - frame.unrolled
+    if looping or container.rest is not None:
+        rest = container.rest if container.rest is not None else (element(container) if container.items else None)
+        for each in items:
+            rest = each if rest is None else join(rest, each)
+        run.heap.write(vars(container), "rest", rest)
+        run.heap.write(vars(container), "items", ())
+    else:
+        run.heap.write(vars(container), "items", (*container.items, *items))
+    if run.now.converted and (run.now.loops or run.now.branches > run.frame.branches):
+        run.heap.write(vars(container), "grown_in_branch", True)
+
+
+def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.Subscript) -> None:
+    """Assign to an item of a container, or to a part of a tensor."""
+    if isinstance(container, Mapping):
+        write_container(run, container, node, value)
+        items = dict(container.items)
+        if isinstance(index, Const):
+            if container.place is not None:
+                run.effects.of(container.place).keys.add(index)
+            items[index.value] = value
+            run.memory.assign(value, node)
+            run.heap.write(vars(container), "items", items)
+        else:
+            rest = value if container.rest is None else join(container.rest, value)
+            run.heap.write(vars(container), "rest", rest)
+    elif isinstance(container, Sequence):
+        write_container(run, container, node)
+        run.heap.write(vars(container), "rest", join(element(container), value))
+        run.heap.write(vars(container), "items", ())
+    elif isinstance(container, Attributes) and isinstance(index, Const):
+        set_attribute(run, container.owner, str(index.value), value, node)
+    elif isinstance(container, Tensor):
+        tensor_written(run, container, node)
+        shared = still_needed(container, run.frame.names, run.frame.node, node)
+        if shared and run.forward:
+            run.facts.append(Overwritten(run.site(node), shared))
+        written = Tensor(container.sizes, container.closed, container.inputs)
+        written.inputs |= value.inputs if isinstance(value, Tensor) else frozenset()
+        if isinstance(node.value, ast.Name) and node.value.id in run.frame.names:
+            bind(run, node.value.id, written, node)
+
+
+EXPRESSIONS = {ast.Subscript: _subscript}

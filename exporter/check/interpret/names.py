@@ -1,0 +1,115 @@
+"""What names stand for: locals, closures, globals, imports; and how they are bound."""
+
+from __future__ import annotations
+
+import ast
+
+from exporter.check.domain.values import UNKNOWN, Class, Const, External, Mapping, Sequence, Value
+from exporter.check.interpret.definitions import define
+from exporter.check.interpret.events import capture, note_stray, read_broken
+from exporter.check.source.project import ParsedModule
+from exporter.check.state.run import Run
+
+
+def _name(run: Run, node: ast.Name) -> Value:
+    name = node.id
+    if name in run.frame.globals:
+        return _global(run, node)
+    if name in run.frame.names:
+        return read_broken(run, run.frame.names[name], node)
+    for scope in run.frame.scopes:
+        if name in scope:
+            if getattr(scope, "persistent", False):
+                run.effects.read((id(scope), name))
+                make_home(run, scope[name], f"closure {name}", (id(scope), name))
+                note_stray(run, scope[name], node, "a closure")
+            return capture(run, read_broken(run, scope[name], node), node, "closure")
+    return _global(run, node)
+
+
+def _global(run: Run, node: ast.Name) -> Value:
+    module = run.frame.module
+    if node.id in module.bound:
+        run.effects.read((id(module.globals), node.id))
+    value = read_broken(run, global_value(run, module, node.id), node)
+    note_stray(run, value, node, f"global {node.id}")
+    return capture(run, value, node, "global")
+
+
+def global_value(run: Run, module: ParsedModule, name: str) -> Value:
+    """What a top-level name stands for; assignments are evaluated when they are first asked for."""
+    known = module.globals.get(name)
+    if isinstance(known, Value):
+        return known
+    module.project.asked.add(module)
+    if name in module.classes:
+        value: Value = Class(module.classes[name])
+    elif name in module.names:
+        module.globals[name] = UNKNOWN  # a name that is defined by itself
+        value = _global_binding(run, module, name)
+    else:
+        value = External(f"builtins.{name}")
+    module.globals[name] = value
+    return value
+
+
+def _global_binding(run: Run, module: ParsedModule, name: str) -> Value:
+    bindings = module.names[name]
+    first = bindings[0]
+    if isinstance(first, (ast.Import, ast.ImportFrom)):
+        return _imported(run, module, first, name)
+    if isinstance(first, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        with run.at_import(module):
+            return define(run, bindings[-1]) if isinstance(bindings[-1], type(first)) else UNKNOWN
+    if len(bindings) == 1 and isinstance(first, (ast.Assign, ast.AnnAssign)) and first.value is not None:
+        target = first.targets[0] if isinstance(first, ast.Assign) else first.target
+        if isinstance(target, ast.Name):
+            with run.at_import(module):
+                value = make_home(run, run.evaluate(first.value), f"global {name}", (id(module.globals), name))
+                return UNKNOWN if name in module.rebound and isinstance(value, Const) else value
+    return UNKNOWN
+
+
+def imported_value(run: Run, statement: ast.Import | ast.ImportFrom, name: str) -> Value:
+    """What an import inside a function binds."""
+    return _imported(run, run.frame.module, statement, name)
+
+
+def _imported(run: Run, module: ParsedModule, statement: ast.Import | ast.ImportFrom, name: str) -> Value:
+    full = module.imported(statement, name)
+    if isinstance(statement, ast.ImportFrom):
+        source, _, attribute = full.rpartition(".")
+        found = module.project.find(source, module)
+        if found is not None and attribute in found.bound:
+            return global_value(run, found, attribute)
+    return External(full)
+
+
+def make_home(run: Run, value: Value, home: str, place: tuple[int, str]) -> Value:
+    """A container that outlives the call lives at a place from now on, and the containers in it do."""
+    if isinstance(value, (Sequence, Mapping)) and not value.home:
+        value.home, value.place = home, place
+        value.fixed = place[1] not in run.frame.module.changed
+        for each in value.items.values() if isinstance(value, Mapping) else value.items:
+            if isinstance(each, (Sequence, Mapping)) and each.kind != "tuple":
+                make_home(run, each, home, (id(each), place[1]))
+    return value
+
+
+def bind(run: Run, name: str, value: Value, node: ast.AST) -> None:
+    """Assign to a name of the frame, or of the scope that `global` or `nonlocal` points to."""
+    run.memory.assign(value, node)
+    frame = run.frame
+    if name in frame.globals:
+        run.effects.write((id(frame.module.globals), name), run.site(node), f"global {name}", "global", value)
+        run.heap.write(frame.module.globals, name, value)
+    elif name in frame.outer:
+        where = next((scope for scope in frame.scopes if name in scope), frame.names)
+        if getattr(where, "persistent", False):
+            run.effects.write((id(where), name), run.site(node), f"nonlocal {name}", "closure", value)
+        run.heap.write(where, name, value)
+    else:
+        run.heap.write(frame.names, name, value)
+
+
+EXPRESSIONS = {ast.Name: _name}

@@ -1,0 +1,70 @@
+"""Calls in progress: their names, what they returned so far, and the circumstances in which code runs."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from exporter.check.domain.values import Value
+from exporter.check.facts import Phase
+from exporter.check.source.project import ClassInfo, ParsedModule
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call gave at one `return`; `by_tensor`: a tensor chose this way, `certain`: Python surely goes it."""
+
+    node: ast.AST
+    value: Value
+    by_tensor: bool
+    certain: bool
+
+
+class Scope(dict[str, Value]):
+    """The names of a call; `persistent` ones were there before the model was called, and closures keep them."""
+
+    persistent = False
+
+
+@dataclass
+class Frame:
+    """A call in progress: its names, the scopes around it, and what it has returned so far.
+
+    `branches`, `loops`, `unrolled` and `undecided` are what the circumstances counted when it began.
+    """
+
+    module: ParsedModule
+    names: dict[str, Value]
+    scopes: tuple[dict[str, Value], ...] = ()
+    cls: ClassInfo | None = None
+    node: ast.AST | None = None
+    returns: list[Result] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    outer: set[str] = field(default_factory=set)
+    globals: set[str] = field(default_factory=set)
+    branches: int = 0
+    loops: int = 0
+    unrolled: int = 0
+    undecided: int = 0
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """See :class:`exporter.check.facts.Site`.
+
+    `undecided` counts the conditions that Python will decide, `unrolled` those of the `python_loops` that are run item
+    by item.
+    """
+
+    phase: Phase = Phase.MODULE
+    converted: bool = True
+    branches: int = 0
+    loops: int = 0
+    python_loops: int = 0
+    unrolled: int = 0
+    undecided: int = 0
+    loop_kind: str = ""
+    loop_branches: int = 0
+    called_from: tuple[ParsedModule, ast.AST] | None = None
+    quiet: bool = False
+    guard: tuple[ParsedModule, ast.AST] | None = None

@@ -1,0 +1,96 @@
+"""Legacy programs (`.pdmodel`) from Paddle 3.2 and 3.3.
+
+Since 3.2 Paddle moves the bodies of its most common functions to C++, and their C++ entries know eager mode and PIR
+only: "must be Value, but got Variable". This room puts the missing branch back, from the outside and only while
+exporting.
+
+    table/       one line an API: signature, legacy operator, slots, attributes, dtype rule
+    audit        the table against the operators and signatures of the installed Paddle
+    call, values, dtypes, attributes, lowering      from a call to an operator
+    composed     functions that never had a legacy operator, made of others
+    dispatch     what stands in for the C++ entries: lower, compose or refuse
+    patches      replacing references, and restoring them exactly
+    promotion, exact, mends/      what else of Paddle is broken in legacy mode
+    older        operators that older runtimes lack, made of what they have
+    session      the context manager around all of it
+    files        the written files, made fit for old runtimes
+    runtimes     which versions of Paddle can load a file, and why not the others
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from exporter.errors import ModelError
+from exporter.files import write_draft
+from exporter.lower._paddle_save import save
+from exporter.lower.base import Format, Wish
+from exporter.lower.pdmodel.files import finish
+from exporter.lower.pdmodel.runtimes import runtimes
+from exporter.lower.pdmodel.session import legacy_export
+from exporter.trace.traced import Traced
+
+
+class Pdmodel(Format):
+    """The legacy program; stock Paddle 3.2 and 3.3 cannot write it for most networks, see docs/legacy.md."""
+
+    model = "model.pdmodel"
+    parameters = "model.pdiparams"
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
+        return legacy_export(Version(target) if target else None)
+
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+        assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
+        save(traced, into, ".pdmodel")
+        _mend(into / self.model, traced.native_outputs)
+        finish(into / self.model, into / "model.pdiparams", Version(wish.target) if wish.target else None)
+        able = {version: why or "loads it" for version, why in runtimes(into / self.model).items()}
+        return {"paddle_versions": able}
+
+
+#: Where in whose source each operator was made: paths of this machine, in every operator (3.3.1). Nothing reads it.
+_CALLSTACK = "op_callstack"
+
+
+def _mend(path: Path, names: tuple[str, ...]) -> None:
+    """Take this machine's paths out of the program, and give its outputs our names."""
+    from exporter.paddle.private import core
+
+    program = core.ProgramDesc(path.read_bytes())
+    for number in range(program.num_blocks()):
+        block = program.block(number)
+        for index in range(block.op_size()):
+            if block.op(index).has_attr(_CALLSTACK):
+                block.op(index).remove_attr(_CALLSTACK)
+    _name_outputs(program.block(0), names, path.name)
+    write_draft(path, program.serialize_to_string())
+
+
+def _name_outputs(block: Any, names: tuple[str, ...], where: str) -> None:
+    """Rename the variables that are fetched, so that the predictor shows our names.
+
+    Raises:
+        ModelError: the name is already that of another variable.
+    """
+    fetches = [block.op(i) for i in range(block.op_size()) if block.op(i).type() == "fetch"]
+    fetches.sort(key=lambda operation: int(operation.attr("col")))
+    for operation, name in zip(fetches, names, strict=True):
+        old = operation.input("X")[0]
+        if old == name:
+            continue
+        if block.has_var(name.encode()):
+            raise ModelError(
+                f"output name '{name}' is already that of a variable in the program",
+                where=where,
+                hint="give the output another name under outputs",
+            )
+        block._rename_var(old.encode(), name.encode())
+
+
+plugin: Format = Pdmodel()

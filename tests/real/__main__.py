@@ -1,0 +1,91 @@
+"""`check` on real code: `python -m tests.real CACHE {fetch,errors,sample,figures}`.
+
+`fetch` downloads and unpacks the pinned wheels. `errors` counts errors and warnings of each package and lists the
+errors. `sample --seed N` draws 60 errors for somebody to judge, as lines for `judged.jsonl`; places that an earlier
+sample judged bring their judgement along. `figures` says what the judgements were when each sample was drawn, and what
+became of the judged places since. CACHE is a folder that the project does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.real import judgements
+from tests.real.judgements import Judgement
+from tests.real.sample import Found, draw, findings
+from tests.real.sources import Source, fetch, sources
+
+
+def _found(present: list[Source], cache: Path) -> list[Found]:
+    found: list[Found] = []
+    for source in present:
+        found += findings(source, cache)
+    return found
+
+
+def _errors(present: list[Source], cache: Path) -> None:
+    for source in present:
+        found = [*findings(source, cache)]
+        errors = [each for each in found if each.error]
+        codes = " ".join(f"{code}:{n}" for code, n in Counter(each.place.code for each in errors).most_common())
+        print(f"{source.label:24} {len(errors):4} errors {len(found) - len(errors):4} warnings  {codes}", flush=True)
+        for each in errors:
+            print(f"    {each.place.file}:{each.place.line}: {each.place.code} {each.message}")
+
+
+def _sample(found: list[Found], seed: int) -> None:
+    known = {each.place: each for each in judgements.read()}
+    for each in draw(found, seed):
+        said = known.get(each.place)
+        verdict = {"judgement": said.judgement.value, "why": said.why} if said else {"judgement": "", "why": ""}
+        line = {"seed": seed, **asdict(each.place), **verdict}
+        print(json.dumps(line if said else {**line, "message": each.message}, ensure_ascii=False))
+
+
+def _figures(found: list[Found]) -> None:
+    judged = judgements.read()
+    for seed in sorted({each.seed for each in judged}):
+        counts = judgements.counts(judged, seed)
+        told = ", ".join(f"{counts[judgement]} {judgement.value}" for judgement in Judgement)
+        print(f"seed {seed}, {counts.total()} errors as drawn: {told}")
+    for judgement, outcome in judgements.since(judged, found).items():
+        told = ", ".join(f"{outcome[word]} {word}" for word in ("error", "warning", "silent"))
+        print(f"{judgement.value} places of all samples, now: {told}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cache", type=Path, help="a folder for the pinned code")
+    parser.add_argument("what", choices=("fetch", "errors", "sample", "figures"))
+    parser.add_argument("--seed", type=int, help="of the sample; one that no judgement has yet is a fresh one")
+    parser.add_argument("--only", default="", help="names of packages, with commas")
+    parser.add_argument("--unmended", action="store_true", help="only packages that the check was never changed for")
+    options = parser.parse_args()
+    if options.what == "sample" and options.seed is None:
+        parser.error("sample needs --seed")
+    only = options.only.split(",") if options.only else [source.name for source in sources()]
+    chosen = [one for one in sources() if one.name in only and not (options.unmended and one.mended)]
+    if options.what == "fetch":
+        for source in chosen:
+            print(f"{source.label}: {fetch(source, options.cache)}")
+        return 0
+    present = [source for source in chosen if (source.root(options.cache) / source.folder).is_dir()]
+    for source in chosen:
+        if source not in present:
+            print(f"{source.label}: not there, so not counted; run fetch", file=sys.stderr)
+    if options.what == "errors":
+        _errors(present, options.cache)
+    elif options.what == "sample":
+        _sample(_found(present, options.cache), options.seed)
+    else:
+        _figures(_found(present, options.cache))
+    return 0 if present else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
