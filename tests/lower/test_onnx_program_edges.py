@@ -86,6 +86,13 @@ CASES: dict[str, Body] = {
     "max_pool SAME": lambda x: F.max_pool2d(x, 3, 2, "SAME"),
     "avg_pool, ceil, exclusive": lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True),
     "avg_pool, padding counts": lambda x: F.avg_pool2d(x, 3, 2, 1, exclusive=False),
+    "avg_pool, padding counts, ceil": lambda x: F.avg_pool2d(x, 3, 2, [1, 0], ceil_mode=True, exclusive=False),
+    "avg_pool, nothing to count, ceil": lambda x: F.avg_pool2d(x, [2, 4], 3, ceil_mode=True, exclusive=False),
+    "avg_pool, channels last, ceil": lambda x: F.avg_pool2d(
+        x, 4, 3, [1, 2, 0, 1], ceil_mode=True, exclusive=False, data_format="NHWC"
+    ),
+    "avg_pool, padding counts, more of it at the end": lambda x: F.avg_pool2d(x, 3, 1, [0, 1, 2, 1], exclusive=False),
+    "avg_pool SAME, padding counts": lambda x: F.avg_pool2d(x, [2, 4], [2, 1], "SAME", exclusive=False),
     "avg_pool, adaptive": lambda x: F.adaptive_avg_pool2d(x, [3, 4]),
     "max_pool, adaptive": lambda x: F.adaptive_max_pool2d(x, [3, 4]),
     "nearest, corners": lambda x: F.interpolate(x, [10, 5], mode="nearest", align_corners=False),

@@ -33,38 +33,94 @@ def _pool(c: Call) -> Tensor:
 
 
 def _ordinary(c: Call, x: Tensor, kernel: list[int], average: bool) -> Tensor:
-    exclusive = bool(c.attr("exclusive"))
-    settings = _settings(c, x, kernel, counts_padding=average and not exclusive)
-    if not average:
-        return c.b.emit("MaxPool", x, **settings, shape=_open(x))
-    return c.b.emit("AveragePool", x, **settings, count_include_pad=int(not exclusive), shape=_open(x))
+    given = padding(c, x.rank - 2)
+    counts = not c.attr("exclusive")
+    if average and counts:
+        return _counting(c, x, kernel, given["pads"] if "pads" in given else _same(c, x, kernel))
+    kind = "AveragePool" if average else "MaxPool"
+    return c.b.emit(kind, x, **_settings(c, x, kernel, given), shape=_open(x))
+
+
+def _counting(c: Call, x: Tensor, kernel: list[int], pads: list[int]) -> Tensor:
+    """An average that counts padding. ONNX divides by all of a window, Paddle by what lies in [-begin, size + begin).
+
+    So Paddle counts as much padding at the end as there is at the beginning, and nothing that rounding up adds (phi's
+    pooling.cc; measured on 3.3.1). The padding is not made elements by a `Pad`: ONNX Runtime 1.31 fuses that with the
+    pool, and then loses the windows that rounding up adds.
+    """
+    b, dims = c.b, x.rank - 2
+    steps = [int(step) for step in c.attr("strides")]
+    begins, ends = pads[:dims], list(pads[dims:])
+    if c.attr("ceil_mode"):
+        for at in range(dims):
+            ends[at] += _rounding(c, x.shape[2 + at], (kernel[at], steps[at]), (begins[at], ends[at]))
+    made = b.emit(
+        "AveragePool", x, kernel_shape=kernel, strides=steps, pads=[*begins, *ends], count_include_pad=1, shape=_open(x)
+    )
+    for at in range(dims):
+        if ends[at] > begins[at]:
+            counts = _counts(b, made, x, at, (kernel[at], steps[at], begins[at]))
+            share = b.emit("Div", b.constant(kernel[at], x.dtype), b.cast(counts, x.dtype))
+            made = b.emit("Mul", made, b.unsqueeze(share, list(range(1, dims - at))), shape=made.shape)
+    return made
+
+
+def _same(c: Call, x: Tensor, kernel: list[int]) -> list[int]:
+    """The padding of SAME: as many windows as steps fit into the input, the odd element at the end."""
+    begins, ends = [], []
+    for size, length, step in zip(x.shape[2:], kernel, map(int, c.attr("strides")), strict=True):
+        if size < 0 and step > 1:
+            raise c.refuse("padding SAME that counts, of sizes that vary")
+        total = max((-(-size // step) - 1) * step + length - size, 0) if size >= 0 else length - 1
+        begins.append(total // 2)
+        ends.append(total - total // 2)
+    return [*begins, *ends]
+
+
+def _counts(b: Builder, made: Tensor, x: Tensor, at: int, window: tuple[int, int, int]) -> Tensor:
+    """How many places of each window of a spatial dim count; `window` is its length, step, and padding before it."""
+    import numpy as np
+
+    length, step, begin = window
+    if (size := x.shape[2 + at]) >= 0 and (windows := made.shape[2 + at]) >= 0:
+        starts = np.arange(windows) * step - begin
+        return b.constant(np.minimum(starts + length, size + begin) - starts)
+    places = b.emit("Range", b.constant(0), b.reshape(b.size_of(made, 2 + at), [], []), b.constant(1), shape=[-1])
+    begun = b.emit("Sub", b.emit("Mul", places, b.constant(step)), b.constant(begin))
+    last_place = b.emit("Add", b.size_of(x, 2 + at), b.constant(begin))
+    return b.emit("Sub", b.emit("Min", b.emit("Add", begun, b.constant(length)), last_place), begun)
 
 
 def _open(x: Tensor) -> list[int]:
     return [*x.shape[:2], *[-1] * (x.rank - 2)]
 
 
-def _settings(c: Call, x: Tensor, kernel: list[int], counts_padding: bool) -> dict[str, Any]:
-    """Kernel, strides and padding. Rounding up is written as more padding at the end where sizes are known."""
+def _rounding(c: Call, size: int, window: tuple[int, int], pads: tuple[int, int]) -> int:
+    """The padding at the end that rounds the number of windows up: a step less one where the size is not known."""
+    length, step = window
+    whole = size + sum(pads)
+    windows = -(-(whole - length) // step) + 1
+    more = step - 1 if size < 0 else max((windows - 1) * step + length - whole, 0)
+    if pads[1] + more >= length:
+        raise c.refuse("ceil_mode with a window that lies in the padding alone")
+    return more
+
+
+def _settings(c: Call, x: Tensor, kernel: list[int], given: dict[str, Any]) -> dict[str, Any]:
+    """Kernel, strides and the given padding. Rounding up is written as more padding at the end of known sizes."""
     dims = x.rank - 2
-    strides = [int(one) for one in c.attr("strides")]
-    found: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, **padding(c, dims)}
+    strides = [int(step) for step in c.attr("strides")]
+    found: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, **given}
     if not c.attr("ceil_mode") or "auto_pad" in found:
         return found
     begins, ends = found["pads"][:dims], list(found["pads"][dims:])
     sizes = x.shape[2:]
-    if counts_padding:
-        raise c.refuse("ceil_mode with exclusive=False divides by other counts than ONNX")
     if -1 in sizes:
         if any(begin + step > size for begin, step, size in zip(begins, strides, kernel, strict=True)):
             raise c.refuse("ceil_mode of sizes that vary, with windows that lie in the padding alone")
         return {**found, "ceil_mode": 1}
     for at, (size, reach, step) in enumerate(zip(sizes, kernel, strides, strict=True)):
-        whole = size + begins[at] + ends[at]
-        windows = -(-(whole - reach) // step) + 1
-        ends[at] += max((windows - 1) * step + reach - whole, 0)
-        if ends[at] >= reach:
-            raise c.refuse("ceil_mode with a window that lies in the padding alone")
+        ends[at] += _rounding(c, size, (reach, step), (begins[at], ends[at]))
     return {**found, "pads": [*begins, *ends]}
 
 
@@ -143,7 +199,7 @@ def _with_index(c: Call) -> list[Tensor | None]:
         steps = [size // out for out, size in zip(targets, sizes, strict=True)]
         settings: dict[str, Any] = {"kernel_shape": steps, "strides": steps}
     else:
-        settings = _settings(c, x, kernel, counts_padding=False)
+        settings = _settings(c, x, kernel, padding(c, dims))
     values, places = b.many("MaxPool", x, shapes=[tuple(_open(x))] * 2, **settings)
     plane = b.size_of(x, 2)
     for at in range(3, x.rank):
