@@ -229,7 +229,7 @@ def _paddle(run: Run, name: str, arguments: tuple[Value, ...], keywords: dict[st
     if last in ("spectral_norm", "weight_norm", "remove_weight_norm"):
         return first
     if last == "shape" and isinstance(first, Tensor):
-        return Tensor((len(first.sizes) if first.closed else Extent.UNKNOWN,), True, first.inputs)
+        return Tensor((len(first.sizes) if first.closed else Extent.UNKNOWN,), True, first.inputs, shaped=True)
     if is_plain(name):
         return _plain(run, name, arguments, keywords)
     if last == "assign":
@@ -272,12 +272,13 @@ def _registered(container: Value) -> Value:
 def _container(run: Run, name: str, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     kind = "paddle.nn.LayerList" if name.endswith("ParameterList") else name
     if not arguments:
-        return Mapping(fixed=True) if kind.endswith("LayerDict") else Sequence(kind)
+        return Mapping(fixed=True, registers=True) if kind.endswith("LayerDict") else Sequence(kind)
     first = arguments[0]
     if kind.endswith("LayerDict"):
         if isinstance(first, Sequence) and first.rest is None and all(is_pair(each) for each in first.items):
             first = call_builtin(run, "dict", arguments, {}, node)
-        return Mapping(dict(first.items), first.rest) if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
+        given = first if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
+        return Mapping(dict(given.items), given.rest, registers=True)
     if len(arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
         return Sequence(kind, first.items, first.rest)
     if kind.endswith("Sequential"):

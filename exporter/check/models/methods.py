@@ -22,6 +22,7 @@ from exporter.check.domain.values import (
     Scalar,
     Sequence,
     Tensor,
+    Union,
     Value,
     keys_of,
     kind_of,
@@ -228,6 +229,8 @@ _HOOKS = {"register_forward_pre_hook": "before", "register_forward_post_hook": "
 
 def _hooked(run: Run, owner: Instance | Layer, place: str, hook: Value) -> Value:
     """A hook is registered; what that gives can take it away again."""
+    if run.now.undecided:
+        hook = Union((hook, Const(None)))  # it may as well not be there
     run.heap.write(vars(owner), place, (*vars(owner)[place], hook))
     return Record({"remove": Partial(External(REMOVE_HOOK), (owner, hook), {})})
 
@@ -240,6 +243,21 @@ def unhooked(run: Run, owner: Value, hook: Value) -> Value:
     return Const(None)
 
 
+def _taken_in(
+    run: Run, owner: Instance, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
+) -> Value:
+    """A layer takes in a buffer, a sublayer or a parameter under a name, which may not be known."""
+    every = (*arguments, *(value for key, value in keywords.items() if key != "name"))
+    label = keywords.get("name", every[0])
+    value = every[0] if "name" in keywords else every[min(1, len(every) - 1)]
+    register(value)
+    if isinstance(label, Const):
+        set_attribute(run, owner, str(label.value), value, node)
+    elif isinstance(value, Tensor) and value.origin == "eager":
+        value.origin = "buffer"
+    return value
+
+
 def _layer_method(
     run: Run, owner: Instance, name: str, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
@@ -249,13 +267,7 @@ def _layer_method(
             made.origin = "parameter" if name == "create_parameter" else "buffer"
         return made
     if name in ("register_buffer", "add_sublayer", "add_parameter") and len(arguments) + len(keywords) >= 2:
-        every = (*arguments, *(value for key, value in keywords.items() if key != "name"))
-        label = keywords.get("name", every[0])
-        value = every[0] if "name" in keywords else every[min(1, len(every) - 1)]
-        register(value)
-        if isinstance(label, Const):
-            set_attribute(run, owner, str(label.value), value, node)
-        return value
+        return _taken_in(run, owner, arguments, keywords, node)
     if name == "__setattr__" and len(arguments) == 2 and isinstance(arguments[0], Const):
         set_attribute(run, owner, str(arguments[0].value), arguments[1], node)
         return Const(None)

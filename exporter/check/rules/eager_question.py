@@ -9,7 +9,7 @@ from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor,
 from exporter.check.facts import Asked, Called
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.source.project import ParsedModule
-from exporter.check.source.syntax import compared_with, if_around, without_effect
+from exporter.check.source.syntax import compared_with, handed_on_as, if_around, type_is_only_compared, without_effect
 from exporter.diagnostics import Diagnostic, Severity
 
 _MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode", "_in_legacy_dygraph")
@@ -88,9 +88,12 @@ class EagerQuestion(Rule):
                 isinstance(fact, Asked)
                 and fact.name in _ATTRIBUTES
                 and fact.tensor.origin not in ("parameter", "buffer")
+                and handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device")
             ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
                 told = fact.name == "stop_gradient" and fact.tensor.origin != "input"  # behind a layer it is the same
+                asked = compared_with(fact.site.module.tree, fact.site.node)
+                told = told or (fact.name in ("place", "device") and not asked)
                 cure = "decide it by an argument or by an attribute set in __init__"
                 yield self.at(fact.site, message, cure, Severity.WARNING if told else None)
             elif isinstance(fact, Called):
@@ -109,7 +112,10 @@ class EagerQuestion(Rule):
         elif fact.name in ("builtins.type", "builtins.hasattr", "builtins.getattr") and fact.arguments:
             if not any(isinstance(each, Tensor) for each in options(fact.arguments[0])):
                 return
-            if name == "type" and (_told_by_builtins(fact) or _told_by_tensor(fact)):
+            tree, node = fact.site.module.tree, fact.site.node
+            if name == "type" and (
+                type_is_only_compared(tree, node) or _told_by_builtins(fact) or _told_by_tensor(fact)
+            ):
                 return
             if name != "type" and (len(fact.arguments) < (3 if name == "getattr" else 2) or _alike(fact.arguments[1])):
                 return
@@ -149,9 +155,9 @@ class EagerQuestion(Rule):
             return
         possible = options(value)
         message = "`isinstance(…, paddle.Tensor)` is False while the model is traced; the other branch is exported"
-        if any(isinstance(each, Tensor) for each in possible):
+        if any(isinstance(each, Tensor) and not each.guessed for each in possible):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)")
-        elif any(type(each) is Value for each in possible):
+        elif any(type(each) is Value or isinstance(each, Tensor) for each in possible):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING)
 
 

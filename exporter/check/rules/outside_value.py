@@ -55,7 +55,7 @@ class OutsideValue(Rule):
 
     def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
         for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet:
+            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet or fact.unread:
                 continue
             name = fact.name
             if name.startswith(_HARMLESS):
