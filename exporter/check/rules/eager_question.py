@@ -9,7 +9,14 @@ from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor,
 from exporter.check.facts import Asked, Called
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.source.project import ParsedModule
-from exporter.check.source.syntax import compared_with, handed_on_as, if_around, type_is_only_compared, without_effect
+from exporter.check.source.syntax import (
+    compared_with,
+    handed_on_as,
+    if_around,
+    is_named,
+    type_is_only_compared,
+    without_effect,
+)
 from exporter.diagnostics import Diagnostic, Severity
 
 _MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode", "_in_legacy_dygraph")
@@ -92,8 +99,7 @@ class EagerQuestion(Rule):
             ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
                 told = fact.name == "stop_gradient" and fact.tensor.origin != "input"  # behind a layer it is the same
-                asked = compared_with(fact.site.module.tree, fact.site.node)
-                told = told or (fact.name in ("place", "device") and not asked)
+                told = told or (fact.name in ("place", "device") and is_named(fact.site.module.tree, fact.site.node))
                 cure = "decide it by an argument or by an attribute set in __init__"
                 yield self.at(fact.site, message, cure, Severity.WARNING if told else None)
             elif isinstance(fact, Called):

@@ -88,6 +88,11 @@ def handed_on_as(tree: ast.AST, node: ast.AST) -> str:
     return next(found, None) or ""
 
 
+def is_named(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression is all that a name is given: `device = x.place`."""
+    return any(isinstance(each, ast.Assign) and each.value is node for each in ast.walk(tree))
+
+
 def compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
     """What an expression is compared with, if it is."""
     for each in ast.walk(tree):
