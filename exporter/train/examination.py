@@ -15,7 +15,8 @@ from exporter.recipe.load import load_batches, load_recipe
 from exporter.train import evaluate, loop, randomness
 from exporter.train.child import build_layer
 from exporter.train.device import use_device
-from exporter.train.gradients import Finding, examine
+from exporter.train.finding import Finding
+from exporter.train.gradients import examine
 from exporter.train.techniques import recompute
 from exporter.workers import Json, doing
 

@@ -1,7 +1,7 @@
 """Each example of the fixes, traced with the fixes and without its own, in a fork each: a defect may end the process.
 
-`python -m tests.contract.fixes_child [--cold] [FIX …]` says it of the Paddle of this interpreter, one line an example: what is
-wrong without the fix, or that nothing is. With `--json`, all of it as one object.
+`python -m tests.contract.fixes_child [--cold] [FIX …]` says it of the Paddle of this interpreter, one line an example:
+what is wrong without the fix, or that nothing is. With `--json`, all of it as one object.
 """
 
 from __future__ import annotations
