@@ -33,11 +33,11 @@ ORDER = (
         "references",
     ),
     *("paddle", "pool", "scratch", "answers", "forks", "usage"),
-    *("workers", "jobs", "forkserver", "machine", "git", "readers", "numbers"),
-    *("spec", "recipe", "prune", "train", "families", "check", "trace", "lower", "engines", "verdict", "compare"),
-    *("goldens", "harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "trust", "runtimes", "transfer"),
-    *("mutation", "handoff", "report", "bench", "skeleton", "doctor", "preflight", "cache", "pipeline", "gate"),
-    *("modes", "cli"),
+    *("workers", "jobs", "forkserver", "machine", "git", "readers", "numbers", "steps"),
+    *("spec", "recipe", "prune", "train", "families", "check", "trace", "fold", "lower", "engines", "verdict"),
+    *("compare", "goldens", "harness", "root_cause", "proofs", "judge", "prune.search", "bundle", "trust", "runtimes"),
+    *("transfer", "mutation", "handoff", "report", "bench", "skeleton", "doctor", "preflight", "cache", "pipeline"),
+    *("gate", "modes", "cli"),
     "__main__",
 )
 HEAVY = ("paddle", "onnx", "onnxruntime", "openvino", "paddle2onnx", "numpy", "pydantic")

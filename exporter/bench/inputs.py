@@ -15,6 +15,7 @@ from exporter.goldens.cases import plan_cases
 from exporter.goldens.values import draw
 from exporter.spec.inputs import Input
 from exporter.spec.model import Spec
+from exporter.spec.values import are_real
 from exporter.tensors import save
 
 
@@ -61,7 +62,7 @@ def _drawn(spec: Spec, file: Path) -> Inputs:
 
 def _here(one: Input) -> Input:
     """With values that need neither the recipe's data nor a file; whole numbers are 0 and 1, as ids can be."""
-    if one.values != "dataset" and not one.values.endswith(".npy"):
+    if not are_real(one.values):
         return one
     return one.model_copy(update={"values": "normal" if one.dtype.startswith("float") else "integers(0,2)"})
 

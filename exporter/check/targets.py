@@ -124,9 +124,11 @@ def _from_spec(path: Path) -> Target:
 def of_spec(spec: Spec) -> Target:
     """The model of a spec, with its inputs: which of their sizes are fixed decides what can be traced."""
     target = _from_reference(spec.model)
+    arguments = tuple((name, repr(value)) for name, value in spec.args.items())
+    if spec.pipeline is not None and spec.pipeline.fold:  # its inputs are those of the steps, and the model has its own
+        return Target(target.path, target.name, arguments=arguments)
     inputs = tuple(
         Input(name, tuple(each if isinstance(each, int) else Extent.DYNAMIC for each in one.shape), one.dtype)
         for name, one in spec.inputs.items()
     )
-    arguments = tuple((name, repr(value)) for name, value in spec.args.items())
     return Target(target.path, target.name, inputs, arguments=arguments)

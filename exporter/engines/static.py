@@ -17,8 +17,8 @@ class Static(PaddleEngine):
 
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
+        from exporter.trace.fixes import fixes_in_force
         from exporter.trace.layer import load_layer
-        from exporter.trace.mends import mended
         from exporter.trace.traced import bind_inputs, specs_from_json, trace
 
         assert artifact.source is not None  # noqa: S101  # the format is `source`
@@ -28,7 +28,7 @@ class Static(PaddleEngine):
         specs = specs_from_json(source["inputs"])
         order = tuple(one.name for one in bind_inputs(layer, specs))  # before: to_static replaces forward
         traced = trace(layer, specs, tuple(source["outputs"]), source["fixed"])
-        with mended():  # a call that Paddle takes for another signature traces once more
+        with fixes_in_force("pir"):  # a call that Paddle takes for another signature traces once more
             yield LayerSession(traced.layer, order, artifact.outputs, settings, stop_gradient=False)
 
 

@@ -16,6 +16,7 @@ from exporter.goldens.cases import Case, batch_dim
 from exporter.lower._convert import PRECISIONS
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
+from exporter.spec.values import are_real
 from exporter.tensors import Array
 from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 
@@ -37,7 +38,7 @@ def refuse_noise(spec: Spec) -> None:
         if name == "fp32" or not PRECISIONS[name].calibrates(settings) or settings.noise or settings.data:
             continue
         for key, one in spec.inputs.items():
-            if one.values != "dataset" and not one.values.endswith(".npy"):
+            if not are_real(one.values):
                 raise UsageError(
                     f"{name} has no samples to be calibrated with: input '{key}' is filled with {one.values}",
                     where=f"precisions.{name}",

@@ -14,6 +14,7 @@ from exporter.goldens.cases import Case, batch_dim
 from exporter.goldens.values import draw
 from exporter.spec.inputs import Input
 from exporter.spec.model import Spec
+from exporter.spec.values import are_real
 from exporter.tensors import Array, TensorMap
 
 #: How often each size is drawn: what is apart by chance, at a tie of two labels, is hardly so twice.
@@ -67,7 +68,7 @@ def _drawn(
 
 
 def _is_given(one: Input) -> bool:
-    return one.values == "dataset" or one.values.endswith(".npy")
+    return are_real(one.values)
 
 
 def _mixed(

@@ -9,6 +9,7 @@ import numpy as np
 
 from exporter.errors import UsageError
 from exporter.files import sha256_bytes
+from exporter.fold.samples import sample_rows
 from exporter.goldens.cases import Case, batch_dim, declared_range, kinds_of
 from exporter.spec.inputs import Input
 from exporter.spec.model import Spec
@@ -45,7 +46,11 @@ def draw(spec: Spec, case: Case, rows: Rows | None) -> dict[str, Array]:
         drawn = rows(real, max(counts, default=1), case.seed)
         inputs.update({name: cropped(spec, name, drawn[name], shapes[name]) for name in real})
     for index, (name, one) in enumerate(spec.inputs.items()):
-        if name not in inputs:
+        if one.values == "samples" and spec.pipeline is not None:
+            count = shapes[name][0] if shapes[name] else 1
+            raw = sample_rows(spec.pipeline, count, case.seed)
+            inputs[name] = cropped(spec, name, raw, shapes[name])
+        elif name not in inputs:
             generator = np.random.default_rng([case.seed, index])
             inputs[name] = _fill(one, shapes[name], dims, generator)
         if inputs[name].shape != shapes[name] or inputs[name].dtype.name != one.dtype:

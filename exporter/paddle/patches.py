@@ -34,18 +34,19 @@ class Patches:
 
     def body(self, function: Any, new: Callable[..., Any]) -> None:
         """`function(…)` becomes `new(stock, …)` for whoever holds the function; decorators around it stay."""
-        plain = inspect.unwrap(function)
+        self.outermost(inspect.unwrap(function), new)
+
+    def outermost(self, function: types.FunctionType, new: Callable[..., Any]) -> None:
+        """As :meth:`body`, but the decorators go with the body: they are in `stock`."""
         stock = types.FunctionType(
-            plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__, plain.__closure__
+            function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
         )
-        stock.__kwdefaults__ = plain.__kwdefaults__
-        name = f"_exporter_{plain.__name__}"
-        while name in plain.__globals__:  # an earlier patch, which is now the stock of this one
+        stock.__kwdefaults__ = function.__kwdefaults__
+        name = f"_exporter_{function.__name__}"
+        while name in function.__globals__:  # an earlier patch, which is now the stock of this one
             name += "_"
-        scope: dict[str, Any] = {}
-        exec(f"def {plain.__name__}(*args, **kwargs): return {name}(*args, **kwargs)", scope)  # noqa: S102 - our text
-        self._item(plain.__globals__, name, functools.partial(new, stock))
-        self.code(plain, scope[plain.__name__].__code__)
+        self._item(function.__globals__, name, functools.partial(new, stock))
+        self.code(function, _calling(name, function.__code__))
 
     def references(self, replacements: list[tuple[Any, Any]]) -> None:
         """Every reference to `old` that Python code can reach becomes one to `new`, for each (old, new).
@@ -123,6 +124,22 @@ class Patches:
         if id(function) in new_of:
             holder.__setstate__((new_of[id(function)], *rest))
             self._undo.append((holder.__setstate__, ((function, *rest),)))
+
+
+def _calling(name: str, like: types.CodeType) -> types.CodeType:
+    """The code of a function that calls the global `name`, with as many variables of a closure as another code has."""
+    scope: dict[str, Any] = {}
+    variables = ", ".join(like.co_freevars)
+    text = (
+        f"def make({variables}):\n"
+        f"  def {like.co_name}(*args, **kwargs):\n"
+        f"    ({variables})\n"
+        f"    return {name}(*args, **kwargs)\n"
+        f"  return {like.co_name}\n"
+    )
+    exec(text, scope)  # noqa: S102 - our text
+    code: types.CodeType = scope["make"](*like.co_freevars).__code__
+    return code
 
 
 def _unbound(owner: type, function: Any) -> Any:

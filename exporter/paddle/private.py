@@ -98,7 +98,6 @@ NAMES: Mapping[str, Name] = {
     "math_op_patch": Name("paddle.base.layers.math_op_patch"),
     "manipulation": Name("paddle.tensor.manipulation", ("view", "view_as", "as_strided", "unfold", "fill_", "zero_")),
     "rnn": Name("paddle.nn.layer.rnn", ("_rnn_static_graph",)),
-    "sdpa": Name("paddle.nn.functional.sdpa", ("select_sdp_for_sdpa",), since="3.3.0"),
     "fft": Name("paddle.fft", ("fft_c2c", "fft_r2c", "fft_c2r", "fftn_c2c", "fftn_r2c", "fftn_c2r")),
 }
 

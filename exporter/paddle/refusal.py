@@ -21,7 +21,7 @@ def cannot_lower(api: str, why: str, hint: str) -> CannotLower:
 
 @contextmanager
 def in_full(refusals: Sequence[CannotLower]) -> Iterator[None]:
-    """Raise the last of `refusals`, which the block was told of, where dy2static raises a copy of it.
+    """Raise the one of `refusals`, which the block was told of, that dy2static raises a copy of.
 
     The copy is of its type, and has its text only: no place and no hint (jit/dy2static/error.py, ErrorData, 3.0-3.3).
     """
@@ -30,4 +30,5 @@ def in_full(refusals: Sequence[CannotLower]) -> Iterator[None]:
     except CannotLower as error:
         if error.hint or not refusals:
             raise
-        raise refusals[-1] from None
+        text = str(error)
+        raise next((refusal for refusal in reversed(refusals) if refusal.what in text), refusals[-1]) from None

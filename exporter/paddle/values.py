@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,18 @@ def is_variable(value: Any) -> bool:
     from exporter.paddle.private import Variable
 
     return Variable in type(value).__mro__
+
+
+def in_program(value: Any) -> bool:
+    """Whether `value` is a tensor of a program, legacy or PIR, and not an eager one."""
+    from exporter.paddle.private import Value
+
+    return is_variable(value) or isinstance(value, Value)
+
+
+def meets_program(values: Iterable[Any]) -> bool:
+    """Whether a tensor of a program is among the values, or in a list of them."""
+    return any(meets_program(value) if isinstance(value, (list, tuple)) else in_program(value) for value in values)
 
 
 def known(value: Any, api: str, name: str) -> Any:

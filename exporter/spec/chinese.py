@@ -124,6 +124,29 @@ SENTENCES = {
         "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。其他推理引擎和 `handoff` 目标的名称在此不起作用，除此之外的名称会被拒绝。",
     ),
     "waivers": ("2351a615", "暂时允许不成立的断言。"),
+    "pipeline": ("0dfe02f9", "模型前后的处理步骤，在训练与部署之间逐步比对（docs/pipeline.md）。"),
+    "section pipeline": ("7bab357a", "模型前后的处理步骤（训练时的与部署时的），以及用来比对它们的原始样本。"),
+    "pipeline.samples": ("40fd440e", "原始样本文件的匹配模式：图片、一行一个样本的 `.txt`、`.npy`、`.safetensors`。"),
+    "pipeline.input": ("a4c0e7ec", "最后一步所喂给的输入；不写则为唯一的或第一个输入。"),
+    "pipeline.preprocess": ("2cbeedba", "从原始样本到模型输入的步骤。"),
+    "pipeline.postprocess": ("0e3293b3", "从模型输出到最终答案的步骤。"),
+    "pipeline.fold": (
+        "348ccaf3",
+        "`true` 把部署步骤中属于张量的部分放进计算图：`inputs` 这时是其中第一步所取的，如 uint8 [batch, height, width, 3]，第一个输出是最终答案（docs/folded.md）。",
+    ),
+    "pipeline.tolerance": (
+        "f5aa4e32",
+        "每一步之后允许的差异，以该步数值范围的 1/255 为单位：解码器或缩放实现的像素取整方式不同时写 1。不写则整数必须相等，浮点数只允许 float32 的舍入误差。",
+    ),
+    "section pipeline.preprocess": (
+        "f00f733c",
+        "模型之前的步骤，各写成列表、`module:function`，或 `FAMILY:FILE`（docs/pipeline.md）。",
+    ),
+    "pipeline.preprocess.training": ("62c21aae", "训练与评估生成输入的步骤。"),
+    "pipeline.preprocess.deployment": ("acee9ae5", "部署生成输入的步骤：结果必须与前者相同。"),
+    "section pipeline.postprocess": ("439fae0d", "模型之后的步骤，写法与之前的步骤相同。"),
+    "pipeline.postprocess.training": ("9e0abec9", "训练与评估由输出得到答案的步骤。"),
+    "pipeline.postprocess.deployment": ("d8a24174", "部署由输出得到答案的步骤：结果必须与前者相同。"),
     "section prune": ("969d176b", "导出前删去通道；若有 recipe，剪枝后的小模型再按它微调。"),
     "prune.flops": ("be1fc54a", "剪枝后最多保留的 FLOPs 比例，按 typical 尺寸计算。"),
     "prune.importance": (
@@ -214,6 +237,10 @@ SENTENCES = {
     "values dataset": (
         "2f6df81c",
         "recipe 留出数据中的行，字段名与输入同名。spec 需要有 `recipe`。行比用例中的命名维度长时从末尾裁掉，较短则会被拒绝。",
+    ),
+    "values samples": (
+        "52dd42dc",
+        "`pipeline` 的样本，用于 `fold: true` 的模型，次序随机；用例的行数更多时重复使用。裁剪方式与 recipe 的行相同。",
     ),
     "values FILE.npy": (
         "d61449dd",

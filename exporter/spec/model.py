@@ -22,6 +22,9 @@ from pydantic import (
 from exporter.errors import closest
 from exporter.references import factory_text
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
+from exporter.spec.pipeline import Pipeline, fit
+from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
+from exporter.spec.pipeline import Preprocess as Preprocess
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
 from exporter.tensors import TensorSpec
@@ -288,6 +291,9 @@ class Spec(Frozen):
         "for the oldest Paddle Inference among them. Those of other engines and of `handoff` have no effect here, and "
         "another name is refused.",
     )
+    pipeline: Pipeline | None = Field(
+        None, description="Steps around the model, compared between training and deployment (docs/pipeline.md)."
+    )
     waivers: tuple[Waiver, ...] = Field((), description="Claims that may fail for a while.")
 
     @field_serializer("precisions")
@@ -299,8 +305,9 @@ class Spec(Frozen):
 
     @property
     def factory(self) -> str:
-        """The factory with its arguments: what names the model wherever it is built."""
-        return factory_text(self.model, self.args)
+        """The factory with its arguments: what names the model wherever it is built, with the steps folded in."""
+        plain = factory_text(self.model, self.args)
+        return self.pipeline.around(plain, self.inputs, self.outputs or ()) if self.pipeline else plain
 
     def without_verdict(self) -> Spec:
         """The same but for what nothing depends on except the verdict: what is computed for one holds for the other."""
@@ -344,12 +351,17 @@ class Spec(Frozen):
             )
         if self.weights is not None and named:
             raise ValueError(f"weights: factory asks for untrained weights, and {named[0]} for trained ones: drop one")
+        if self.ranks > 1 and (self.recipe is None or self.checkpoint is not None):
+            raise ValueError("ranks train by a recipe, and nothing is trained here: drop ranks, or checkpoint")
         return self
 
     @model_validator(mode="after")
-    def _ranks_train(self) -> Spec:
-        if self.ranks > 1 and (self.recipe is None or self.checkpoint is not None):
-            raise ValueError("ranks train by a recipe, and nothing is trained here: drop ranks, or checkpoint")
+    def _pipeline_feeds_an_input(self) -> Spec:
+        return self
+
+    @model_validator(mode="after")
+    def _pipeline_fits(self) -> Spec:
+        fit(self.pipeline, {name: one.values for name, one in self.inputs.items()})
         return self
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ from exporter.errors import closest, did_you_mean
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _WHOLE = r"(?:-?\d+|[A-Za-z_]\w*(?:[+-]\d+)?)"
 _VALUES = re.compile(
-    rf"dataset|normal|uniform\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)|integers\(\s*{_WHOLE}\s*,\s*{_WHOLE}\s*\)|.+\.npy"
+    rf"dataset|samples|normal|uniform\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)|integers\(\s*{_WHOLE}\s*,\s*{_WHOLE}\s*\)|.+\.npy"
 )
 #: Each form as a spec writes it, and what it gives. docs/spec.md is made of these sentences, too.
 FORMS = {
@@ -27,6 +27,8 @@ FORMS = {
     "the dim; `integers(1,seq)` ends at seq - 1, and is refused where seq may be 1.",
     "dataset": "Rows of the recipe's held-out data, which names them as the inputs. The spec has a `recipe`. Rows that "
     "are longer than a named dim is in a case are cropped behind, shorter ones are refused.",
+    "samples": "Samples of `pipeline`, for a model with `fold: true`, in an order that is drawn; where a case has more "
+    "rows they come again. They are cropped as the recipe's are.",
     "FILE.npy": "Consecutive rows of a NumPy file, from a drawn row on. The file has the input's dtype, its axes after "
     "the first, and at least as many rows as the largest case.",
 }
@@ -42,12 +44,17 @@ def known_values(text: str) -> str:
     """
     if not _VALUES.fullmatch(text):
         word = text.partition("(")[0].strip()
-        known = ("dataset", "normal", "uniform(a,b)", "integers(a,b)")
+        known = ("dataset", "samples", "normal", "uniform(a,b)", "integers(a,b)")
         forms = {form.partition("(")[0]: form for form in known}
         near = closest(word, forms)
         maybe = f"; did you mean {forms[near]}?" if near else ""
         raise ValueError(f"'{text}' is none of: {', '.join(known)}, FILE.npy{maybe}")
     return text
+
+
+def are_real(text: str) -> bool:
+    """Whether the values are data that somebody has, and not drawn from a range."""
+    return text in ("dataset", "samples") or text.endswith(".npy")
 
 
 def arguments(text: str) -> list[str]:

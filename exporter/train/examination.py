@@ -17,6 +17,7 @@ from exporter.train.child import build_layer
 from exporter.train.device import use_device
 from exporter.train.finding import Finding
 from exporter.train.gradients import examine
+from exporter.train.kept import kept_by_layer
 from exporter.train.techniques import recompute
 from exporter.workers import Json, doing
 
@@ -110,9 +111,9 @@ def _free() -> int:
 
 
 def _memory(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Json:
-    """Bytes of a forward and backward pass at their peak, and how many fewer with sublayers computed again.
+    """Bytes of a forward and backward pass at their peak, those kept by layer, and how many recomputation saves.
 
-    With those that the recipe names; else with each of the layer's own, and with all of them.
+    With the sublayers that the recipe names; else with each of the layer's own, and with all of them.
     """
     children = [name for name, child in _built(recipe, request).named_children() if child.parameters()]
     named = recipe.training.recompute
@@ -120,7 +121,18 @@ def _memory(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Json:
     doing("measuring the memory of a step")
     whole = _peak(recipe, request, batch, ())
     fewer = {" ".join(names): whole - _peak(recipe, request, batch, names) for names in tried}
-    return {"step": whole, "recompute_saves": fewer}
+    return {"step": whole, "kept": _kept(recipe, request, batch), "recompute_saves": fewer}
+
+
+def _kept(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> dict[str, int]:
+    """Bytes that each sublayer keeps for the backward pass."""
+    layer = _built(recipe, request)
+    layer.train()
+
+    def run() -> None:
+        evaluate.loss_of(recipe, evaluate.forward(layer, recipe, batch, request["recipe"]), batch, request["recipe"])
+
+    return kept_by_layer(layer, run)
 
 
 def _peak(recipe: Recipe, request: Json, batch: Mapping[str, Any], again: Sequence[str]) -> int:

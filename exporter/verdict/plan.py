@@ -107,8 +107,11 @@ def refuse_promises(spec: Spec) -> None:
 
     Raises:
         UsageError: a speed is promised of an engine that is unknown, not among the engines, or runs no such variant; or
-            a bound on the metric where no recipe feeds the inputs.
+            a bound on the metric where no recipe feeds the inputs; or a pipeline.
     """
+    if spec.pipeline is not None and not (spec.pipeline.fold and spec.pipeline.alike):
+        what = "no proof compares the steps of training with those of a deployment yet, so none would be released"
+        raise UsageError(what, where="pipeline", hint="leave the key out, or fold the steps of training in")
     for precision, settings in spec.precisions.items():
         where = f"precisions.{precision}.budget"
         wish = settings.budget.min_speedup

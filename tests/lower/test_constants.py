@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -50,9 +51,21 @@ class OfAWeight(paddle.nn.Layer):
         return paddle.matmul(x, paddle.inverse(self.weight))
 
 
-class OfADraw(paddle.nn.Layer):
-    def forward(self, x):
-        return paddle.matmul(x, paddle.inverse(paddle.rand([4, 4]) + paddle.eye(4) * 9))
+def of_a_draw(draw: Callable[[], paddle.Tensor]) -> type[paddle.nn.Layer]:
+    class OfADraw(paddle.nn.Layer):
+        def forward(self, x):
+            return paddle.matmul(x, paddle.inverse(draw() + paddle.eye(4) * 9))
+
+    return OfADraw
+
+
+DRAWS = {
+    "uniform": lambda: paddle.rand([4, 4]),
+    "randint": lambda: paddle.randint(0, 2, [1, 1]).astype("float32"),
+    "bernoulli": lambda: paddle.bernoulli(paddle.full([4, 4], 0.5)),
+    "poisson": lambda: paddle.poisson(paddle.full([4, 4], 2.0)),
+    "randperm": lambda: paddle.randperm(4).astype("float32"),
+}
 
 
 def written(layer: paddle.nn.Layer, folder: Path) -> Path:
@@ -96,7 +109,17 @@ def test_a_slice_of_a_bool_tensor_is_set(tmp_path: Path) -> None:
     np.testing.assert_array_equal(answer, expected)
 
 
-@pytest.mark.parametrize("network", [OfTheInput, OfAWeight, OfADraw])
-def test_what_an_input_a_weight_or_a_draw_decides_is_refused(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"operator (inverse|uniform) \(number \d+\): has no conversion"):
+@pytest.mark.parametrize("network", [OfTheInput, OfAWeight])
+def test_what_an_input_or_a_weight_decides_is_refused(network: type[paddle.nn.Layer], tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"operator inverse \(number \d+\): has no conversion"):
         written(network(), tmp_path)
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_what_is_drawn_is_refused_and_moves_no_generator(name: str, tmp_path: Path) -> None:
+    paddle.seed(5)
+    expected = paddle.rand([2]).numpy()
+    paddle.seed(5)
+    with pytest.raises(ModelError, match=r"operator \w+ \(number \d+\): has no conversion"):
+        written(of_a_draw(DRAWS[name])(), tmp_path)
+    np.testing.assert_array_equal(paddle.rand([2]).numpy(), expected)

@@ -19,14 +19,9 @@ from exporter.tensors import Array
 LARGEST = 1 << 20
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")
 _DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", *_FLOATS)
-#: Operators whose results are no constants, whatever their operands: inputs, weights, draws.
-_VARIES = frozenset(
-    """
-bernoulli binomial class_center_sample data dirichlet dropout exponential_ gaussian gaussian_inplace_ gumbel_softmax
-multinomial parameter poisson randint randperm rrelu shuffle_batch standard_gamma top_p_sampling
-truncated_gaussian_random uniform uniform_inplace_ uniform_random_batch_size_like
-""".split()
-)
+#: Operators whose results are no constants, whatever their operands. Of those that draw only the ones that do not by
+#: Paddle's generator: of the others :func:`run_program` tells.
+_VARIES = ("data", "parameter", "class_center_sample", "top_p_sampling")
 
 
 class Constants:
@@ -42,7 +37,7 @@ class Constants:
                 self._writers.setdefault(one.operands[at], one.index)
 
     def of(self, operator: Operator) -> list[Array] | None:
-        """The results of an operator; None where something behind them varies, or they are too large to be stored."""
+        """The results of an operator; None where something behind them varies or draws, or they are too large."""
         behind = self._behind(operator)
         numbers = [value.id for value in operator.results]
         if behind is None or not all(_stores(value.type) for value in operator.results):
@@ -50,7 +45,7 @@ class Constants:
         with scratch() as folder:
             (folder / "model.json").write_bytes(self._source.excerpt(behind, {}, (), numbers))
             arrays = run_program(folder / "model.json")
-        return arrays if sum(array.size for array in arrays) <= LARGEST else None
+        return arrays if arrays is not None and sum(array.size for array in arrays) <= LARGEST else None
 
     @cached_property
     def _source(self) -> Source:

@@ -116,20 +116,3 @@ def _itemsize(x: Any) -> int:
 COMPOSED: Mapping[str, Callable[..., Any]] = {
     function.__name__: function for function in (median, nansum, view_shape, as_strided, tensor_unfold, svdvals, fill_)
 }
-
-
-def sequence_mask(lengths: Any, longest: Any, dtype: Any) -> Any:
-    """paddle.nn.functional.sequence_mask: ones before each length, up to `longest` (a number, or a tensor of one)."""
-    import paddle
-
-    places = paddle.arange(0, longest if isinstance(longest, int) else paddle.reshape(longest, []), 1, "int64")
-    return paddle.less_than(places, paddle.unsqueeze(lengths, -1).astype("int64")).astype(dtype)
-
-
-def swiglu(x: Any, y: Any = None) -> Any:
-    """silu(x) * y; without y the halves of x along its last axis."""
-    import paddle
-
-    if y is None:
-        x, y = paddle.chunk(x, 2, axis=-1)
-    return paddle.nn.functional.silu(x) * y

@@ -8,96 +8,75 @@ number becomes a constant of the tensor's own dtype. What fits stays as Paddle w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from exporter.paddle.patches import Patches
+from exporter.lower.pdmodel.appended import Appended, Step, only
+from exporter.paddle.programs import append
 from exporter.paddle.values import is_variable
 
 _WIDE = ("INT32", "INT64", "FP64")
-_FILL = ("fill_constant", "fill_constant_batch_size_like")
 
 
-def install(patches: Patches) -> None:
-    """Let Block.append_op write these operators without loss."""
-    from exporter.paddle.private import Block
-
-    stock = Block.append_op
-
-    def append_op(self: Any, *args: Any, **kwargs: Any) -> Any:
-        operator, attributes = kwargs.get("type"), kwargs.get("attrs") or {}
-        if operator in _FILL:
-            if (result := _filled(operator, kwargs, attributes)) is not None:
-                return _assigned(stock, self, result, kwargs["outputs"])
-            kwargs["attrs"] = _spelled(attributes)
-        elif operator == "index_put":
-            kwargs["inputs"] = _copied(stock, self, kwargs["inputs"], kwargs["outputs"])
-        elif operator == "clip":
-            kwargs["inputs"] = _clipped(kwargs["inputs"], attributes)
-        elif operator == "scale" and (result := _scaled(kwargs["inputs"], attributes)) is not None:
-            return _assigned(stock, self, result, kwargs["outputs"])
-        return stock(self, *args, **kwargs)
-
-    patches.attribute(Block, "append_op", append_op)
+def step(appended: Appended) -> Any:
+    """Write these operators without loss."""
+    write = EXACT.get(appended.operator)
+    return write(appended) if write is not None else None
 
 
-def _assigned(stock: Any, block: Any, result: Any, outputs: dict[str, Any]) -> Any:
-    return stock(block, type="assign", inputs={"X": [result]}, outputs={"Out": [_only(outputs["Out"])]})
+def _filled(appended: Appended) -> Any:
+    """With the value as text, too, which the operators prefer; not for the 0-D float of an exponent."""
+    attributes, value = appended.attributes, float(appended.attributes.get("value", 0.0))
+    if attributes.get("str_value") or not np.isfinite(value):
+        return None
+    if value.is_integer() or attributes.get("shape"):
+        attributes["str_value"] = str(int(value)) if value.is_integer() else repr(value)
+    return None
 
 
-def _filled(operator: str, call: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _filled_like(appended: Appended) -> Any:
     """`1.1 ** x` of float64 fills by an operator that reads no text: with zeros, to which the number is added."""
     import paddle
 
-    from exporter.paddle.programs import append
-
-    out, value = _only(call["outputs"]["Out"]), attributes.get("value", 0.0)
-    if operator == _FILL[0] or out.dtype.name != "FP64" or _fits(value):
-        return None
-    zeros = append(operator, call["inputs"], {**attributes, "value": 0.0, "dtype": out.dtype}, out.dtype)
+    out, value = appended.output, appended.attributes.get("value", 0.0)
+    if out.dtype.name != "FP64" or _fits(value):
+        return _filled(appended)
+    attributes = {**appended.attributes, "value": 0.0, "dtype": out.dtype}
+    zeros = append(appended.operator, appended.inputs, attributes, out.dtype)
     return paddle.add(zeros, _constant(value, out, [1]))
 
 
-def _spelled(attributes: dict[str, Any]) -> dict[str, Any]:
-    """With the value as text, too, which the operators prefer; not for the 0-D float of an exponent."""
-    value = float(attributes.get("value", 0.0))
-    if attributes.get("str_value") or not np.isfinite(value):
-        return attributes
-    if value.is_integer():
-        return {**attributes, "str_value": str(int(value))}
-    return {**attributes, "str_value": repr(value)} if attributes.get("shape") else attributes
-
-
-def _copied(stock: Any, block: Any, inputs: dict[str, Any], outputs: dict[str, Any]) -> dict[str, Any]:
+def _put(appended: Appended) -> None:
     """Let the operator write into a copy of x that is made anew in each run.
 
     Its CPU kernel copies x only into an output without memory (phi/kernels/cpu/index_put_kernel.cc, 3.3.1). From its
     second run on a predictor's outputs have some, and keep what the run before left at the places not written.
     """
-    x, out = _only(inputs["x"]), _only(outputs["out"])
-    if x.name == out.name:
-        return inputs
-    stock(block, type="assign", inputs={"X": [x]}, outputs={"Out": [out]})
-    return {**inputs, "x": [out]}
+    x, out = only(appended.inputs["x"]), appended.output
+    if x.name != out.name:
+        appended.block.append_op(type="assign", inputs={"X": [x]}, outputs={"Out": [out]})
+        appended.inputs["x"] = [out]
 
 
-def _clipped(inputs: dict[str, Any], attributes: dict[str, Any]) -> dict[str, Any]:
-    x = _only(inputs["X"])
+def _clipped(appended: Appended) -> None:
+    """Bounds that float32 would round become tensors."""
+    x = only(appended.inputs["X"])
     if not is_variable(x) or x.dtype.name not in _WIDE:
-        return inputs
-    bounds = {"Min": attributes.get("min"), "Max": attributes.get("max")}
-    tensors = {
-        slot: _constant(value, x, [1]) for slot, value in bounds.items() if value is not None and not _fits(value)
-    }
-    return {**tensors, **inputs}
+        return
+    for slot, name in (("Min", "min"), ("Max", "max")):
+        value = appended.attributes.get(name)
+        if slot not in appended.inputs and value is not None and not _fits(value):
+            appended.inputs[slot] = _constant(value, x, [1])
 
 
-def _scaled(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _scaled(appended: Appended) -> Any:
     """The sum x * scale + bias with constants of x's dtype; None where float32 attributes say the same."""
     import paddle
 
-    x, scale, bias = _only(inputs["X"]), attributes.get("scale", 1.0), attributes.get("bias", 0.0)
+    inputs, attributes = appended.inputs, appended.attributes
+    x, scale, bias = only(inputs["X"]), attributes.get("scale", 1.0), attributes.get("bias", 0.0)
     if not is_variable(x) or x.dtype.name not in _WIDE or inputs.get("ScaleTensor") is not None:
         return None
     if is_variable(scale) or (_fits(scale) and _fits(bias)) or not attributes.get("bias_after_scale", True):
@@ -106,9 +85,16 @@ def _scaled(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     return paddle.add(wide, _constant(bias, x, [])) if bias != 0 else wide
 
 
-def _constant(value: float, like: Any, shape: list[int]) -> Any:
-    from exporter.paddle.programs import append
+EXACT: Mapping[str, Step] = {
+    "fill_constant": _filled,
+    "fill_constant_batch_size_like": _filled_like,
+    "index_put": _put,
+    "clip": _clipped,
+    "scale": _scaled,
+}
 
+
+def _constant(value: float, like: Any, shape: list[int]) -> Any:
     text = repr(float(value)) if like.dtype.name == "FP64" else str(int(value))
     attributes = {"shape": shape, "dtype": like.dtype, "value": float(value), "str_value": text}
     return append("fill_constant", {}, attributes, like.dtype)
@@ -116,7 +102,3 @@ def _constant(value: float, like: Any, shape: list[int]) -> Any:
 
 def _fits(value: float) -> bool:
     return not np.isfinite(value) or float(np.float32(value)) == float(value)
-
-
-def _only(value: Any) -> Any:
-    return value[0] if isinstance(value, (list, tuple)) else value

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from packaging.version import Version
 
-from exporter.paddle.patches import Patches
+from exporter.lower.pdmodel.appended import Appended, Step, only
 
 
 @dataclass(frozen=True)
@@ -28,39 +28,22 @@ class Older:
     why: str
 
 
-def install(patches: Patches, target: Version | None) -> None:
-    """Let Block.append_op write these operators in the older way, if the target needs it."""
+def step(target: Version | None) -> Step:
+    """Write these operators in the older way, those that the target needs; within that way they are as they are."""
     needed = {operator: older for operator, older in OLDER.items() if target is not None and target < older.since}
-    if not needed:
-        return
-    from exporter.paddle.private import Block
-
-    stock = Block.append_op
     within: set[str] = set()
 
-    def append_op(self: Any, *args: Any, **kwargs: Any) -> Any:
-        operator = str(kwargs.get("type"))
-        older = needed.get(operator)
-        if older is None or operator in within:
-            return stock(self, *args, **kwargs)
-        inputs = {slot: _only(value) for slot, value in (kwargs.get("inputs") or {}).items()}
-        attributes = dict(kwargs.get("attrs") or {})
-        within.add(operator)
+    def write(appended: Appended) -> Any:
+        older = needed.get(appended.operator)
+        if older is None or appended.operator in within:
+            return None
+        within.add(appended.operator)
         try:
-            result = older.how(inputs, attributes)
+            return older.how({slot: only(value) for slot, value in appended.inputs.items()}, appended.attributes)
         finally:
-            within.discard(operator)
-        if result is None:
-            return stock(self, *args, **{**kwargs, "attrs": attributes})
-        (out,) = (_only(value) for value in kwargs["outputs"].values())
-        out.desc.set_dtype(result.dtype)
-        return stock(self, type="assign", inputs={"X": [result]}, outputs={"Out": [out]})
+            within.discard(appended.operator)
 
-    patches.attribute(Block, "append_op", append_op)
-
-
-def _only(value: Any) -> Any:
-    return value[0] if isinstance(value, (list, tuple)) and len(value) == 1 else value
+    return write
 
 
 def _masked_fill(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:

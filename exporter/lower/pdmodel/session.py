@@ -9,11 +9,14 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.lower.pdmodel import dispatch, exact, mends, older, promotion
+from exporter.lower.pdmodel import dispatch, pipeline, warned
 from exporter.lower.pdmodel.audit import demand_table
+from exporter.paddle.in_place import now_means, tell_of_writes
 from exporter.paddle.patches import Patches
 from exporter.paddle.programs import legacy_programs
 from exporter.paddle.refusal import CannotLower, in_full
+from exporter.paddle.values import is_variable
+from exporter.trace.fixes import fixes_in_force
 
 _lock = threading.RLock()
 _depth = 0
@@ -59,15 +62,21 @@ def _session(target: Version | None) -> Iterator[None]:
     refusals: list[CannotLower] = []
     try:
         with legacy_programs(), in_full(refusals):
-            held = dispatch.install(patches, target, refusals.append) + mends.install(patches)
-            patches.references(held)
-            promotion.install(patches)
-            exact.install(patches)
-            older.install(patches, target)
-            yield
+            patches.references(dispatch.install(patches, target, refusals.append))
+            pipeline.install(patches, target)
+            tell_of_writes(patches, _note)
+            warned.install(patches)
+            with fixes_in_force("pdmodel"):
+                yield
     finally:
         _forget_program()
         patches.undo()
+
+
+def _note(written: Any, result: Any) -> None:
+    """Make what `y.tanh_()` and its kin wrote visible to later reads."""
+    if is_variable(written) and is_variable(result) and written is not result:
+        now_means(written, result)
 
 
 def _forget_program() -> None:

@@ -214,14 +214,13 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
     ]
     if how.way.startswith("onnx"):
         return export_onnx(layer, specs, folder, "program" if how.way == "onnx" else "paddle2onnx")
-    from exporter.trace.mends import mended
 
     context = {
         "ours": lambda: legacy_export(how.target),
         "stock": DygraphOldIrGuard,
         "pir": nullcontext,
     }[how.way]()
-    with context, mended() if how.way == "ours" else nullcontext():
+    with context:
         traced = paddle.jit.to_static(layer, input_spec=specs, full_graph=True, backend=None)
         paddle.jit.save(traced, str(folder / "m"))
     (folder / "m.pdiparams.info").unlink(missing_ok=True)

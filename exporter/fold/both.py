@@ -1,0 +1,111 @@
+"""In a child: recorded samples through the steps and the plain layer, and through the layer with the steps in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exporter.errors import UsageError
+from exporter.fold.layer import fed, fold, run_steps
+from exporter.fold.split import Parts, parts
+from exporter.references import factory_text
+from exporter.spec.model import Spec
+from exporter.steps.base import VALUE
+from exporter.steps.chain import Chain, steps_of
+from exporter.tensors import load, save_scratch
+from exporter.trace.layer import load_layer
+from exporter.trace.structure import leaves, output_names
+from exporter.workers import Json, doing
+
+if TYPE_CHECKING:
+    import paddle
+
+    from exporter.tensors import Array, TensorMap
+
+
+def run_both(request: Json) -> Json:
+    """Write `<case>/ready|answer/steps|graph/<name>` of each case in `cases`, whose inputs lie in the file `golden`.
+
+    `ready` is what the steps before the model give, `answer` what those after it do.
+
+    Raises:
+        UsageError: a step cannot take what it gets; or an output of the model does not count rows.
+    """
+    import paddle
+
+    spec = Spec.model_validate(request["spec"])
+    if spec.pipeline is None:
+        raise ValueError("a spec without a pipeline folds nothing in")
+    found = parts(spec.pipeline)
+    first = spec.pipeline.fed(spec.inputs)
+    inputs = [first, *(name for name in spec.inputs if name != first)]
+    layer = load_layer(factory_text(spec.model, spec.args), request["checkpoint"], spec.seed)
+    golden = load(Path(request["golden"]))
+    cases = {case: [golden[f"{case}/input/{name}"] for name in inputs] for case in request["cases"]}
+    made: dict[str, Array] = {}
+    with paddle.no_grad():
+        for case, raw in cases.items():
+            doing(f"running the steps of case {case}")
+            made |= _named(f"{case}/{{}}/steps", _by_steps(layer, found, inputs, raw))
+        folded = fold(layer, found.before, found.after, inputs)
+        for case, raw in cases.items():
+            doing(f"running the graph of case {case}")
+            made |= _named(f"{case}/{{}}/graph", _by_graph(folded, found, raw))
+    save_scratch(Path(request["into"]), made)
+    return {}
+
+
+def _named(place: str, both: tuple[TensorMap, TensorMap]) -> dict[str, Array]:
+    ready, answer = both
+    return {
+        f"{place.format(kind)}/{name}": value
+        for kind, values in (("ready", ready), ("answer", answer))
+        for name, value in values.items()
+    }
+
+
+def _by_steps(
+    layer: paddle.nn.Layer, found: Parts, inputs: Sequence[str], raw: Sequence[Array]
+) -> tuple[TensorMap, TensorMap]:
+    """Each sample by itself through the steps before the model, all together through it, then each by itself."""
+    import paddle
+
+    ready = _stacked([_last(found.before, {VALUE: sample}) for sample in raw[0]])
+    state = {name: paddle.to_tensor(value) for name, value in ready.items()}
+    state |= {name: paddle.to_tensor(value) for name, value in zip(inputs[1:], raw[1:], strict=True)}
+    returned = layer(*fed(layer.forward, state, inputs[0]))
+    outputs = [tensor.numpy() for _, tensor in leaves(returned)]
+    if not found.after:
+        return ready, {VALUE: outputs[0]}
+    rows = len(raw[0])
+    if any(output.ndim == 0 or len(output) != rows for output in outputs):
+        raise UsageError(
+            f"the model gives {[list(output.shape) for output in outputs]} for {rows} samples, so no step can take one",
+            where="pipeline.postprocess.deployment",
+            hint="leave out these steps, or let the model give one row for each sample",
+        )
+    names = output_names(returned, None)
+    rowwise = [dict(zip(names, row, strict=True)) for row in zip(*outputs, strict=True)]
+    return ready, _stacked([_last(found.after, {**row, VALUE: row[names[0]]}, {*names}) for row in rowwise])
+
+
+def _by_graph(folded: paddle.nn.Layer, found: Parts, raw: Sequence[Array]) -> tuple[TensorMap, TensorMap]:
+    import paddle
+
+    ready = run_steps(found.before, {VALUE: paddle.to_tensor(raw[0])})
+    returned = folded(*map(paddle.to_tensor, raw))
+    answer = next(tensor for _, tensor in leaves(returned))
+    return {name: tensor.numpy() for name, tensor in ready.items()}, {VALUE: answer.numpy()}
+
+
+def _last(chain: Chain, state: Mapping[str, Any], without: set[str] | None = None) -> dict[str, Array]:
+    """The state behind a chain, without the names of the model's outputs."""
+    *_, last = ({**state}, *steps_of(chain, state))
+    return {name: value for name, value in last.items() if name not in (without or ())}
+
+
+def _stacked(states: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    return {name: np.stack([state[name] for state in states]) for name in states[0]}

@@ -1,0 +1,1 @@
+"""Steps as Paddle operators, one file each, under the names of the kinds of steps."""

@@ -1,0 +1,113 @@
+"""What a spec says of the pipeline around the model: samples, and the steps before and after it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, JsonValue
+
+from exporter.errors import UsageError
+from exporter.references import factory_text
+from exporter.spec.inputs import Flag, Frozen, Identifier
+from exporter.steps.chain import read_chain
+from exporter.steps.settle import FAMILIES, NAMED
+
+_FUNCTION = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
+
+
+def _steps(value: Any) -> Any:
+    """Make sure that every step is known; one function stands for a list of it."""
+    if isinstance(value, str):
+        named = NAMED.match(value)
+        if named and named[1] in FAMILIES.names():
+            return value
+        if not _FUNCTION.match(value):
+            raise ValueError(f"'{value}' is neither FAMILY:FILE ({', '.join(FAMILIES.names())}) nor module:function")
+        value = [value]
+    if isinstance(value, (list, tuple)):
+        try:
+            read_chain(value)
+        except UsageError as error:
+            raise ValueError(f"{error.where}: {error.what} ({error.hint})") from error
+    return value
+
+
+Steps = Annotated[str | tuple[JsonValue, ...], BeforeValidator(_steps)]
+
+
+class Preprocess(Frozen):
+    """The steps before the model, each a list, `module:function`, or `FAMILY:FILE` (docs/pipeline.md)."""
+
+    training: Steps = Field(description="Steps by which training and evaluation made the inputs.")
+    deployment: Steps = Field(description="Steps by which deployment makes them: they have to give the same.")
+
+
+class Postprocess(Frozen):
+    """The steps after the model, written as those before it."""
+
+    training: Steps = Field(description="Steps by which training and evaluation made the answer of the outputs.")
+    deployment: Steps = Field(description="Steps by which deployment makes it: they have to give the same.")
+
+
+class Pipeline(Frozen):
+    """The steps around the model, in training and in deployment, and raw samples to compare them on."""
+
+    samples: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)] = Field(
+        description="Patterns of files with raw samples: pictures, `.txt` with a sample a line, `.npy`, `.safetensors`."
+    )
+    input: Identifier | None = Field(
+        None, description="Input that the last step feeds; without the key the only one, or the first."
+    )
+    preprocess: Preprocess = Field(description="Steps from a raw sample to the inputs.")
+    postprocess: Postprocess | None = Field(None, description="Steps from the outputs to the answer.")
+    fold: Flag = Field(
+        False,
+        description="`true` puts the deployment's steps into the graph, those that are tensors: `inputs` are then what "
+        "the first of them takes, as uint8 [batch, height, width, 3], and the first output is the answer "
+        "(docs/folded.md).",
+    )
+    tolerance: Annotated[float, Field(ge=0)] = Field(
+        0.0,
+        description="Difference that is allowed after a step, in 255ths of the range of its values: 1 where decoders "
+        "or resizers round pixels otherwise. Without the key integers are equal, and floats within float32's rounding.",
+    )
+
+    def fed(self, inputs: Iterable[str]) -> str:
+        """The input, of all by name, that the last step feeds; of a folded model that which the first one takes."""
+        return self.input or next(iter(inputs))
+
+    @property
+    def alike(self) -> bool:
+        """Whether deployment has the very steps of training, so that there is nothing to compare."""
+        sides = [side for side in (self.preprocess, self.postprocess) if side]
+        return all(side.training == side.deployment for side in sides)
+
+    def deployed(self) -> dict[str, Any]:
+        """The steps of the deployment `before` and `after` the model, as plain data."""
+        after = self.postprocess.deployment if self.postprocess else ()
+        sides = {"before": self.preprocess.deployment, "after": after}
+        return {side: steps if isinstance(steps, str) else list(steps) for side, steps in sides.items()}
+
+    def around(self, factory: str, inputs: Iterable[str], outputs: Iterable[str]) -> str:
+        """The factory that builds the model of another one with the steps folded in; without `fold` that one itself."""
+        if not self.fold:
+            return factory
+        first = self.fed(inputs)
+        ordered = [first, *(name for name in inputs if name != first)]
+        said = {"model": factory, "pipeline": self.model_dump(mode="json"), "inputs": ordered}
+        return factory_text("exporter.fold.layer:build", {**said, "outputs": len(list(outputs))})
+
+
+def fit(pipeline: Pipeline | None, values: Mapping[str, str]) -> None:
+    """Make sure that a pipeline fits the inputs, given by what they are filled with.
+
+    Raises:
+        ValueError: it feeds none of them; or one is filled with samples that it does not take.
+    """
+    if pipeline and pipeline.input not in (None, *values):
+        raise ValueError(f"pipeline.input names '{pipeline.input}', which is no input")
+    folded = pipeline.fed(values) if pipeline and pipeline.fold else None
+    if strange := [name for name, filled in values.items() if filled == "samples" and name != folded]:
+        raise ValueError(f"inputs.{strange[0]}: 'values: samples' fill what a pipeline with `fold: true` takes")

@@ -1,0 +1,1 @@
+"""The families whose configuration files name steps, one file each."""

@@ -1,0 +1,100 @@
+"""PaddleSeg: `val_dataset` of its configurations, `Deploy` of `deploy.yaml` and `inference.yml`.
+
+By paddleseg/transforms of 2.8: a picture is read as RGB and converted to float32 before the list, and its channels are
+put first after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from exporter.steps.families.base import (
+    Entries,
+    FamilySteps,
+    Listed,
+    Options,
+    Place,
+    Reader,
+    at_random,
+    inside,
+    nothing,
+    translated,
+)
+
+
+def _exact(options: Options) -> Entries:
+    """`Resize`: [width, height]; `keep_ratio` is of 2.7 and later."""
+    options.ignore("size_divisor")
+    if options.given.get("size_divisor"):
+        raise options.refuse("`size_divisor` is no option of a step here")
+    width, height = options.pair("target_size") if options.given.get("target_size") else (512, 512)
+    way = options.interpolation("interp")
+    if options.take("keep_ratio", False):
+        return [{"resize": {"rule": "within", "height": height, "width": width, "interpolation": way}}]
+    return [{"resize": {"height": height, "width": width, "interpolation": way}}]
+
+
+def _long(options: Options) -> Entries:
+    return [{"resize": {"rule": "long", "size": int(options.take("long_size"))}}]
+
+
+def _short(options: Options) -> Entries:
+    options.ignore("max_size")
+    if options.given.get("max_size"):
+        raise options.refuse("`max_size` is no option of a step here")
+    return [{"resize": {"rule": "short", "size": int(options.take("short_size"))}}]
+
+
+def _limited(options: Options) -> Entries:
+    longest, least = options.take("max_long"), options.take("min_long")
+    if least:
+        raise options.refuse("`min_long` is no option of a step here")
+    return [{"resize": {"rule": "at_most", "size": int(longest)}}] if longest else []
+
+
+def _normalize(options: Options) -> Entries:
+    mean, std = (options.numbers(key, (0.5, 0.5, 0.5)) for key in ("mean", "std"))
+    return [{"normalize": {"scale": 1 / 255, "mean": mean, "std": std}}]
+
+
+def _pad(options: Options) -> Entries:
+    options.ignore("label_padding_value")
+    width, height = options.pair("target_size")
+    value = options.numbers("im_padding_value", (127.5,))
+    return [{"pad": {"height": height, "width": width, "value": value}}]
+
+
+READERS: Mapping[str, Reader] = {
+    "Resize": _exact,
+    "ResizeByLong": _long,
+    "ResizeByShort": _short,
+    "LimitLong": _limited,
+    "Normalize": _normalize,
+    "Padding": _pad,
+    "GenerateInstanceTargets": nothing,
+    **dict.fromkeys(("ResizeStepScaling", "ResizeRangeScaling", "RandomPaddingCrop", "RandomScaleAspect"), at_random),
+    **dict.fromkeys(("RandomHorizontalFlip", "RandomVerticalFlip", "RandomDistort", "RandomRotation"), at_random),
+    **dict.fromkeys(("RandomBlur", "RandomNoise", "RandomCenterCrop", "RandomAffine"), at_random),
+}
+
+
+class PaddleSeg(FamilySteps):
+    """`#val` is the default of a configuration. What its export appends (softmax, argmax) is part of the artifact."""
+
+    parts: ClassVar[Mapping[str, Sequence[str]]] = {
+        "Deploy": ("Deploy", "transforms"),
+        "val": ("val_dataset", "transforms"),
+        "test": ("test_dataset", "transforms"),
+        "train": ("train_dataset", "transforms"),
+    }
+
+    def read(self, content: Mapping[str, Any], part: str, place: Place) -> Listed:
+        path = self.parts[part]
+        steps = translated(inside(content, *path), READERS, f"{place.name}: {'.'.join(path)}")
+        rgb = inside(content, *path[:-1], "to_rgb")
+        order = "bgr" if rgb is False else "rgb"
+        return Listed([{"decode": {"order": order}}, {"cast": {"dtype": "float32"}}, *steps, "layout"], [])
+
+
+plugin: FamilySteps = PaddleSeg()

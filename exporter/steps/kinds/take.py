@@ -1,0 +1,26 @@
+"""One of the model's outputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exporter.errors import UsageError, did_you_mean
+from exporter.steps.base import VALUE, State, Step
+
+if TYPE_CHECKING:
+    from exporter.tensors import Array
+
+
+class Take(Step):
+    """Hands on the output that is called `output`; without this step the first is handed on."""
+
+    output: str
+
+    def apply(self, state: State) -> dict[str, Array]:
+        if self.output not in state:
+            known = sorted(set(state) - {VALUE})
+            raise UsageError(f"there is no output '{self.output}'", hint=did_you_mean(self.output, known))
+        return {**state, VALUE: state[self.output]}
+
+
+plugin: type[Step] = Take

@@ -1,0 +1,34 @@
+"""The classes with the largest scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from exporter.steps.base import VALUE, Size, State, Step
+
+if TYPE_CHECKING:
+    from exporter.tensors import Array
+
+
+class TopK(Step):
+    """The places of the `k` largest of [classes], largest first, as int64 [k]; `scores` in the state holds theirs.
+
+    Of fewer classes all are given.
+    """
+
+    axes: ClassVar[Sequence[int]] = (1,)
+
+    k: Size = 1
+
+    def apply(self, state: State) -> dict[str, Array]:
+        after = super().apply(state)
+        return {**after, "scores": state[VALUE][after[VALUE]]}
+
+    def run(self, value: Array) -> Array:
+        import numpy as np
+
+        return np.argsort(-value.astype("float64"), kind="stable")[: self.k].astype(np.int64)
+
+
+plugin: type[Step] = TopK

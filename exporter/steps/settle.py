@@ -1,0 +1,124 @@
+"""Steps that need no file besides themselves: what a configuration or a dictionary says takes the place of its name.
+
+So the spec in a bundle holds every step in full, and the bundle is verified where those files are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from exporter.errors import UsageError, did_you_mean, did_you_mean_file
+from exporter.files import read_regular
+from exporter.registry import Registry
+from exporter.steps.chain import Declared, read_chain, with_options
+from exporter.steps.families.base import FamilySteps, Place, inside
+
+FAMILIES: Registry[FamilySteps] = Registry("exporter.steps.families", "family of configuration files")
+#: Bytes of a configuration or a dictionary.
+MOST_BYTES = 8 << 20
+#: How the steps of a configuration are named: `paddleclas:config.yaml`, `paddleclas:config.yaml#Eval`.
+NAMED = re.compile(r"^([a-z]\w*):([^#]+)(?:#(\w+))?$")
+
+Side = Literal["before", "after"]
+
+
+def settled(given: str | Sequence[Any], side: Side, where: str) -> list[Any]:
+    """The plain data of steps, each in full; `side` says whether those before or after the model are meant.
+
+    Raises:
+        UsageError: a file is not there, or names what no step is known for; or a step is wrong.
+    """
+    data = of_configuration(given, side) if isinstance(given, str) else given
+    return [_filled(link).data() if isinstance(link, Declared) else link.data() for link in read_chain(data, where)]
+
+
+def _filled(link: Declared) -> Declared:
+    """The step with the words of the files that its options name."""
+    for option in link.step.files:
+        named = getattr(link.step, option)
+        if isinstance(named, str):
+            words = Place(Path(named), f"{link.name}: {option}").lines(named)
+            link = with_options(link, **{option: words})
+    return link
+
+
+def of_configuration(text: str, side: Side) -> list[Any]:
+    """The steps that `FAMILY:FILE#PART` names.
+
+    Raises:
+        UsageError: no such family, file or part; or it lists what no step is known for.
+    """
+    match = NAMED.match(text)
+    if not match:
+        raise UsageError(
+            f"'{text}' is not FAMILY:FILE", where="pipeline", hint="write paddleclas:config.yaml, or a list of steps"
+        )
+    family, named, part = match.groups()
+    path = Path(named)
+    if not path.is_file():
+        raise UsageError("no such configuration", where=named, hint=did_you_mean_file(path, "check the path", "*.y*ml"))
+    reader, content = FAMILIES[family], configuration(path)
+    there = [name for name, keys in reader.parts.items() if isinstance(inside(content, *keys), list)]
+    if not there or (part and part not in there):
+        hint = did_you_mean(part or "", there or reader.parts, "name one of its parts behind #: {}")
+        raise UsageError(f"it has no list of operators{f' in {part}' if part else ''}", where=named, hint=hint)
+    listed = reader.read(content, part or there[0], Place(path, named))
+    return listed.before if side == "before" else listed.after
+
+
+class _Loader(yaml.SafeLoader):
+    """Builds plain data alone. Tags of a family's own, such as `!PiecewiseDecay`, are passed over."""
+
+
+def _plain(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
+    del suffix
+    if isinstance(node, yaml.MappingNode):
+        return loader.construct_mapping(node, deep=True)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    return loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else None
+
+
+_Loader.add_multi_constructor("!", _plain)
+
+
+def configuration(path: Path, above: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """A configuration with those that it is based on (`_BASE_` of PaddleDetection, `_base_` of PaddleSeg) merged in.
+
+    Raises:
+        UsageError: a file is not there, is no YAML, or is based on itself.
+    """
+    own = path.resolve()
+    if own in above:
+        raise UsageError("the configuration is based on itself", where=str(path), hint="correct its _BASE_")
+    try:
+        content = _Loader(read_regular(path, MOST_BYTES)).get_single_data()
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(f"it is no YAML: {said}", where=str(path), hint="correct the file") from error
+    if not isinstance(content, dict):
+        raise UsageError("it is no mapping of keys to values", where=str(path), hint="name another file")
+    bases = [*_listed(content.pop("_BASE_", None)), *_listed(content.pop("_base_", None))]
+    merged: dict[str, Any] = {}
+    for base in bases:
+        merged = _merged(merged, configuration(path.parent / base, (*above, own)))
+    return _merged(merged, content)
+
+
+def _listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [str(one) for one in value or ()]
+
+
+def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(under)
+    for key, value in over.items():
+        before = result.get(key)
+        fresh = isinstance(value, Mapping) and value.get("_inherited_") is False
+        both = isinstance(before, Mapping) and isinstance(value, Mapping) and not fresh
+        result[key] = _merged(before, value) if both else value  # type: ignore[arg-type]  # both are mappings
+    return result

@@ -1,0 +1,32 @@
+"""`abs(x)` in a legacy program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.paddle.patches import Patches
+from exporter.trace.fixes._variable import method
+from exporter.trace.fixes.base import Example, Fix, Refuse
+
+
+def _forward(self: Any, x: Any) -> Any:
+    return abs(x)
+
+
+class Abs(Fix):
+    """Stock reads a name that is never bound (`base/layers/math_op_patch.py`)."""
+
+    apis = ("paddle.Tensor.__abs__",)
+    formats = ("pdmodel",)
+    seen = ("3.3.1", "3.3.1")
+    examples = (Example(_forward, (("n", 4),)),)
+
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        import paddle
+
+        from exporter.paddle.private import Variable
+
+        patches.attribute(Variable, "__abs__", method(lambda self: paddle.abs(self)))
+
+
+plugin: Fix = Abs()

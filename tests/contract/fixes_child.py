@@ -1,0 +1,152 @@
+"""Each example of the fixes, traced with the fixes and without its own, in a fork each: a defect may end the process.
+
+`python -m tests.contract.fixes_child [FIX …]` says it of the Paddle of this interpreter, one line an example: what is
+wrong without the fix, or that nothing is. With `--json`, all of it as one object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from exporter.engines.base import Runnable
+from exporter.engines.paddle_inference import plugin as predictor
+from exporter.jobs import forkable
+from exporter.lower.base import Format, Wish
+from exporter.registry import Registry
+from exporter.trace.fixes import FIXES, fixes_in_force
+from exporter.trace.fixes.base import BOTH, Example
+from exporter.trace.traced import trace
+
+FORMATS: Registry[Format] = Registry("exporter.lower", "format")
+
+#: Seconds of processor time: a program that never ends is a defect, too.
+LIMIT = 3
+#: The rows of the runs, and the sizes of the other dims that vary.
+ROWS, SIZES = (2, 3, 2), {"h": 8, "w": 4}
+
+
+def _sound(self: Any, x: Any) -> Any:
+    return x + 1
+
+
+def tried(names: Collection[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """(fix, number of the example, format), and what is wrong `with` the fix and `without`; "" is nothing.
+
+    First comes a layer that needs none; it is written in this process before, so that no fork has to import for it.
+    """
+    sound = Example(_sound, (("n", 4),))
+    for format in BOTH:
+        with tempfile.TemporaryDirectory() as place:
+            _write(sound, format, (), Path(place))
+        yield f"none 0 {format}", {"with": "", "without": _aside(sound, format, FIXES.names())}
+    assert forkable()
+    for name, fix in FIXES.all():
+        for number, example in enumerate(fix.examples if not names or name in names else ()):
+            for format in example.formats or fix.formats:
+                left_out = {"with": (), "without": (name,)}
+                yield (
+                    f"{name} {number} {format}",
+                    {word: _aside(example, format, without) for word, without in left_out.items()},
+                )
+
+
+def _aside(example: Example, format: str, without: Collection[str]) -> str:
+    """What :func:`wrong` says, or how its process ended."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        spent = int(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + LIMIT, spent + LIMIT))
+        _silence()
+        with os.fdopen(write, "w") as answer:
+            answer.write(f"={wrong(example, format, without)}")
+            answer.flush()
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        said = answer.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    return (
+        said[1:] if said.startswith("=") else f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+    )
+
+
+def _silence() -> None:
+    """Paddle reports its crashes at length."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
+
+
+def wrong(example: Example, format: str, without: Collection[str]) -> str:
+    """Write the example and run it with several sizes; the first difference from eager mode, "" if there is none."""
+    import numpy as np
+    import paddle
+
+    random = np.random.default_rng(3)
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            artifact = _write(example, format, without, Path(place))
+            session = predictor.open(artifact, "cpu").__enter__()  # the process ends before it
+            for rows in ROWS:
+                sizes = {"n": rows, **{name: size * rows for name, size in SIZES.items()}}
+                shapes = [[sizes.get(str(size), size) for size in shape] for shape in example.shapes]
+                values = [random.standard_normal(shape).astype("float32") for shape in shapes]
+                expected = _layer(example)(*map(paddle.to_tensor, values))
+                found = session.run(dict(zip(artifact.inputs, values, strict=True)))
+                for want, name in zip(paddle.utils.flatten([expected]), artifact.outputs, strict=True):
+                    _compare(want.numpy(), found[name])
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a defect raises
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            return f"{type(error).__name__}: {lines[-1] if lines else ''}"
+    return ""
+
+
+def _layer(example: Example) -> Any:
+    import paddle
+
+    paddle.seed(3)
+    return example.layer()
+
+
+def _write(example: Example, format: str, without: Collection[str], folder: Path) -> Runnable:
+    """The files, and the program's own names of what `forward` returns."""
+    plugin = FORMATS[format]
+    specs = example.inputs()
+    with fixes_in_force(format, without), plugin.session(None):
+        traced = trace(_layer(example), specs, None, {})
+        plugin.write(traced, None, folder, Wish())
+    names = tuple(spec.name for spec in specs)
+    outputs = tuple(spec.name for spec in traced.outputs)
+    return Runnable(format, folder, plugin.model, names, outputs, None, 1)
+
+
+def _compare(want: Any, got: Any) -> None:
+    import numpy as np
+
+    assert got.dtype == want.dtype, f"{got.dtype} is not {want.dtype}"
+    assert got.shape == want.shape, f"{got.shape} is not {want.shape}"
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    os.environ["OMP_NUM_THREADS"] = "1"
+    import paddle
+
+    chosen = [argument for argument in sys.argv[1:] if argument != "--json"]
+    if "--json" in sys.argv:
+        sys.stdout.write(json.dumps(dict(tried(chosen))))
+    else:
+        sys.stdout.write(f"Paddle {paddle.__version__}\n")
+        for place, said in tried(chosen):
+            broken = f" BUT WITH IT: {said['with']}" if said["with"] else ""
+            sys.stdout.write(f"{place}: {said['without'] or 'nothing is wrong without it'}{broken}\n")

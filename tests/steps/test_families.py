@@ -1,0 +1,205 @@
+"""The step lists of the families' files, in the forms that their repositories and exports have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.errors import UsageError
+from exporter.steps.base import VALUE
+from exporter.steps.chain import read_chain, steps_of
+from exporter.steps.settle import FAMILIES, configuration, of_configuration, settled
+from tests.steps.pictures import encoded, picture
+
+CLAS = """
+Global: {image_shape: [3, 224, 224]}
+DataLoader:
+  Train:
+    dataset:
+      transform_ops:
+      - DecodeImage: {to_rgb: True, channel_first: False}
+      - RandCropImage: {size: 224}
+  Eval:
+    dataset:
+      transform_ops:
+      - DecodeImage: {to_np: False, to_rgb: True, channel_first: False}
+      - ResizeImage: {resize_short: 64, interpolation: bicubic, backend: pil}
+      - CropImage: {size: 56}
+      - NormalizeImage: {scale: 1.0/255.0, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225], order: ''}
+  loader: {num_workers: 4}
+Infer:
+  transforms:
+  - DecodeImage: {to_rgb: True}
+  - ResizeImage: {size: [40, 30]}
+  - NormalizeImage: {order: hwc}
+  - ToCHWImage:
+  PostProcess: {name: Topk, topk: 2, class_id_map_file: names.txt}
+"""
+CLAS_FILE = """
+PreProcess:
+  transform_ops:
+  - ResizeImage: {resize_short: 256}
+  - CropImage: {size: 224}
+  - NormalizeImage: {channel_num: 3, mean: [0.485, 0.456, 0.406], order: '', scale: 0.00392156862745098}
+  - ToCHWImage: null
+PostProcess:
+  Topk: {topk: 5, label_list: [cat, dog]}
+"""
+DET = """
+_BASE_: [base/reader.yml]
+architecture: YOLOv3
+LearningRate: {schedulers: [!PiecewiseDecay {gamma: 0.1}]}
+EvalReader:
+  sample_transforms:
+  - Decode: {}
+  - Resize: {target_size: [64, 96], keep_ratio: True, interp: 2}
+  - NormalizeImage: {mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225], is_scale: true}
+  - Permute: {}
+"""
+DET_BASE = """
+EvalReader:
+  sample_transforms: [{Decode: {}}]
+  batch_transforms:
+  - PadBatch: {pad_to_stride: 32}
+"""
+DET_FILE = """
+mode: paddle
+draw_threshold: 0.4
+Preprocess:
+- {interp: 1, keep_ratio: false, target_size: [64, 96], type: Resize}
+- {is_scale: true, mean: [0, 0, 0], std: [1, 1, 1], norm_type: none, type: NormalizeImage}
+- {type: Permute}
+label_list: [cat]
+"""
+SEG = """
+_base_: base.yml
+val_dataset:
+  type: Dataset
+  transforms:
+  - {type: Resize, target_size: [48, 32]}
+  - type: Normalize
+"""
+SEG_FILE = """
+Deploy:
+  model: model.json
+  params: model.pdiparams
+  transforms:
+  - {type: ResizeByLong, long_size: 64}
+  - {type: Padding, target_size: [64, 64], im_padding_value: [127.5, 127.5, 127.5]}
+  - {type: Normalize, mean: [0.3, 0.4, 0.5], std: [0.5, 0.5, 0.5]}
+"""
+OCR = """
+Global: {character_dict_path: names.txt, use_space_char: true}
+PostProcess: {name: CTCLabelDecode}
+Eval:
+  dataset:
+    transforms:
+    - DecodeImage: {img_mode: BGR, channel_first: false}
+    - MultiLabelEncode: {gtc_encode: NRTRLabelEncode}
+    - RecResizeImg: {image_shape: [3, 48, 320]}
+    - KeepKeys: {keep_keys: [image, label_ctc]}
+"""
+OCR_FILE = """
+PreProcess:
+  transform_ops:
+  - DecodeImage: {img_mode: BGR, channel_first: false}
+  - DetLabelEncode: null
+  - DetResizeForTest: {limit_side_len: 64, limit_type: max}
+  - NormalizeImage: {scale: 1./255., mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225], order: hwc}
+  - ToCHWImage: null
+  - KeepKeys: {keep_keys: [image, shape]}
+"""
+CASES = {
+    "paddleclas:clas.yaml": ((3, 56, 56), False),
+    "paddleclas:clas.yaml#Infer": ((3, 30, 40), True),
+    "paddleclas:clas_file.yml": ((3, 224, 224), True),
+    "paddledet:det.yml": ((3, 64, 96), True),
+    "paddledet:det_file.yml": ((3, 64, 96), True),
+    "paddleseg:seg.yml": ((3, 32, 48), True),
+    "paddleseg:seg_file.yml": ((3, 64, 64), True),
+    "paddleocr:ocr.yml": ((3, 48, 320), True),
+    "paddleocr:ocr_file.yml": ((3, 32, 64), True),
+    "paddlex:ocr_file.yml": ((3, 32, 64), True),
+    "paddlex:clas_file.yml": ((3, 224, 224), True),
+    "paddlex:det_file.yml": ((3, 64, 96), True),
+    "paddlex:seg_file.yml": ((3, 64, 64), True),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base").mkdir()
+    for name, text in (
+        *(("clas.yaml", CLAS), ("clas_file.yml", CLAS_FILE), ("det.yml", DET), ("base/reader.yml", DET_BASE)),
+        *(("det_file.yml", DET_FILE), ("seg.yml", SEG), ("base.yml", "val_dataset: {mode: val}"), ("ocr.yml", OCR)),
+        *(("seg_file.yml", SEG_FILE), ("ocr_file.yml", OCR_FILE), ("names.txt", "0 cat\n1 dog\n")),
+    ):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("named", CASES)
+def test_the_steps_run_on_a_picture(named: str, place: Path) -> None:
+    shape, planes_first = CASES[named]
+    *_, last = steps_of(read_chain(settled(named, "before", "here")), {VALUE: encoded(picture(60, 90))})
+    wanted = shape if planes_first else (*shape[1:], shape[0])
+    assert last[VALUE].shape == wanted and last[VALUE].dtype == np.float32 and last[VALUE].std() > 0.05
+
+
+def test_every_family_is_tried() -> None:
+    assert {name.partition(":")[0] for name in CASES} == set(FAMILIES.names())
+
+
+def test_a_configuration_is_merged_with_its_base(place: Path) -> None:
+    content = configuration(Path("det.yml"))
+    assert content["EvalReader"]["batch_transforms"] and len(content["EvalReader"]["sample_transforms"]) == 4
+    assert of_configuration("paddledet:det.yml", "before") == [
+        {"decode": {"order": "rgb"}},
+        {"resize": {"rule": "within", "height": 64, "width": 96, "interpolation": "cubic", "tracks": True}},
+        {"normalize": {"scale": 1 / 255, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}},
+        "layout",
+        {"pad": {"multiple_of": 32, "axis": "first"}},
+    ]
+    (place / "base/reader.yml").write_text("_BASE_: ../det.yml")
+    with pytest.raises(UsageError, match="based on itself"):
+        configuration(Path("det.yml"))
+
+
+def test_what_is_behind_the_model(place: Path) -> None:
+    assert of_configuration("paddleclas:clas.yaml", "after") == [
+        {"topk": {"k": 2}},
+        {"labels": {"names": ["cat", "dog"]}},
+    ]
+    assert of_configuration("paddleclas:clas_file.yml", "after")[1] == {"labels": {"names": ["cat", "dog"]}}
+    assert of_configuration("paddledet:det_file.yml", "after") == [{"boxes": {"score": 0.4}}]
+    assert of_configuration("paddleocr:ocr.yml", "after") == [{"ctc": {"characters": ["0 cat", "1 dog", " "]}}]
+
+
+@pytest.mark.parametrize(
+    ("named", "old", "new", "said"),
+    [
+        ("paddleclas:clas.yaml#Train", "", "", "draws at random"),
+        ("paddleclas:clas.yaml", "CropImage", "CropImages", "no step is known for the operator CropImages"),
+        ("paddleclas:clas.yaml", "{size: 56}", "{size: 56, gamma: 2}", "nothing is known of its option `gamma`"),
+        ("paddleclas:clas.yaml", "bicubic", "random", "names no interpolation"),
+        ("paddleclas:clas.yaml", "1.0/255.0", "x", "`scale` is 'x'"),
+        ("paddleclas:clas.yaml", "Eval:", "Evil:", "no list of operators in Eval"),
+        ("paddleclas:clas.yaml", "DataLoader:", "DataLoader: [", "no YAML"),
+        ("paddleclas:nowhere.yaml", "", "", "no such configuration"),
+        ("paddleocr:ocr.yml", "names.txt", "no.txt", "names the dictionary no.txt"),
+        ("paddleocr:ocr.yml", "CTCLabelDecode", "DBPostProcess", "no step is known for it"),
+    ],
+)
+def test_what_no_step_stands_for_is_refused(named: str, old: str, new: str, said: str, place: Path) -> None:
+    file = place / named.partition(":")[2].partition("#")[0]
+    if old:
+        file.write_text(file.read_text().replace(old, new))
+        named = f"{named}#Eval" if "Evil" in new else named
+    side: Any = "after" if "ocr" in named else "before"
+    with pytest.raises(UsageError, match=said) as caught:
+        of_configuration(named, side)
+    assert caught.value.hint

@@ -1,0 +1,198 @@
+"""What Paddle breaks while it traces, mended in both of its formats: the files against eager, on two batches."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import paddle
+import paddle.nn.functional as F
+import pytest
+
+from exporter.engines.base import Runnable
+from exporter.engines.paddle_inference import plugin as predictor
+from exporter.lower.base import Wish
+from exporter.lower.pdmodel import plugin as pdmodel
+from exporter.lower.pir import plugin as pir
+from exporter.paddle.refusal import CannotLower
+from exporter.tensors import TensorSpec
+from exporter.trace.fixes import fixes_in_force
+from exporter.trace.traced import trace
+
+FORMATS = {"pir": pir, "pdmodel": pdmodel}
+
+
+class Fold(paddle.nn.Layer):
+    def forward(self, x):
+        patches = F.unfold(x, [2, 2], strides=[2, 2])
+        return F.fold(patches * 2, x.shape[2:], kernel_sizes=2, strides=2)
+
+
+class Unpool1(paddle.nn.Layer):
+    def forward(self, x):
+        y, places = F.max_pool1d(x, 2, 2, return_mask=True)
+        return F.max_unpool1d(y, places, 2, 2, output_size=x.shape)
+
+
+class Unpool2(paddle.nn.Layer):
+    def forward(self, x):
+        y, places = F.max_pool2d(x, 2, 2, return_mask=True)
+        size = y.shape
+        z, more = F.max_pool2d(y, 2, 2, return_mask=True)
+        return F.max_unpool2d(F.max_unpool2d(z, more, 2, 2, output_size=size), places, 2)
+
+
+class Unpool3(paddle.nn.Layer):
+    def forward(self, x):
+        y, places = F.max_pool3d(x, 2, 2, return_mask=True)
+        return F.max_unpool3d(y, places, 2, 2)
+
+
+class Signs(paddle.nn.Layer):
+    def forward(self, x):
+        far = x * 1e38 * 1e38  # infinite, with x's sign
+        return paddle.signbit(x * 0.0), paddle.isneginf(far), paddle.signbit(x.astype("int32"))
+
+
+class Steps(paddle.nn.Layer):
+    """A cell of the user's between Paddle's, forwards and backwards, over as many steps as there are."""
+
+    def __init__(self):
+        super().__init__()
+        self.one = paddle.nn.BiRNN(paddle.nn.LSTMCell(4, 6), paddle.nn.LSTMCell(4, 6))
+        self.two = paddle.nn.RNN(paddle.nn.SimpleRNNCell(12, 3), is_reverse=True)
+        self.three = paddle.nn.LSTM(3, 5, proj_size=2)
+
+    def forward(self, x):
+        hidden, states = self.one(x)
+        hidden, last = self.two(hidden)
+        hidden, ended = self.three(hidden)
+        return hidden, ended[0], ended[1], last, states[1][1]
+
+
+class Turned(paddle.nn.Layer):
+    """A spatial transformer, whose sizes are those of its input, with a convolution behind."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = paddle.nn.Conv2D(3, 2, 3)
+
+    def forward(self, x):
+        theta = paddle.to_tensor([[[0.5, 0.1, 0.1], [0.0, 0.7, 0.2]]]).expand([x.shape[0], 2, 3]) * x[
+            :, :1, :2, :3
+        ].sum([1])
+        grid = F.affine_grid(theta, x.shape)
+        return self.conv(F.grid_sample(x, grid)), F.affine_grid(
+            theta, paddle.shape(x).astype("int32"), align_corners=False
+        )
+
+
+class Lengths(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.one = paddle.nn.RNN(paddle.nn.GRUCell(4, 6), is_reverse=True)
+
+    def forward(self, x):
+        return self.one(x, sequence_length=(x[:, 0, 0] > 0).astype("int64") + 2)
+
+
+class Appended(paddle.nn.Layer):
+    """As PaddleDetection's operators are wrapped, which know eager mode and legacy programs."""
+
+    def forward(self, x, y):
+        boxes = paddle.concat([y[:, :, :2], y[:, :, :2] + paddle.abs(y[:, :, 2:]) + 1], axis=-1)
+        return suppressed(boxes, F.sigmoid(x))
+
+
+@paddle.jit.not_to_static
+def suppressed(boxes, scores):
+    limits = {"score_threshold": 0.4, "nms_top_k": 10, "keep_top_k": 5, "nms_threshold": 0.5}
+    if paddle.in_dynamic_mode():
+        found = paddle._C_ops.multiclass_nms3(boxes, scores, None, *limits.values(), True, 1.0, -1)
+        return found[0], found[2]
+    from paddle.common_ops_import import LayerHelper
+
+    helper = LayerHelper("multiclass_nms3", **locals())
+    out = helper.create_variable_for_type_inference(dtype="float32")
+    index, count = (helper.create_variable_for_type_inference(dtype="int32") for _ in range(2))
+    helper.append_op(
+        type="multiclass_nms3",
+        inputs={"BBoxes": boxes, "Scores": scores},
+        attrs={**limits, "background_label": -1, "nms_eta": 1.0, "normalized": True},
+        outputs={"Out": out, "Index": index, "NmsRoisNum": count},
+    )
+    return out, count
+
+
+CASES = {
+    "fold": (Fold, [("n", 3, 8, 6)]),
+    "unpool1": (Unpool1, [("n", 3, 8)]),
+    "unpool1, any length": (Unpool1, [("n", 3, "w")]),
+    "unpool2": (Unpool2, [("n", 3, 8, 8)]),
+    "unpool2, any size": (Unpool2, [("n", 3, "h", "w")]),
+    "unpool3, any size": (Unpool3, [("n", 3, "d", "h", "w")]),
+    "turned": (Turned, [("n", 3, 8, 8)]),
+    "turned, any size": (Turned, [("n", 3, "h", "w")]),
+    "signs": (Signs, [("n", 3)]),
+    "steps": (Steps, [("n", 5, 4)]),
+    "steps, any number": (Steps, [("n", "w", 4)]),
+    "lengths": (Lengths, [("n", 5, 4)]),
+    "appended": (Appended, [("n", 4, 12), ("n", 12, 4)]),
+}
+
+
+def written(make, shapes, name: str, folder: Path):
+    paddle.seed(3)
+    layer = make()
+    layer.eval()
+    names = list(inspect.signature(layer.forward).parameters)
+    specs = [TensorSpec(one, "float32", shape) for one, shape in zip(names, shapes, strict=True)]
+    plugin = FORMATS[name]
+    with plugin.session(None):
+        traced = trace(layer, specs, None, {})
+        plugin.write(traced, None, folder, Wish())
+    paddle.seed(3)
+    return make(), specs, traced  # to_static has changed the first one
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("case", CASES)
+def test_a_mended_function_computes_what_eager_computes(case, name, tmp_path):
+    layer, specs, traced = written(*CASES[case], name, tmp_path)
+    names = tuple(one.name for one in specs)
+    artifact = Runnable(name, tmp_path, FORMATS[name].model, names, traced.native_outputs, None, 1)
+    random = np.random.default_rng(3)
+    with predictor.open(artifact, "cpu") as session:
+        for rows in (2, 3, 2):
+            sizes = {"n": rows, "d": 4, "h": 8, "w": 4 * rows}
+            shapes = [[sizes.get(size, size) for size in one.shape] for one in specs]
+            values = [random.standard_normal(shape).astype("float32") for shape in shapes]
+            expected = layer(*map(paddle.to_tensor, values))
+            found = session.run(dict(zip(names, values, strict=True)))
+            for one, output in zip(paddle.utils.flatten(expected), traced.native_outputs, strict=True):
+                np.testing.assert_array_equal(found[output], one.numpy())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_cannot_be_mended_is_refused_with_the_users_line(name, tmp_path):
+    with pytest.raises(CannotLower, match=r"nn\.functional\.fold: output_sizes has to be known") as refused:
+        written(Fold, [("n", 3, "h", "w")], name, tmp_path)
+    line = (
+        Path(__file__)
+        .read_text()
+        .splitlines()
+        .index("        return F.fold(patches * 2, x.shape[2:], kernel_sizes=2, strides=2)")
+    )
+    assert refused.value.where == f"{__file__}:{line + 1}"
+    assert "height and width" in refused.value.hint
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_is_put_back_after_an_exception():
+    functions = (F.fold, F.max_unpool1d, F.max_unpool2d, F.max_unpool3d)
+    before = [(inspect.unwrap(one).__code__, set(one.__globals__)) for one in functions]
+    with pytest.raises(ZeroDivisionError), fixes_in_force("pir"):
+        assert inspect.unwrap(F.fold).__code__ is not before[0][0]
+        raise ZeroDivisionError
+    assert [(inspect.unwrap(one).__code__, set(one.__globals__)) for one in functions] == before
