@@ -356,10 +356,6 @@ class Spec(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _pipeline_feeds_an_input(self) -> Spec:
-        return self
-
-    @model_validator(mode="after")
     def _pipeline_fits(self) -> Spec:
         fit(self.pipeline, {name: one.values for name, one in self.inputs.items()})
         return self
