@@ -64,6 +64,31 @@ def test_a_sound_recipe_is_told_its_gradients_and_its_memory(
     assert any(line.startswith("  0 1 2 3 4: ") and line.endswith("MiB less") for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("spoiled", "said"),
+    [
+        ("x = self.sub(x); y = paddle.exp(x); z = y * y; y.zero_(); return z", "a tensor is written to in place"),
+        ("self.sub.weight.scale_(0.5); return self.sub(x)", "writes to a parameter in place"),
+        ("return self.sub(x) * paddle.log(x * 0)", "NaN or infinity"),
+    ],
+)
+def test_a_fault_of_a_pass_is_a_finding_and_no_crash(spoiled: str, said: str, examined: Examine) -> None:
+    """In a batch of so many rows that the memory of a step is foreseen first."""
+    net = f"""class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.sub = nn.Linear(2, 1)
+    def forward(self, x):
+        {spoiled}
+X, Y = np.ones([64, 2], "float32"), np.zeros([64, 1], "float32")
+build = Net"""
+    found = examined(spoil(net, "build").replace("batch_size=4", "batch_size=64"))
+    (finding,) = found["findings"]
+    assert said in finding["what"] and "(spoilt.py:" in finding["what"]
+    assert found["memory"] is None and found["gradients"] == []
+    assert isinstance(show(found, as_json=False), Refusal)
+
+
 def test_a_step_that_would_not_fit_is_foreseen_and_not_taken(
     examined: Examine, capsys: pytest.CaptureFixture[str]
 ) -> None:
