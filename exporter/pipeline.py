@@ -31,7 +31,7 @@ from exporter.bundle.write import (
     seal,
     unlike_the_release,
 )
-from exporter.cache.release import Kept, Releases
+from exporter.cache.release import Kept, Releases, on_the_way
 from exporter.cache.told import told_findings, told_report, told_training
 from exporter.check import settle
 from exporter.check.run import examine
@@ -51,9 +51,9 @@ from exporter.preflight import run as preflight
 from exporter.preflight.cases import beside, needs_data
 from exporter.preflight.evidence import judged
 from exporter.preflight.files import refuse_files, refuse_waivers
+from exporter.proofs._samples import with_samples
 from exporter.proofs.base import Narrowing
 from exporter.prune.search import run as pruning
-from exporter.recipe.source import default_folder
 from exporter.registry import Registry
 from exporter.report._summary import headline
 from exporter.report.base import Renderer
@@ -65,7 +65,7 @@ from exporter.spec.model import Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
 from exporter.train import qat
 from exporter.train import run as training
-from exporter.verdict.plan import Run, plan_runs, plan_some, refuse_promises, with_engines
+from exporter.verdict.plan import Run, plan_runs, plan_some, refuse_promises, settled
 from exporter.workers import Setting
 
 RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
@@ -154,7 +154,7 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         ModelError: a format cannot hold the model.
     """
     refuse_overwrite(into)
-    spec = with_engines(spec)
+    spec = settled(spec)
     _plan(spec, setting)
     checkpoint = find_checkpoint(spec)
     if forbids(findings := find(spec, setting)):
@@ -198,7 +198,7 @@ def release(
     """
     if known is None:
         return _release_anew(spec, root, setting, taken, trains=trains)
-    made = _on_the_way(spec)
+    made = on_the_way(spec)
     with known.keeping(spec, root, made) as keeper, remembering(known.answers(spec, root, made)):
         product = _release_anew(spec, root, setting, taken, trains=trains)
         if product.bundle and product.report and product.report.verdict.passed:
@@ -220,16 +220,8 @@ def kept(found: Kept) -> Product:
     return Product(found.findings(), open_bundle(found.bundle), found.report(), found.trained())
 
 
-def _on_the_way(spec: Spec) -> tuple[Path, ...]:
-    """Where a release leaves what it makes besides the bundle."""
-    folders = [qat.default_folder(spec), pruning.default_folder(spec)]
-    if spec.recipe is not None:
-        folders.append(default_folder(spec.recipe))
-    return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))
-
-
 def _release_anew(spec: Spec, root: Path, setting: Setting, taken: Taken, *, trains: bool) -> Product:
-    spec = with_engines(spec)
+    spec = settled(spec)
     if not trains:
         find_checkpoint(spec)
     device, runs = _plan(spec, setting)
@@ -280,8 +272,8 @@ def _release(
         content = contents(spec, conversion, converted.files, checkpoint, trained)
         exported = Exported(conversion.output_names, conversion.parameters)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
+        subject = with_samples(subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint), setting)
         proven = Hashed.of(draft, converted)
-        subject = subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint)
         harness = harness_of(subject, runs, setting)
         report = judge(harness, about(content, device.notes, device=device.name))
         own, compared = root / spec.name / content.version, report.verdict.passed and taken is not Taken.REPLACE
@@ -361,8 +353,9 @@ def verify(
             golden = place / GOLDEN
             exported = Exported([one.name for one in manifest.outputs], manifest.parameters)
             manifest = with_record(manifest, record(spec, source.checkpoint, exported, golden, setting))
-        places = (folder, golden)
-        subject = subject_in(manifest, spec, places, taken.name, source.checkpoint, source.absent, narrowing.case)
+        origin = (source.checkpoint, source.absent, narrowing.case)
+        subject = subject_in(manifest, spec, (folder, golden), taken.name, *origin)
+        subject = with_samples(subject, setting) if golden.parent == place else subject
         harness = harness_of(subject, runs, setting, narrowing)
         notes = (*taken.notes, source.absent) if source.absent else taken.notes
         said = about(manifest, notes, bundle.manifest.digest, taken.name)

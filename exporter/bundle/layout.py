@@ -8,11 +8,12 @@ from pathlib import Path, PurePosixPath
 
 from exporter.bundle.manifest import NAME, SIGNATURE, Manifest
 from exporter.errors import BundleError
+from exporter.proofs._samples import SAMPLES
 from exporter.root_cause.repro import REPRO
 
 GOLDEN, REPORT, PAGE, VERIFY = "golden.safetensors", "parity.json", "report.html", "verify.py"
 #: What a bundle may hold beside its manifest and the files of its variants.
-NAMED = (GOLDEN, REPORT, PAGE, VERIFY)
+NAMED = (GOLDEN, SAMPLES, REPORT, PAGE, VERIFY)
 _HINT = "do not use this bundle; ask for a fresh one"
 
 

@@ -8,6 +8,7 @@ Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
                  `weights: factory` in the spec, which has to be asked for. Without them: no origins, and the
                  factory's weights where no others are named.
 4   2026-11-22   `documents`, the files that tell the origin. Without it: none. `model.sig` may lie in the folder.
+5   2026-11-25   `pipeline` in the spec, and the file `samples.safetensors` of what it names. Without it: none.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from exporter.errors import BundleError, first_fault
 from exporter.files import canonical_json, readable_json, sha256_bytes
 from exporter.lower.base import Artifact
 
-MANIFEST_VERSION = 4
+MANIFEST_VERSION = 5
 #: The first in which a spec has to ask for untrained weights.
 ASKS_FOR_WEIGHTS = 3
 #: The verdicts under which a bundle may be handed over and used.
@@ -225,7 +226,7 @@ class Content(_Frozen):
     the reason; `notes` are on the model.
     """
 
-    schema_: Annotated[Literal[1, 2, 3, 4], Field(alias="schema")]
+    schema_: Annotated[Literal[1, 2, 3, 4, 5], Field(alias="schema")]
     name: str
     version: str
     inputs: tuple[Tensor, ...]

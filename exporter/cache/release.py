@@ -20,7 +20,10 @@ from exporter.cache.identity import code_digest, difference, identity
 from exporter.cache.store import Store
 from exporter.errors import EnvironmentLacks, ExporterError
 from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling, user_cache
+from exporter.prune.search import run as pruning
 from exporter.recipe.source import default_folder
+from exporter.spec.model import Spec
+from exporter.train import qat
 from exporter.train.runs import named
 from exporter.watch import Seen, watching
 
@@ -271,3 +274,11 @@ def _holds(place: Path, files: Mapping[str, str]) -> bool:
 
 def _today() -> str:
     return datetime.now(timezone.utc).date().isoformat()
+
+
+def on_the_way(spec: Spec) -> tuple[Path, ...]:
+    """Where a release leaves what it makes besides the bundle."""
+    folders = [qat.default_folder(spec), pruning.default_folder(spec)]
+    if spec.recipe is not None:
+        folders.append(default_folder(spec.recipe))
+    return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))

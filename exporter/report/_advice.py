@@ -12,6 +12,10 @@ from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 _STRICT = {"paddle_inference_default": "paddle_inference", "openvino_default": "openvino"}
 #: The kinds that a search for layers to keep in float32 can make hold.
 _NOISE = ("snr_db", "top1", "metric")
+_STEPS = {
+    True: "correct the step that is named, in deployment or under `pipeline` in the spec; docs/pipeline.md",
+    False: "name other `samples` under `pipeline` in the spec, which differ in what the steps do; docs/pipeline.md",
+}
 _VALUES = "give the spec inputs that the model was made for: `values: dataset`, or `values: FILE.npy`"
 
 
@@ -22,6 +26,8 @@ def advice(report: Report, bundle: str) -> str:
     claim, evidence = report.rows()[0]
     if evidence.outcome in (Outcome.MATCH, Outcome.WAIVED):
         return _against(report, bundle)
+    if claim.kind == "pipeline" and evidence.outcome is not Outcome.MISSING:
+        return _STEPS[evidence.outcome is Outcome.MISMATCH]
     if evidence.outcome in (Outcome.VACUOUS, Outcome.INCONCLUSIVE):
         return _VALUES
     if evidence.outcome is Outcome.MISSING:

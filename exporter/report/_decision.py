@@ -146,7 +146,7 @@ def _engines(report: Report) -> list[Open]:
     if STRICT in engines and DEFAULT not in engines:
         said = "The default predictor: Paddle Inference ran strict, without the graph passes that it comes with."
         found.append(Open(said, f"`exporter verify BUNDLE --engines {DEFAULT}`"))
-    if not any(claim.format == "source" for claim in plan):
+    if not any(claim.format == "source" and claim.engine for claim in plan):
         found.append(Open("The model itself: its code was not at hand.", "`exporter verify BUNDLE --source DIR`"))
     if not any(claim.kind == "metric" for claim in plan):
         said = "The task metric of the artifacts: it is the checkpoint's, and what they compute was held against that."

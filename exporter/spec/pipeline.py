@@ -12,8 +12,9 @@ from exporter.errors import UsageError
 from exporter.references import factory_text
 from exporter.spec.inputs import Flag, Frozen, Identifier
 from exporter.steps.chain import read_chain
-from exporter.steps.settle import FAMILIES, NAMED
+from exporter.steps.settle import FAMILIES, NAMED, Side, settled
 
+_CHAINS = ("training", "deployment")
 _FUNCTION = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 
 
@@ -23,7 +24,7 @@ def _steps(value: Any) -> Any:
         named = NAMED.match(value)
         if named and named[1] in FAMILIES.names():
             return value
-        if not _FUNCTION.match(value):
+        if not _FUNCTION.match(value) or value.endswith((".yml", ".yaml")):
             raise ValueError(f"'{value}' is neither FAMILY:FILE ({', '.join(FAMILIES.names())}) nor module:function")
         value = [value]
     if isinstance(value, (list, tuple)):
@@ -74,15 +75,29 @@ class Pipeline(Frozen):
         "or resizers round pixels otherwise. Without the key integers are equal, and floats within float32's rounding.",
     )
 
+    def settled(self) -> Pipeline:
+        """The same with every step in full, whatever files named them.
+
+        Raises:
+            UsageError: a file is not there, or lists what no step is known for.
+        """
+        sides: dict[str, Any] = {}
+        places: tuple[tuple[str, Side], ...] = (("preprocess", "before"), ("postprocess", "after"))
+        for name, side in places:
+            if (chains := getattr(self, name)) is not None:
+                given = {key: settled(getattr(chains, key), side, f"pipeline.{name}.{key}") for key in _CHAINS}
+                sides[name] = type(chains).model_validate(given)
+        return self.model_copy(update=sides)
+
     def fed(self, inputs: Iterable[str]) -> str:
         """The input, of all by name, that the last step feeds; of a folded model that which the first one takes."""
         return self.input or next(iter(inputs))
 
     @property
-    def alike(self) -> bool:
-        """Whether deployment has the very steps of training, so that there is nothing to compare."""
-        sides = [side for side in (self.preprocess, self.postprocess) if side]
-        return all(side.training == side.deployment for side in sides)
+    def compared(self) -> tuple[str, ...]:
+        """The sides whose chains a proof compares. The steps behind a folded model are part of its graph."""
+        behind = self.postprocess is not None and not self.fold
+        return ("preprocess", "postprocess") if behind else ("preprocess",)
 
     def deployed(self) -> dict[str, Any]:
         """The steps of the deployment `before` and `after` the model, as plain data."""

@@ -69,7 +69,11 @@ class Step(BaseModel):
                 f"it takes {' or '.join(self.dtypes)}, and got {value.dtype.name}",
                 hint="put the step where its input has that dtype, or a `cast` before it",
             )
-        return {**state, VALUE: self.run(value)}
+        try:
+            return {**state, VALUE: self.run(value)}
+        except (ValueError, IndexError, OverflowError) as error:  # of NumPy: an axis or a size that is not there
+            what = f"it cannot take {value.dtype.name} of shape {list(value.shape)}: {error}"
+            raise UsageError(what, hint="correct its options, or put it where its input has another form") from error
 
     def options(self) -> dict[str, Any]:
         """The options that were given, as plain data."""

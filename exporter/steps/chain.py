@@ -119,8 +119,8 @@ def data_of(chain: Chain) -> list[Any]:
     return [link.data() for link in chain]
 
 
-def steps_of(chain: Chain, state: State, name: str = "") -> Iterator[dict[str, Any]]:
-    """The state after each step.
+def steps_of(chain: Chain, state: State, name: str = "", start: int = 0) -> Iterator[dict[str, Any]]:
+    """The state after each step; `start` is how many steps came before the chain.
 
     Raises:
         UsageError: a step cannot take what the one before gave; `name` is what the chain is called in the error.
@@ -131,7 +131,7 @@ def steps_of(chain: Chain, state: State, name: str = "") -> Iterator[dict[str, A
         try:
             after = link.apply(now)
         except UsageError as error:
-            place = f"{name} step {at + 1} ({link})".lstrip()
+            place = f"{name} step {start + at + 1} ({link})".lstrip()
             where = f"{place}: {error.where}" if error.where and error.where != link.name else place
             raise UsageError(error.what, where=where, hint=error.hint) from error
         yield after

@@ -41,6 +41,16 @@ def with_engines(spec: Spec) -> Spec:
     return spec.model_copy(update={"engines": able})
 
 
+def settled(spec: Spec) -> Spec:
+    """The spec with what it leaves to others said in full: its engines, and the steps of its pipeline.
+
+    Raises:
+        UsageError: a file that names steps is not there, or lists what no step is known for.
+    """
+    spec = with_engines(spec)
+    return spec if spec.pipeline is None else spec.model_copy(update={"pipeline": spec.pipeline.settled()})
+
+
 def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_source: bool) -> tuple[Run, ...]:
     """Pair each engine with each variant that it runs; variants are (format, precision).
 
@@ -107,11 +117,13 @@ def refuse_promises(spec: Spec) -> None:
 
     Raises:
         UsageError: a speed is promised of an engine that is unknown, not among the engines, or runs no such variant; or
-            a bound on the metric where no recipe feeds the inputs; or a pipeline.
+            a bound on the metric where no recipe feeds the inputs; or a folded model has other steps behind it.
     """
-    if spec.pipeline is not None and not (spec.pipeline.fold and spec.pipeline.alike):
-        what = "no proof compares the steps of training with those of a deployment yet, so none would be released"
-        raise UsageError(what, where="pipeline", hint="leave the key out, or fold the steps of training in")
+    behind = spec.pipeline.postprocess if spec.pipeline and spec.pipeline.fold else None
+    if behind is not None and behind.training != behind.deployment:
+        what = "the steps behind a folded model are deployment's, and training has others"
+        hint = "make them alike, or leave out `fold`: then both are run and compared"
+        raise UsageError(what, where="pipeline.postprocess", hint=hint)
     for precision, settings in spec.precisions.items():
         where = f"precisions.{precision}.budget"
         wish = settings.budget.min_speedup

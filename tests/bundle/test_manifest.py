@@ -128,7 +128,7 @@ def test_whatever_a_forger_writes_it_is_read_or_refused(path: tuple[Any, ...], v
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("schema",), 5, "schema 5, this exporter reads 1 to 4"),
+        (("schema",), 6, "schema 6, this exporter reads 1 to 5"),
         (("schema",), "1", "schema '1'"),
         (("more",), 1, "more"),
         (("variants",), {}, "variants"),

@@ -2,12 +2,13 @@
 
 OpenCV (modules/imgproc/src/resize.cpp, 4.10) takes the neighbours of a point however much it shrinks, and computes
 uint8 with weights of 11 bits; Pillow (src/libImaging/Resample.c, 11) widens the filter by the factor it shrinks by,
-and rounds to uint8 after the horizontal pass.
+and rounds to uint8 between its two passes. The horizontal one comes first; from Pillow 13.0 on (seen in 10.1, 11.3,
+12.0 and 13.0) the vertical one, where the height shrinks and the width grows: `pillow13`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from exporter.tensors import Array
 
 Interpolation = Literal["nearest", "linear", "cubic", "area", "lanczos"]
-Library = Literal["opencv", "pillow"]
+Library = Literal["opencv", "pillow", "pillow13"]
 #: Neighbours and weights of each point of an axis: [size, taps] each.
 Taps = tuple[Any, Any]
 
@@ -31,12 +32,15 @@ def resample(value: Array, height: int, width: int, how: Interpolation, library:
         return value.copy()
     if how == "nearest":
         return _nearest(value, height, width, library)
-    return _pillow(value, height, width, how) if library == "pillow" else _opencv(value, height, width, how)
+    if library == "opencv":
+        return _opencv(value, height, width, how)
+    turned = library == "pillow13" and height < value.shape[0] and width > value.shape[1]
+    return _pillow(value, ((0, height), (1, width)) if turned else ((1, width), (0, height)), how)
 
 
 def _nearest(value: Array, height: int, width: int, library: Library) -> Array:
     """OpenCV takes the point at the upper left of each cell, Pillow the one in its middle."""
-    shift = 0.5 if library == "pillow" else 0.0
+    shift = 0.0 if library == "opencv" else 0.5
     places = []
     for old, new in zip(value.shape[:2], (height, width), strict=True):
         at = np.floor((np.arange(new) + shift) * (old / new)).astype(np.int64)
@@ -123,10 +127,10 @@ def _covered(old: int, new: int) -> Taps:
 # ---- Pillow --------------------------------------------------------------------------------------------------------
 
 
-def _pillow(value: Array, height: int, width: int, how: Interpolation) -> Array:
-    """Across first, then down, each rounded to uint8; an axis whose size stays is left alone."""
+def _pillow(value: Array, passes: Sequence[tuple[int, int]], how: Interpolation) -> Array:
+    """One axis, then the other, each to its size and rounded to uint8; an axis whose size stays is left alone."""
     result = value
-    for axis, new in ((1, width), (0, height)):
+    for axis, new in passes:
         if result.shape[axis] == new:
             continue
         rounds = value.dtype == np.uint8

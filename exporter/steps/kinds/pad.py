@@ -57,7 +57,11 @@ class Pad(Step):
                 hint="give one number, or one for each channel",
             )
         shape = (channels, height, width) if self.axis == "first" else (height, width, channels)
-        fill = np.asarray(self.value, dtype=value.dtype).reshape((-1, 1, 1) if self.axis == "first" else (1, 1, -1))
+        fill = np.asarray(self.value, dtype="float64")
+        if value.dtype.kind in "iu":  # as OpenCV's copyMakeBorder: rounded, and held in the range
+            ends = np.iinfo(value.dtype)
+            fill = np.clip(np.rint(fill), ends.min, ends.max)
+        fill = fill.astype(value.dtype).reshape((-1, 1, 1) if self.axis == "first" else (1, 1, -1))
         padded = np.empty(shape, dtype=value.dtype)
         padded[...] = fill
         centred = self.place == "centre"

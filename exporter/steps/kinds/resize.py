@@ -25,9 +25,9 @@ class Resize(Step):
     - `at_most`, `at_least`: the longer side at most, or the shorter one at least `size`, else as it is.
 
     A side in proportion is rounded to the nearest pixel, or `down`. `multiple_of` then rounds both sides to the nearest
-    multiple, at least one. `library` says by whose rules it
-    interpolates. With `tracks` the state gets what PaddleDetection's nets read: `im_shape` (height and width that
-    came out, float32) and `scale_factor` (both factors, float32).
+    multiple, at least one. `library` says by whose rules it interpolates; `pillow13` is Pillow from 13.0 on, which
+    differs where the height shrinks and the width grows. With `tracks` the state gets what PaddleDetection's nets read:
+    `im_shape` (height and width that came out, float32) and `scale_factor` (both factors, float32).
     """
 
     axes: ClassVar[Sequence[int]] = (3,)
@@ -40,7 +40,7 @@ class Resize(Step):
     multiple_of: Size = 1
     rounding: Literal["nearest", "down"] = "nearest"
     interpolation: Literal["nearest", "linear", "cubic", "area", "lanczos"] = "linear"
-    library: Literal["opencv", "pillow"] = "opencv"
+    library: Literal["opencv", "pillow", "pillow13"] = "opencv"
     tracks: bool = False
 
     @model_validator(mode="after")

@@ -1,0 +1,119 @@
+"""How far two chains agree, step by step.
+
+Values after any step of one chain are compared with those after any step of the other, since they need not be cut into
+the same steps: a chain agrees up to the last step whose values the other has, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exporter.steps.base import VALUE, State
+
+if TYPE_CHECKING:
+    from exporter.tensors import Array
+
+#: What floats may differ by, as a share of their largest: two ways to round a few operations.
+_ROUNDING = {"float16": 2.0**-9, "float32": 2.0**-18, "float64": 2.0**-18}
+#: The steps of a range that `tolerance` counts in.
+_LEVELS = 255
+
+
+@dataclass(frozen=True)
+class Measure:
+    """By what states are compared: these names of them, and the tolerance in 255ths of the range of the values."""
+
+    names: tuple[str, ...] = (VALUE,)
+    tolerance: float = 0.0
+
+    def unlike(self, wanted: State, given: State, *, dtypes: bool = False) -> str:
+        """In what a state differs from the one that is wanted; empty where it does not.
+
+        Equal numbers of another dtype are a difference only where `dtypes` count.
+        """
+        for name in self.names:
+            said = "" if name == VALUE else f"'{name}': "
+            if (name in wanted) != (name in given):
+                return f"{said}{'missing' if name in wanted else 'too much'}"
+            if name in wanted and (difference := self._array(wanted[name], given[name], dtypes)):
+                return said + difference
+        return ""
+
+    def _array(self, wanted: Array, given: Array, dtypes: bool) -> str:
+        if wanted.shape != given.shape:
+            return f"shape {list(given.shape)}, not {list(wanted.shape)}"
+        if dtypes and wanted.dtype != given.dtype:
+            return f"dtype {given.dtype.name}, not {wanted.dtype.name}"
+        return _numbers(wanted, given, self.tolerance)
+
+
+def _numbers(wanted: Array, given: Array, tolerance: float) -> str:
+    """Arrays of one shape; not-a-number equals itself."""
+    if wanted.size == 0 or np.array_equal(wanted, given):
+        return ""
+    plain, other = wanted.astype("float64"), given.astype("float64")
+    same = (plain == other) | (np.isnan(plain) & np.isnan(other))
+    finite = np.isfinite(plain) & np.isfinite(other)
+    distance = np.where(same, 0.0, np.where(finite, np.abs(plain - other), np.inf))
+    far = distance > _allowed(wanted, given, plain[finite], tolerance)
+    if not far.any():
+        return ""
+    worst = float(distance.max())
+    scale = float(np.abs(plain[finite]).max()) if finite.any() else 0.0
+    return f"by up to {worst:.4g} in {far.mean():.1%} of {wanted.size} numbers, the largest of which is {scale:.4g}"
+
+
+def _allowed(wanted: Array, given: Array, values: Array, tolerance: float) -> float:
+    """The greatest distance of two numbers that count as equal. Labels, tokens and texts have to be just the same."""
+    floats = [_ROUNDING[array.dtype.name] for array in (wanted, given) if array.dtype.name in _ROUNDING]
+    if values.size == 0 or (wanted.ndim < 2 and not floats):
+        return 0.0
+    rounding = max(floats, default=0.0) * float(np.abs(values).max())
+    pixels = bool(floats) or wanted.dtype == np.uint8
+    return max(rounding, tolerance / _LEVELS * float(np.ptp(values)) if pixels else 0.0)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two chains agree: after so many steps of `deployment` and of `training` their values are the same."""
+
+    deployment: int
+    training: int
+    whole: bool
+
+
+def agreement(training: Sequence[Sequence[State]], deployment: Sequence[Sequence[State]], by: Measure) -> Agreement:
+    """How far the chains agree on all samples.
+
+    Each sample has its states: the raw one, then one after each step; those of a training step that was not recorded
+    for it are empty. A chain whose last step could not run has fewer.
+    """
+    lengths = [len(states) for states in deployment]
+    ends, longest = len(training[0]) - 1, max(lengths)
+    whole = min(lengths) == longest and all(
+        not by.unlike(wanted[-1], given[-1], dtypes=True) for wanted, given in zip(training, deployment, strict=True)
+    )
+    if whole:
+        return Agreement(longest - 1, ends, whole=True)
+    short = min(lengths)
+    for dtypes in (False, True):
+        reached = _furthest(training, deployment, by, short, dtypes=dtypes)
+        if reached != (longest - 1, ends):  # where only the dtype differs, the dtypes tell where
+            return Agreement(*reached, whole=False)
+    return Agreement(0, 0, whole=False)
+
+
+def _furthest(
+    training: Sequence[Sequence[State]], deployment: Sequence[Sequence[State]], by: Measure, short: int, *, dtypes: bool
+) -> tuple[int, int]:
+    for at in range(short - 1, 0, -1):
+        for beside in range(len(training[0]) - 1, 0, -1):
+            pairs = [(wanted[beside], given[at]) for wanted, given in zip(training, deployment, strict=True)]
+            recorded = [(wanted, given) for wanted, given in pairs if wanted]
+            if recorded and all(not by.unlike(wanted, given, dtypes=dtypes) for wanted, given in recorded):
+                return at, beside
+    return 0, 0

@@ -1,0 +1,86 @@
+"""Run a chain on samples, in children: functions of the user's in one that may import their code, all else in another.
+
+A child only stores what each step gave. Who compares the values has imported none of the user's code.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from exporter import tensors
+from exporter.scratch import scratch
+from exporter.steps.base import State
+from exporter.steps.chain import Chain, Function, data_of, read_chain, steps_of
+from exporter.workers import SINGLE_THREAD, Json, Setting, call, doing
+
+
+def run_chain(chain: Chain, states: Sequence[State], name: str, setting: Setting) -> list[list[dict[str, Any]]]:
+    """The states of each sample: the given one, then one after each step.
+
+    Raises:
+        UsageError: a step cannot take what it gets, or a function of the user's fails; the error names the step.
+        EnvironmentLacks: a step needs a package that is not installed.
+        ChildFailed, ChildCrashed, ChildTimedOut, ChildOutOfMemory: as :func:`exporter.workers.call`.
+    """
+    made: list[list[dict[str, Any]]] = [[dict(state)] for state in states]
+    for start, part in _parts(chain):
+        setting.say(f"running the steps of {name}")
+        last = [steps[-1] for steps in made]
+        for steps, more in zip(made, _in_child(part, last, (name, start), setting), strict=True):
+            steps += more
+    return made
+
+
+def _parts(chain: Chain) -> Iterator[tuple[int, Chain]]:
+    """The chain cut where functions begin and end, each part with the place of its first step."""
+    start = 0
+    for _, links in itertools.groupby(chain, key=lambda link: isinstance(link, Function)):
+        part = tuple(links)
+        yield start, part
+        start += len(part)
+
+
+def _in_child(
+    part: Chain, states: Sequence[State], named: tuple[str, int], setting: Setting
+) -> Iterator[list[dict[str, Any]]]:
+    with scratch() as place:
+        given, into = place / "given.safetensors", place / "made.safetensors"
+        save_states(given, states)
+        request: Json = {"chain": data_of(part), "given": str(given), "into": str(into)}
+        request |= {"name": named[0], "start": named[1], "samples": len(states)}
+        foreign = any(isinstance(link, Function) for link in part)
+        limits = setting.limits if foreign else replace(setting.limits, code=None)
+        call("exporter.steps.run:child", request, limits, environment=SINGLE_THREAD, on_event=setting.on_event)
+        made = tensors.load(into)
+    for number in range(len(states)):
+        yield [state_of(made, f"{number}/{step}") for step in range(len(part))]
+
+
+def child(request: Json) -> Json:
+    """In a child: run the steps on each sample, and store the state after each under `<sample>/<step>/<name>`."""
+    given = tensors.load(Path(request["given"]))
+    chain = read_chain(request["chain"])
+    made: dict[str, Any] = {}
+    for number in range(request["samples"]):
+        doing(f"running the steps of {request['name']} on sample {number + 1}")
+        states = steps_of(chain, state_of(given, str(number)), request["name"], request["start"])
+        for step, state in enumerate(states):
+            made |= {f"{number}/{step}/{name}": value for name, value in state.items()}
+    tensors.save_scratch(Path(request["into"]), made)
+    return {}
+
+
+def save_states(path: Path, states: Sequence[State]) -> None:
+    """Write states under `<number>/<name>`."""
+    tensors.save_scratch(
+        path, {f"{at}/{name}": value for at, state in enumerate(states) for name, value in state.items()}
+    )
+
+
+def state_of(held: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The state that lies below a prefix of a file."""
+    return {name[len(prefix) + 1 :]: value for name, value in held.items() if name.startswith(f"{prefix}/")}
