@@ -351,11 +351,8 @@ class Spec(Frozen):
             )
         if self.weights is not None and named:
             raise ValueError(f"weights: factory asks for untrained weights, and {named[0]} for trained ones: drop one")
-<<<<<<< HEAD
         if self.ranks > 1 and (self.recipe is None or self.checkpoint is not None):
             raise ValueError("ranks train by a recipe, and nothing is trained here: drop ranks, or checkpoint")
-=======
->>>>>>> main
         return self
 
     @model_validator(mode="after")
