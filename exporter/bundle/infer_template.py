@@ -195,7 +195,7 @@ def fed(manifest: Any, about: Any, state: Any, where: str) -> dict[str, Any]:
         name, shape = tensor["name"], tensor["shape"]
         key = VALUE if name == about["input"] else name
         if key not in state:
-            raise UsageError(f"no step gives the input '{name}'", where=where)
+            raise UsageError(f"no step gives the input '{name}'", where=where, hint="run the model without this script")
         value = np.ascontiguousarray(state[key])
         if value.ndim == len(shape) - 1:
             rows = manifest["dims"][shape[0]]["min"] if isinstance(shape[0], str) else shape[0]
@@ -206,9 +206,8 @@ def fed(manifest: Any, about: Any, state: Any, where: str) -> dict[str, Any]:
         )
         if not fits or value.dtype.name != tensor["dtype"]:
             found = f"{value.dtype.name}{list(value.shape)}"
-            raise UsageError(
-                f"the model takes {name} as {tensor['dtype']}{shape}, and the steps give {found}", where=where
-            )
+            what = f"the model takes {name} as {tensor['dtype']}{shape}, and the steps give {found}"
+            raise UsageError(what, where=where, hint="give a sample of another size or type")
         inputs[name] = value
     return inputs
 
