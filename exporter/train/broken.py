@@ -14,6 +14,8 @@ from exporter.train.passes import Passes
 if TYPE_CHECKING:
     import paddle
 
+#: What Paddle says of a write to a leaf with a gradient (fluid/eager/utils.cc, 3.0 to 3.3).
+WRITTEN_PARAMETER = "inplace strategy"
 _HINT = "write x = x + y in the place of x += y, x.add_(y) or x[...] = y"
 
 
@@ -46,7 +48,7 @@ def _finding(passes: Passes, line: Line, tensor: Any) -> Finding:
 
 def written_parameter(error: ValueError, place: str) -> Finding | None:
     """That forward writes to a parameter in place, which Paddle refuses; None where the error says something else."""
-    if "inplace strategy" not in str(error):  # fluid/eager/utils.cc, 3.0 to 3.3
+    if WRITTEN_PARAMETER not in str(error):
         return None
     what = f"its code writes to a parameter in place ({Path(error_line(error)).name}), which has a gradient"
     return Finding("error", place, what, "leave changes of parameters to the optimizer, or make them under no_grad")
