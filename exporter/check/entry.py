@@ -83,7 +83,7 @@ def run_module(
         inputs = declared[0].inputs
     seen: set[ast.AST] = set()
     runs: dict[str, int] = {}
-    for factory, mentioned in _factories(module, target):
+    for factory, mentioned in _factories(module, target, named):
         if target or any(runs.get(name, 0) < _MOST_FACTORIES for name in mentioned):
             for name in mentioned:
                 runs[name] = runs.get(name, 0) + 1
@@ -121,9 +121,13 @@ def _used(module: ParsedModule) -> frozenset[str]:
     return cached
 
 
-def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
-    """Functions that may build a layer without arguments, with the classes that they mention."""
+def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
+    """Functions that may build a layer without arguments, with the classes that they mention.
+
+    In a file that was named and has no layer of its own, also those that return something of what is imported.
+    """
     layers = {name for name, info in module.classes.items() if info.is_layer}
+    imported = _imported(module) if named and not layers else frozenset()
     for name, bindings in module.names.items():
         node = bindings[-1]
         if not isinstance(node, ast.FunctionDef) or (target and name != target):
@@ -134,6 +138,15 @@ def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.Function
         mentioned = {each.id for each in inside(node) if isinstance(each, ast.Name)}
         if target or (mentioned & layers):
             yield node, frozenset(mentioned & layers)
+        elif mentioned & imported and any(isinstance(each, ast.Return) and each.value for each in inside(node)):
+            yield node, frozenset({name})
+
+
+def _imported(module: ParsedModule) -> frozenset[str]:
+    """Names that imports at the top level bind."""
+    return frozenset(
+        name for name, bindings in module.names.items() if isinstance(bindings[-1], (ast.Import, ast.ImportFrom))
+    )
 
 
 def _run_factory(

@@ -324,3 +324,57 @@ def test_parameters_are_what_their_annotations_and_names_say(tmp_path: Path) -> 
     assert found(tmp_path, quoted) == {"EX112": "error"}
     assert found(tmp_path, ANNOTATED) == {"EX112": "warning"}
     assert "error" not in found(tmp_path, CONFIGURED).values()
+
+
+LINES = {
+    "whole shapes of unknown sizes": (
+        """
+class Net(nn.Layer):
+    def __init__(self, config):
+        super().__init__()
+        self.heads = config.heads
+
+    def forward(self, x):
+        y = paddle.matmul(x.reshape([0, 0, self.heads, -1]), x)
+        if y.shape != [self.heads, 2]:
+            raise ValueError(y.shape)
+        return y * 2.0
+""",
+        "y.shape != [",
+    ),
+    "view of an input": (
+        """
+class Net(nn.Layer):
+    def forward(self, x):
+        return x.view([-1, 4]) * 2.0
+""",
+        "x.view",
+    ),
+    "the fifth callback": (
+        """
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.calls = [paddle.tanh, paddle.sin, paddle.cos, paddle.exp, self.last]
+
+    def last(self, x):
+        return paddle.to_tensor(np.sort(x))
+
+    def forward(self, x):
+        y = x * 2.0
+        for call in self.calls:
+            y = call(y)
+        return y
+""",
+        "np.sort",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "text"), LINES.values(), ids=LINES.keys())
+def test_what_failed_in_real_code_has_a_finding_at_its_line(tmp_path: Path, code: str, text: str) -> None:
+    file = tmp_path / "net.py"
+    file.write_text(HEAD + code)
+    lines = {each.location.line for each in examine([str(file)]).findings if each.severity.value != "info"}
+    wanted = next(number for number, line in enumerate((HEAD + code).splitlines(), 1) if text in line)
+    assert wanted in lines
