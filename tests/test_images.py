@@ -88,7 +88,7 @@ def test_the_full_image_releases_and_the_runtime_image_believes_it(
     assert "PASSED" in runtime.run("exporter verify artifacts/digits/1.0.0 --quiet", work)
     fewer = "--modes ast --steps 8 --rounds 1 --batches 2 --serve 0.3 --clients 2 --quiet"
     assert "requests a second" in full.run(
-        f"exporter compare-modes digits {fewer} --page modes.md && cat modes.md", work
+        f"exporter compare-modes digits {fewer} --page modes.html && cat modes.html", work
     )
     assert "no compiler" in full.run("command -v cc g++ nvcc || echo no compiler", work)
     for image in (full, runtime):

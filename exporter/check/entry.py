@@ -25,25 +25,12 @@ from exporter.check.domain.values import (
 )
 from exporter.check.facts import Defined, Fact, Ignored, Phase
 from exporter.check.inputs import Inputs, declared_specs
-from exporter.check.interpret import (
-    attributes,
-    branches,
-    calls,
-    comprehensions,
-    expressions,
-    functions,
-    items,
-    loops,
-    names,
-    operators,
-    statements,
-)
 from exporter.check.interpret.calls import hooked_after, hooked_before
-from exporter.check.models import libraries, methods
 from exporter.check.source.project import ClassInfo, ParsedModule
 from exporter.check.source.syntax import inside
 from exporter.check.state.frames import Circumstances, Frame
-from exporter.check.state.run import OutOfBudget, Run, Tables
+from exporter.check.state.run import OutOfBudget, Run
+from exporter.check.tables import tables
 from exporter.diagnostics import Location
 
 Build: TypeAlias = Callable[[], Instance | None]
@@ -108,7 +95,7 @@ def run_module(
         if method in seen or (method is None and not last) or (inherits and not last):
             continue
         exported = bool(target) or info.name not in _used(module)
-        run = Run(TABLES)
+        run = Run(tables())
         _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
         constructor = info.method("__init__")
         if exported and named and run.root is not None and _callable_bare(constructor):
@@ -152,7 +139,7 @@ def _run_factory(
     found: Findings,
     seen: set[ast.AST],
 ) -> None:
-    run = Run(TABLES)
+    run = Run(tables())
     factory, given = called
 
     def build() -> Instance | None:
@@ -173,7 +160,7 @@ def _is_defined(module: ParsedModule, target: str) -> bool:
 
 def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Findings, seen: set[ast.AST]) -> None:
     """Run a factory that is a value: an alias, a partial, a lambda, something imported, a member of a class."""
-    run = Run(TABLES)
+    run = Run(tables())
     expression = ast.parse(target, mode="eval").body
     ast.copy_location(expression, module.tree.body[0])
 
@@ -315,14 +302,3 @@ def _maybe(default: Value, name: str) -> Value:
     if isinstance(default, Const) and default.value is None:
         return Union((default, Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=True)))
     return Scalar(type(default.value).__name__) if isinstance(default, Const) else UNKNOWN
-
-
-_EXPRESSIONS = (operators, names, attributes, items, comprehensions, expressions)
-_STATEMENTS = (branches, loops, statements)
-_CALLERS = (functions, calls, libraries, methods)
-TABLES = Tables(
-    {kind: handler for file in _EXPRESSIONS for kind, handler in file.EXPRESSIONS.items()},
-    {kind: handler for file in _STATEMENTS for kind, handler in file.STATEMENTS.items()},
-    {kind: handler for file in _CALLERS for kind, handler in file.CALLERS.items()},
-    attributes.READERS,
-)

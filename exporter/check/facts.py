@@ -1,4 +1,4 @@
-"""What happens when a model is run on paper: the facts that rules judge.
+"""What happens while a model is interpreted: the facts that rules judge.
 
 The interpreter knows Python and what a tensor is; it holds no opinion. A rule picks the kinds of fact it is about.
 """
@@ -6,14 +6,13 @@ The interpreter knows Python and what a tensor is; it holds no opinion. A rule p
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TypeVar, cast
 
 from exporter.check.domain.values import Broken, Instance, Tensor, Value
-
-if TYPE_CHECKING:
-    from exporter.check.source.project import ClassInfo, ParsedModule
+from exporter.check.source.project import ClassInfo, ParsedModule
 
 
 class Phase(Enum):
@@ -209,3 +208,20 @@ class Defined(Fact):
 
     cls: ClassInfo
     function: ast.FunctionDef
+
+
+F = TypeVar("F", bound=Fact)
+
+
+class Facts:
+    """What happened while the models of one module ran, by kind."""
+
+    def __init__(self, module: ParsedModule, facts: Iterable[Fact]) -> None:
+        self.module = module
+        self._by_kind: dict[type[Fact], list[Fact]] = {Fact: [*facts]}
+        for fact in self._by_kind[Fact]:
+            self._by_kind.setdefault(type(fact), []).append(fact)
+
+    def of(self, kind: type[F]) -> list[F]:
+        """The facts of one kind in their order; of `Fact`, all of them."""
+        return cast(list[F], self._by_kind.get(kind, []))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from exporter.check import suppressions
 from exporter.check.codes import OWN_CODES
 from exporter.check.entry import Findings, run_module
+from exporter.check.facts import Facts
 from exporter.check.rules.base import Rule
 from exporter.check.settings import Settings
 from exporter.check.source.project import ParsedModule, Project
@@ -139,10 +140,9 @@ def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:
 
 def _judge(module: ParsedModule, found: Findings, chosen: Sequence[Rule]) -> list[Diagnostic]:
     findings: list[Diagnostic] = []
-    module.facts = tuple(found.facts)
+    facts = Facts(module, found.facts)
     for rule in chosen:
-        findings += rule.check(module)
-    module.facts = ()
+        findings += rule.check(facts)
     if found.unfinished:
         cure = "name one class: exporter check module:Class"
         message = "a model of this file is too large to be followed to its end; what was seen of it is reported"

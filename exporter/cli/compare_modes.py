@@ -24,7 +24,8 @@ _Clients = Annotated[int, typer.Option("--clients", help="That ask a service at 
 _Threads = Annotated[int, typer.Option("--threads", min=1, help="That a mode may compute in.")]
 _Seed = Annotated[int, typer.Option("--seed", help="Of weights, batches and the order of turns.", min=0, max=2**32 - 1)]
 _Page = Annotated[
-    Path | None, typer.Option("--page", help="Write a page, with its charts beside it.", metavar="FILE.md")
+    Path | None,
+    typer.Option("--page", help="Write a page: .html, one file; .md, with its charts beside it.", metavar="FILE"),
 ]
 
 
@@ -54,13 +55,13 @@ def compare_modes(  # noqa: PLR0913 - an option is a parameter
     """
     del debug  # the funnel looks for it
     from exporter.cli._progress import setting
-    from exporter.modes.page import write_page
+    from exporter.modes.page import require_page, write_page
     from exporter.modes.result import Wish
     from exporter.modes.run import compare
     from exporter.modes.text import as_markdown
 
-    if page is not None and page.suffix != ".md":
-        raise UsageError(f"'{page}' is no Markdown file", where="--page", hint="name a file that ends in .md")
+    if page is not None:
+        require_page(page)
     wish = Wish(
         recipe,
         tuple(modes.split(",")) if modes else (),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     import paddle
 
 FAMILIES: Registry[Family] = Registry("exporter.families.kinds", "family")
+#: Tried with Paddle 3.3.1: paddleclas 2.6.0, paddledet 2.6.0, paddleseg 2.8.0; those of paddleocr hold no networks.
+_NO_WHEEL = "no wheel of the families exports with Paddle 3"
 
 
 def build(family: str, config: str, repo: str | None = None) -> paddle.nn.Layer:
@@ -43,7 +44,7 @@ def exported(family: str, config: Path, repo: Path | None, weights: Path | None,
             with user_code(f"the export of {family} failed", where):
                 plugin.export(config, _linked(weights, into), into)
         except UsageError as error:
-            if lack := _missing(error, plugin):
+            if lack := _missing(error, plugin, repo) or (_of_installed(error, plugin) if repo is None else None):
                 raise lack from error
             raise
     if len(saved) != 1:
@@ -63,26 +64,30 @@ def _linked(weights: Path | None, into: Path) -> Path | None:
 
 def _require(family: Family, repo: Path | None) -> None:
     """Raises where the package cannot be imported."""
-    if repo is None and family.wheel and family.wheel != family.package:
-        inside = importlib.util.find_spec(family.wheel)
-        for place in (inside.submodule_search_locations or []) if inside else []:
-            sys.path.append(place)  # the wheel of PaddleClas holds its package inside another
     if importlib.util.find_spec(family.package) is None:
         place = f"in {repo}" if repo else "installed"
-        either = f"install it with: pip install --no-deps {family.wheel}, or " if family.wheel else ""
-        hint = f"{either}name a checkout that holds the folder {family.package}: --repo DIR"
+        hint = f"name a checkout that holds the folder {family.package}: --repo DIR; {_NO_WHEEL}"
         raise EnvironmentLacks(f"no package '{family.package}' is {place}", where="--from", hint=hint)
 
 
-def _missing(error: UsageError, family: Family) -> EnvironmentLacks | None:
+def _of_installed(error: UsageError, family: Family) -> EnvironmentLacks:
+    """That an installed package fails: mostly an old wheel, made for another Paddle."""
+    hint = f"name a checkout of it with --repo DIR; {_NO_WHEEL}"
+    return EnvironmentLacks(f"the installed '{family.package}' fails: {error.what}", where=error.where, hint=hint)
+
+
+def _missing(error: UsageError, family: Family, repo: Path | None) -> EnvironmentLacks | None:
     """What a package of the family lacks, where that is why its code failed."""
     cause = error.__cause__
     if not isinstance(cause, ModuleNotFoundError) or not cause.name:
         return None
     if cause.name.partition(".")[0] == family.package:
-        hint = "name a newer checkout of it with --repo DIR"
+        hint = f"name a newer checkout of it with --repo DIR; {_NO_WHEEL}"
         return EnvironmentLacks(f"this version has no '{cause.name}'", where=family.package, hint=hint)
+    needed = repo / "requirements.txt" if repo else Path()
     hint = f"install what holds the module {cause.name}, as {family.package}'s requirements.txt says"
+    if needed.is_file():
+        hint = f"install what holds the module {cause.name}; pip install -r {needed} installs all it names"
     return EnvironmentLacks(f"it imports '{cause.name}', which is not installed", where=family.package, hint=hint)
 
 

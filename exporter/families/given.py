@@ -87,7 +87,6 @@ def spec_from_family(
         "args": {key: request[key] for key in ("family", "config", "repo") if request[key]},
         "inputs": {one.name: _filled(one, family) for one in looked.inputs},
         "dims": _dims(looked.inputs, asked.dims),
-        **family.keys,
         **({"checkpoint": str(checkpoint)} if asked.weights else {"weights": "factory"}),
         **{key: value for key, value in keys.items() if value is not None},
     }

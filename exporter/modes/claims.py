@@ -22,9 +22,6 @@ class Said:
     measured: str
     verdict: str
 
-    def __str__(self) -> str:
-        return f"{self.claim}: {self.measured}: **{self.verdict}**."
-
 
 def claims(found: Comparison) -> Iterator[Said]:
     """Each claim that the comparison has something to say about."""

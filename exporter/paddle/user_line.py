@@ -63,6 +63,11 @@ def is_users(path: str) -> bool:
     return not path.startswith((*_ELSEWHERE, "<")) and _REWRITTEN not in path and Path(path).is_file()
 
 
+def is_models(path: str) -> bool:
+    """Whether a file may hold a model's code: it is the user's, or an installed package's that is no library."""
+    return is_users(path) or _is_installed(path)
+
+
 def _callers(frame: FrameType | None) -> Iterator[tuple[str, int]]:
     while frame is not None:
         yield origin(frame)

@@ -14,7 +14,7 @@ from exporter.report import _first_screen, _pictures
 from exporter.report._chart import scale_of, strip
 from exporter.report._failure import causes
 from exporter.report._markup import breakable, outcome_tag, section, table, tag, text, tone
-from exporter.report._style import STYLE
+from exporter.report._page import document
 from exporter.report._summary import (
     Group,
     blames,
@@ -34,8 +34,6 @@ from exporter.report.base import Renderer
 from exporter.verdict.claim import Claim, Evidence
 
 _METRICS = ("max_abs", "max_rel", "max_ulp")
-#: The browser itself is told that nothing may be loaded or run, whatever a name or a reason contains.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def render(report: Report) -> str:
@@ -57,25 +55,9 @@ def render(report: Report) -> str:
         _settings(report),
         _claims(report),
     ]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<title>{word_of(report)}: {text(report.name)} {text(report.version)}</title>
-<style>
-{STYLE}
-</style>
-</head>
-<body>
-{_first_screen.banner(report)}<main>
-{"".join(part for part in body if part)}</main>
-{_footer(report)}
-</body>
-</html>
-"""
+    main = "".join(part for part in body if part)
+    page = f"{_first_screen.banner(report)}<main>\n{main}</main>\n{_footer(report)}\n"
+    return document(f"{word_of(report)}: {report.name} {report.version}", page)
 
 
 def _causes(report: Report) -> str:

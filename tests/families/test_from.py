@@ -11,7 +11,7 @@ import pytest
 
 from exporter.families.factory import FAMILIES
 from exporter.tensors import load, save
-from tests.command import exporter, refused
+from tests.command import environment, exporter, refused
 
 #: The environment variable that names a folder with checkouts called PaddleClas, PaddleOCR, PaddleSeg, PaddleDetection.
 CHECKOUTS = "FAMILIES_CHECKOUTS"
@@ -117,7 +117,7 @@ def test_weights_that_are_not_loaded_are_refused(checkout: Path, tmp_path: Path)
         (("--from", "paddleclas:x.yml", "--repo", "nowhere"), 2, ("no such folder",)),
         (("--from", "paddleclas:small.yaml", "--repo", "checkout", "--weights", "w.pdparams"), 2, ("no such file",)),
         (("--from", "paddleclas:small.yaml", "--repo", "checkout", "--dim", "seq=1..2"), 2, ("no input has a dim",)),
-        (("--from", "paddledet:own.yml"), 3, ("no package 'ppdet'", "pip install", "--repo DIR")),
+        (("--from", "paddledet:own.yml"), 3, ("no package 'ppdet'", "--repo DIR", "no wheel")),
         (("--from", "paddleocr:own.yml", "--repo", "checkout"), 3, ("no package 'ppocr' is in", "--repo DIR")),
         (("--from", "paddleclas:small.yaml", "--input", "x=float32[1]"), 2, ("says its inputs itself",)),
         (("spec.yaml", "--from", "paddleclas:small.yaml"), 2, ("beside --from",)),
@@ -134,8 +134,28 @@ def test_a_mistake_is_told(
 
 def test_a_module_that_the_family_lacks_is_named(checkout: Path, tmp_path: Path) -> None:
     (checkout / "ppcls/engine/engine.py").write_text("import a_module_of_nobody\n")
-    done = exporter("convert", "--from", "paddleclas:small.yaml", "--repo", "checkout", cwd=tmp_path)
-    refused(done, 3, "imports 'a_module_of_nobody', which is not installed", "requirements.txt")
+    ask = ("convert", "--from", "paddleclas:small.yaml", "--repo", "checkout")
+    refused(exporter(*ask, cwd=tmp_path), 3, "imports 'a_module_of_nobody', which is not installed", "requirements.txt")
+    (checkout / "requirements.txt").write_text("a-module\n")
+    refused(exporter(*ask, cwd=tmp_path), 3, "pip install -r ", "checkout/requirements.txt")
+
+
+@pytest.mark.parametrize(
+    ("engine", "said"),
+    [
+        ("def f():\n    raise RuntimeError('of another Paddle')\nf()\n", "the installed 'ppcls' fails"),
+        ("from ppcls.engine import what_came_later\nimport ppcls.later\n", "the installed 'ppcls' fails"),
+        ("import ppcls.later\n", "this version has no 'ppcls.later'"),
+    ],
+)
+def test_an_installed_package_that_does_not_export_is_told_with_what_does(
+    engine: str, said: str, checkout: Path, tmp_path: Path
+) -> None:
+    (checkout / "ppcls/engine/engine.py").write_text(engine)
+    config = checkout / "ppcls/configs/small.yaml"
+    env = environment(PYTHONPATH=str(checkout))
+    done = exporter("convert", "--from", f"paddleclas:{config}", "--out", "made", cwd=tmp_path, env=env)
+    refused(done, 3, said, "--repo DIR", "no wheel of the families exports with Paddle 3")
 
 
 REAL = {
@@ -166,4 +186,4 @@ def test_two_configurations_of_a_real_checkout(family: str, config: str, tmp_pat
     source = ("convert", "--from", f"{family}:{config}", "--repo", str(root.resolve()))
     done = exporter(*source, "--dim", "batch=1..2", *dims, "--out", "made", "--json", cwd=tmp_path)
     assert done.code == 0, done.err
-    assert set(done.json()["variants"]) >= {"pir", "pdmodel"}
+    assert set(done.json()["variants"]) == {"pir", "pdmodel", "onnx"}

@@ -57,7 +57,7 @@ def test_the_command_writes_a_page_with_its_curves(tmp_path: Path) -> None:
         ("digits", ("--modes", "program"), 2, ("the recipe has no static_program", "recipes/linear.py")),
         ("policy", (), 2, ("`fit` of its own",)),
         ("linear", ("--batches", "1,x"), 2, ("no list of batch sizes",)),
-        ("linear", ("--page", "page.html"), 2, ("no Markdown file",)),
+        ("linear", ("--page", "page.pdf"), 2, ("neither an HTML nor a Markdown file", "ends in .html")),
         ("linear", ("--device", "gpu:99"), 3, ("no device 'gpu:99'",)),
     ],
 )

@@ -1,28 +1,25 @@
-"""What a tensor was made from, so that one computation written twice is known for one."""
+"""Value numbers: what a tensor was made from, so that one computation written twice is known for one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Many
-
+from exporter.check.catalogue import entry
+from exporter.check.domain.call import Call
 from exporter.check.domain.values import Const, External, Layer, Sequence, Tensor, Value
 from exporter.check.domain.views import note_view
-
-_DRAWS = tuple("rand uniform normal dropout bernoulli multinomial poisson empty exponential assign".split())
-
 
 _DEEPEST = 40
 
 
-def numbered(value: Value, name: str, arguments: Many[Value], keywords: dict[str, Value]) -> Value:
-    """The value, a tensor with its value_number where the operator gives the same_number for the same_number."""
-    if isinstance(value, Tensor) and not any(each in name for each in _DRAWS):
-        value.value_number = (name, *arguments, *keywords.items())
+def numbered(value: Value, call: Call) -> Value:
+    """The value, a tensor with its value number if its operator gives the same for the same."""
+    if isinstance(value, Tensor) and not entry(call.last).has("fresh"):
+        value.value_number = (call.last, *call.arguments, *call.keywords.items())
         note_view(value)
     return value
 
 
 def same_number(one: object, other: object, depth: int = 0) -> bool:
-    """Whether two values are certainly the same_number computation of the same_number things.
+    """Whether two values are certainly the same computation of the same things.
 
     The optimiser of Paddle 3.3.1 merges such operators; two outputs become one, and the predictor fails.
     """
@@ -31,11 +28,8 @@ def same_number(one: object, other: object, depth: int = 0) -> bool:
     if type(one) is not type(other) or depth > _DEEPEST:
         return False
     if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return (
-            bool(one.value_number)
-            and not _by_summary(one)
-            and same_number(one.value_number, other.value_number, depth + 1)
-        )
+        numbered = bool(one.value_number) and not _by_summary(one)
+        return numbered and same_number(one.value_number, other.value_number, depth + 1)
     if isinstance(one, Sequence) and isinstance(other, Sequence):
         settled = one.settled and other.settled and one.kind == other.kind
         return settled and same_number(one.items, other.items, depth + 1)
@@ -46,6 +40,5 @@ def same_number(one: object, other: object, depth: int = 0) -> bool:
 
 def _by_summary(value: Tensor) -> bool:
     """Whether a layer made it that stands for several."""
-    return (
-        value.value_number[0] == "layer" and isinstance(value.value_number[1], Layer) and value.value_number[1].summary
-    )
+    operator, *operands = value.value_number
+    return operator == "layer" and isinstance(operands[0], Layer) and operands[0].summary

@@ -29,6 +29,10 @@ Size: TypeAlias = int | Extent
 class Value:
     """Anything that an expression may give. The class itself stands for what is not known."""
 
+    def parts(self) -> tuple[Value, ...]:
+        """The values inside."""
+        return ()
+
 
 UNKNOWN = Value()
 
@@ -124,6 +128,9 @@ class Sequence(Value):
     fixed: bool = False
     picked: dict[object, Value] = field(default_factory=dict)
 
+    def parts(self) -> tuple[Value, ...]:
+        return (*self.items, *((self.rest,) if self.rest is not None else ()))
+
     @property
     def settled(self) -> bool:
         """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
@@ -151,6 +158,9 @@ class Mapping(Value):
     fixed: bool = False
     factory: Value | None = None
     picked: dict[object, Value] = field(default_factory=dict)
+
+    def parts(self) -> tuple[Value, ...]:
+        return (*self.items.values(), *((self.rest,) if self.rest is not None else ()))
 
 
 @dataclass(eq=False, repr=False)

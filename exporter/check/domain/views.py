@@ -5,40 +5,34 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping as Names
 
+from exporter.check.catalogue import Entry, entry
 from exporter.check.domain.values import Const, Dim, Layer, Scalar, Sequence, Tensor, Value
 from exporter.check.source.def_use import read_later
-
-#: Operators that give a view of their tensor in eager mode; `item` is indexing by numbers and slices.
-#: Each measured on Paddle 3.3.1: what is written into the result shows in the tensor, and the other way round.
-_VIEWS = frozenset(
-    "reshape squeeze unsqueeze flatten transpose t T mT moveaxis swapaxes slice strided_slice unbind diagonal detach "
-    "item".split()
-)
-
-
-#: Operators behind which Paddle's in-place functions refuse to be traced ('stride_ops' in 'base/framework.py').
-_STRIDED = _VIEWS - {"detach", "t", "T", "mT"} | {"index_select", "real", "imag", "as_real"}
-
-
-#: Layers and functions that end in such an operator (each measured on Paddle 3.3.1).
-_ENDS_STRIDED = frozenset(
-    "Conv1D Conv1DTranspose MaxPool1D AvgPool1D AdaptiveAvgPool1D AdaptiveMaxPool1D Flatten Unflatten Pad1D Pad2D "
-    "conv1d conv1d_transpose max_pool1d avg_pool1d adaptive_avg_pool1d adaptive_max_pool1d unflatten".split()
-)
 
 
 def note_view(value: Value) -> None:
     """Remember that a view of a tensor was made."""
-    if isinstance(value, Tensor) and (base := _base(value)) is not None and value.value_number[0] in _STRIDED:
+    if isinstance(value, Tensor) and (base := _base(value)) is not None and _made_by(value).has("strided"):
         base.viewed = True
 
 
 def refuses_in_place(tensor: Tensor) -> bool:
-    """Whether an in-place function of this tensor cannot be traced: it is a view, or there is one of it."""
-    made_by = tensor.value_number[0] if tensor.value_number else ""
-    if made_by == "layer" and isinstance(tensor.value_number[1], Layer):
-        made_by = tensor.value_number[1].name.rpartition(".")[2]
-    return tensor.viewed or made_by in _ENDS_STRIDED or (_base(tensor) is not None and made_by in _STRIDED)
+    """Whether an in-place function of this tensor cannot be traced: it is a view, or there is one of it.
+
+    Source: 'stride_ops' in 'base/framework.py' of Paddle 3.3.1.
+    """
+    maker = _made_by(tensor)
+    return tensor.viewed or maker.has("ends_strided") or (_base(tensor) is not None and maker.has("strided"))
+
+
+def _made_by(tensor: Tensor) -> Entry:
+    """What the catalogue says of the operator or layer that gave a tensor."""
+    if not tensor.value_number:
+        return Entry()
+    operator, *operands = tensor.value_number
+    if operator == "layer" and isinstance(operands[0], Layer):
+        operator = operands[0].name.rpartition(".")[2]
+    return entry(str(operator))
 
 
 def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | None, node: ast.Subscript) -> str:
@@ -53,9 +47,14 @@ def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | N
     return ""
 
 
+def _is_view(tensor: Tensor) -> bool:
+    return bool(tensor.value_number) and entry(str(tensor.value_number[0])).has("view")
+
+
 def _base(tensor: Tensor) -> Tensor | None:
     """The tensor of which this one is a view."""
-    if len(tensor.value_number) < 2 or tensor.value_number[0] not in _VIEWS | _STRIDED:
+    maker = entry(str(tensor.value_number[0])) if len(tensor.value_number) > 1 else Entry()
+    if not maker.has("view") and not maker.has("strided"):
         return None
     base = tensor.value_number[1]
     if tensor.value_number[0] == "item" and not _plain_index(tensor.value_number[2]):
@@ -68,8 +67,8 @@ def _bases(tensor: Tensor) -> list[Tensor]:
     base = _base(tensor)
     while base is not None and len(found) < 20:
         found.append(base)
-        base = _base(base) if base.value_number and base.value_number[0] in _VIEWS else None
-    return found if tensor.value_number and tensor.value_number[0] in _VIEWS else []
+        base = _base(base) if _is_view(base) else None
+    return found if _is_view(tensor) else []
 
 
 def _plain_index(index: object) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _NAMES = ("Tensor.backward", "paddle.autograd.backward", "Tensor.register_hook")
@@ -47,9 +46,9 @@ class BackwardInForward(Rule):
     code = "EX127"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Called) and fact.site.forward and fact.name in _NAMES:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if fact.site.forward and fact.name in _NAMES:
                 message = f"`{fact.name.rpartition('.')[2]}` belongs to eager training; a trace does not have it"
                 yield self.at(fact.site, message, "use paddle.grad(outputs, inputs)")
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from enum import Enum
 
-from exporter.check.facts import Site
+from exporter.check.facts import Facts, Site
 from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -37,7 +37,7 @@ class Shown(str, Enum):
 
 
 class Rule(ABC):
-    """A judgement on the facts of running a model on paper.
+    """A judgement on the facts of running a model abstractly.
 
     The docstring of a rule has the headings What, Why, Example, Use instead and Source. It is the page of the rule, the
     text of `exporter explain` and its test: the example must fire at the line marked `# <- here` and nowhere else, and
@@ -53,8 +53,8 @@ class Rule(ABC):
     mended: bool = False
 
     @abstractmethod
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        """Yield what is wrong with a module that has been run (`module.facts`)."""
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        """Yield what is wrong, by the facts of running the models of a module."""
 
     def at(self, site: Site, message: str, cure: str, severity: Severity | None = None) -> Diagnostic:
         """A finding where a fact happened."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Array, Const, Dim, Mapping, Scalar, Sequence, Tensor, Value
-from exporter.check.facts import Called, Changed, Fact, Indexed, Tested
+from exporter.check.facts import Called, Changed, Fact, Facts, Indexed, Tested
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _EFFECTS = ("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "setdefault", "popleft")
@@ -51,8 +50,8 @@ class BothSidesRun(Rule):
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.SOME_RUNS
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             site = fact.site
             if not site.forward:
                 continue

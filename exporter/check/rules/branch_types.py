@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Clashed
+from exporter.check.facts import Clashed, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _REASONS = {
@@ -81,9 +80,9 @@ class BranchTypes(Rule):
     code = "EX120"
     predicts = (Fault.FAILS, Fault.ENDS)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Clashed) or not fact.site.forward:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Clashed):
+            if not fact.site.forward:
                 continue
             broken = fact.broken
             name = "the result" if broken.name == "the result" else f"`{broken.name}`"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _CURES = {
@@ -61,9 +60,9 @@ class BuiltinKeywords(Rule):
     predicts = (Fault.FAILS,)
     mended = True
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Called) and fact.site.forward and fact.keywords and fact.name in _CURES:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if fact.site.forward and fact.keywords and fact.name in _CURES:
                 named, plain = ", ".join(fact.keywords), fact.name.rpartition(".")[2]
                 message = f"`{plain}` is given `{named}` by name, which Paddle's own does not take: the export fails"
                 yield self.at(fact.site, message, _CURES[fact.name])

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Mapping, Sequence, Value
-from exporter.check.facts import Returned
+from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -55,10 +54,8 @@ class DictOrder(Rule):
     shown = Shown.EVERY_RUN
     mended = True
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Returned):
-                continue
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Returned):
             for found in _dicts(fact.value):
                 keys = [str(key) for key in found.items]
                 if keys != sorted(keys):

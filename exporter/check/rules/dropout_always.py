@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from exporter.check.catalogue import entry
 from exporter.check.domain.values import Const, Layer
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 #: Position of `training` among the arguments, by function of paddle.nn.functional.
-_FUNCTIONS = {"dropout": 3, "dropout2d": 2, "dropout3d": 2, "alpha_dropout": 2, "feature_alpha_dropout": 2, "rrelu": 3}
 
 
 class DropoutAlways(Rule):
@@ -47,15 +46,15 @@ class DropoutAlways(Rule):
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward or not fact.name.startswith("paddle."):
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if not fact.site.forward or not fact.name.startswith("paddle."):
                 continue
             if isinstance(fact.owner, Layer) and fact.owner.training and _drops(fact.owner):
                 message = f"`{_last(fact.owner.name)}` is made in forward: a new layer is in training mode, and drops"
                 yield self.at(fact.site, message, "make it in __init__ and keep it on self")
                 continue
-            at = _FUNCTIONS.get(fact.name.rpartition(".")[2])
+            at = entry(fact.name.rpartition(".")[2]).training
             if at is None or ".nn.functional." not in fact.name:
                 continue
             default: Const = Const(True)

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor, Value, options
-from exporter.check.facts import Asked, Called
+from exporter.check.facts import Asked, Called, Fact, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.check.source.syntax import compared_with, if_around, without_effect
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -80,8 +79,8 @@ class EagerQuestion(Rule):
     predicts = (Fault.VALUES, Fault.STRUCTURE)
     shown = Shown.DECISION
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             if not fact.site.forward or fact.site.quiet:
                 continue
             if (

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -50,9 +49,9 @@ class EnumerateUnpacked(Rule):
     code = "EX140"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Called) and fact.name == "unpacked enumerate":
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if fact.name == "unpacked enumerate":
                 message = "a loop through `enumerate` that takes its items apart is left early: the export fails"
                 yield self.at(fact.site, message, "take them apart in the first line of the loop")
 

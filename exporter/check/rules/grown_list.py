@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Sequence, Value
-from exporter.check.facts import Called, Changed, Fact, Iterated, Returned
+from exporter.check.facts import Called, Changed, Fact, Facts, Iterated, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _WELL = ("for",)
@@ -54,8 +53,8 @@ class GrownList(Rule):
     predicts = (Fault.VALUES, Fault.FAILS, Fault.ENDS, Fault.UNUSABLE)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             what = _misused(fact)
             if what and fact.site.forward and not isinstance(fact, Changed):
                 message = f"a list that grew under a tensor condition is an array of the program; {what}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Extent, Sequence, Shape, Value, only_tensor
-from exporter.check.facts import Operated, Tested
+from exporter.check.facts import Fact, Facts, Operated, Tested
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _FORMS = {
@@ -58,8 +57,8 @@ class HiddenTruth(Rule):
     code = "EX117"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             if not fact.site.forward:
                 continue
             if isinstance(fact, Tested) and fact.form in _FORMS:

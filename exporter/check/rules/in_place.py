@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from exporter.check.domain.values import Tensor
 from exporter.check.domain.views import refuses_in_place
-from exporter.check.facts import Called, Overwritten
+from exporter.check.facts import Called, Facts, Overwritten
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _MISSING = ("set_value", "zero_", "fill_", "copy_", "fill_diagonal_", "uniform_", "normal_")
@@ -53,22 +52,22 @@ class InPlace(Rule):
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Overwritten):
-                message = f"`{fact.shared}`, read further on, shares this data: in a program it does not change"
-                cure = f"work on a copy (`.clone()`), or write into the tensor that `{fact.shared}` is"
-                yield self.at(fact.site, message, cure)
-            if not isinstance(fact, Called) or not fact.site.forward:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Overwritten):
+            message = f"`{fact.shared}`, read further on, shares this data: in a program it does not change"
+            cure = f"work on a copy (`.clone()`), or write into the tensor that `{fact.shared}` is"
+            yield self.at(fact.site, message, cure)
+        for call in facts.of(Called):
+            if not call.site.forward:
                 continue
-            name = fact.name.rpartition(".")[2]
-            target = fact.owner if fact.owner is not None else (fact.arguments[0] if fact.arguments else None)
-            known = fact.name.startswith(("Tensor.", "paddle."))
-            if fact.name == "paddle.assign" and len(fact.arguments) + len(fact.keywords) > 1:
-                target, name = (*fact.arguments[1:], *fact.keywords.values())[0], "assign_"
+            name = call.name.rpartition(".")[2]
+            target = call.owner if call.owner is not None else (call.arguments[0] if call.arguments else None)
+            known = call.name.startswith(("Tensor.", "paddle."))
+            if call.name == "paddle.assign" and len(call.arguments) + len(call.keywords) > 1:
+                target, name = (*call.arguments[1:], *call.keywords.values())[0], "assign_"
             if not known or not isinstance(target, Tensor) or target.origin in ("buffer", "parameter", "eager"):
                 continue
-            yield from self._judge(fact, target, name)
+            yield from self._judge(call, target, name)
 
     def _judge(self, fact: Called, target: Tensor, name: str) -> Iterator[Diagnostic]:
         cure = f"use the value: y = y.{name.rstrip('_')}(...)"

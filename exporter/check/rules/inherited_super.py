@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -58,9 +57,9 @@ class InheritedSuper(Rule):
     code = "EX135"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Called) and fact.name == "inherited super" and fact.site.forward:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if fact.name == "inherited super" and fact.site.forward:
                 message = (
                     "`super()` in an inherited method: dy2static takes the wrong class, and the method calls itself"
                 )

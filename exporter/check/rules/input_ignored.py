@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Ignored
+from exporter.check.facts import Facts, Ignored
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -47,14 +46,13 @@ class InputIgnored(Rule):
     code = "EX107"
     predicts = (Fault.FAILS, Fault.UNUSABLE)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Ignored):
-                root = fact.site.root
-                known = root is not None and root.complete
-                message = f"no output depends on the input `{fact.name}`; the program will not have it"
-                cure = "use it, drop the parameter, or give it a default and leave it out of the inputs"
-                yield self.at(fact.site, message, cure, None if known else Severity.WARNING)
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Ignored):
+            root = fact.site.root
+            known = root is not None and root.complete
+            message = f"no output depends on the input `{fact.name}`; the program will not have it"
+            cure = "use it, drop the parameter, or give it a default and leave it out of the inputs"
+            yield self.at(fact.site, message, cure, None if known else Severity.WARNING)
 
 
 plugin: Rule = InputIgnored()

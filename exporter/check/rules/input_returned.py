@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Tensor, Value
-from exporter.check.facts import Returned
+from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule
 from exporter.check.rules.output_repeated import doubt, leaves
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -44,8 +43,8 @@ class InputReturned(Rule):
     code = "EX105"
     predicts = (Fault.UNUSABLE,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        returned = [fact for fact in module.facts if isinstance(fact, Returned)]
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        returned = facts.of(Returned)
         for fact in returned:
             alone = sum(each.site.root is fact.site.root for each in returned) == 1  # else a branch gives it
             if fact.site.branches:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
-from exporter.check.models.paddle import has_no_weights, is_layer_class
+from exporter.check.facts import Called, Facts
+from exporter.check.models.paddle import is_layer_class, is_weightless
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -47,12 +46,12 @@ class LayerInForward(Rule):
     code = "EX102"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if not fact.site.forward:
                 continue
             name = fact.name.rpartition(".")[2]
-            made = is_layer_class(fact.name) and not has_no_weights(fact.name, fact.keywords)
+            made = is_layer_class(fact.name) and not is_weightless(fact.name, fact.keywords)
             if made or fact.name == "new layer" or name == "create_parameter":
                 what = f"`{name}`" if made else "a parameter" if name == "create_parameter" else "a layer"
                 cure = "create it in __init__ and keep it on self"

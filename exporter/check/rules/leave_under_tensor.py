@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Left
+from exporter.check.facts import Facts, Left
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _CURES = {
@@ -69,10 +68,8 @@ class LeaveUnderTensor(Rule):
     code = "EX119"
     predicts = (Fault.FAILS, Fault.ENDS)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Left):
-                continue
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Left):
             wrong = (
                 fact.form in ("uneven", "test")
                 or fact.form == "raise"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from exporter.check.facts import Looped
+from exporter.check.facts import Facts, Looped
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -53,9 +52,9 @@ class LoopElse(Rule):
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.SOME_RUNS
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Looped) and fact.site.converted:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Looped):
+            if fact.site.converted:
                 node = fact.site.node
                 if isinstance(node, (ast.For, ast.While)) and node.orelse:
                     message = "the `else` of a loop is left out of the program"

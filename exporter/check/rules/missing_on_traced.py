@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Tensor
-from exporter.check.facts import Asked, Called
+from exporter.check.facts import Asked, Called, Fact, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 #: Attributes of `paddle.Tensor` that `pir.Value` lacks; other rules tell of `tolist`, `backward`, `set_value` and such.
@@ -61,9 +60,9 @@ class MissingOnTraced(Rule):
     code = "EX137"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "use an operator that both modes know, e.g. `detach`, `reshape`, `clone`"
-        for fact in module.facts:
+        for fact in facts.of(Fact):
             if not fact.site.forward or fact.site.quiet:
                 continue
             if isinstance(fact, Asked) and fact.name in _ATTRIBUTES:

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from exporter.check.domain.contents import holds
 from exporter.check.domain.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, only_tensor
-from exporter.check.facts import Called, Operated
-from exporter.check.models.libraries import handed_on
+from exporter.check.facts import Called, Fact, Facts, Operated
+from exporter.check.models.numpy import handed_on
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _MISSING = ("Tensor.copy", "Tensor.ravel", "Tensor.tobytes")
@@ -52,8 +51,8 @@ class NumpyOnTensor(Rule):
     predicts = (Fault.VALUES, Fault.FAILS, Fault.ENDS)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             if not fact.site.forward or fact.site.quiet:
                 continue
             if isinstance(fact, Called) and fact.name.startswith("numpy."):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Dim, Extent, Scalar, Shape, Union, Value
-from exporter.check.facts import Returned
+from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt, leaves
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -44,11 +43,9 @@ class OutputDropped(Rule):
     predicts = (Fault.STRUCTURE, Fault.VALUES)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "return tensors only: leave it out, or `paddle.to_tensor(...)` it if a consumer needs it"
-        for fact in module.facts:
-            if not isinstance(fact, Returned):
-                continue
+        for fact in facts.of(Returned):
             for leaf in leaves(fact.value):
                 what = _what(leaf)
                 if what:

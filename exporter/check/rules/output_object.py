@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Instance, Record
-from exporter.check.facts import Returned
+from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.rules.output_repeated import doubt, leaves
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -52,10 +51,8 @@ class OutputObject(Rule):
     predicts = (Fault.STRUCTURE, Fault.FAILS)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Returned):
-                continue
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Returned):
             for leaf in leaves(fact.value):
                 if isinstance(leaf, (Instance, Record)):
                     kind = leaf.cls.name if isinstance(leaf, Instance) else "SimpleNamespace"

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from exporter.check.domain.value_numbers import same_number
 from exporter.check.domain.values import Broken, Mapping, Sequence, Tensor, Value
-from exporter.check.facts import Returned
+from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -66,10 +65,8 @@ class OutputRepeated(Rule):
     predicts = (Fault.STRUCTURE, Fault.UNUSABLE)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Returned):
-                continue
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Returned):
             tensors = [each for each in leaves(fact.value) if isinstance(each, Tensor)]
             if any(same_number(one, other) for at, one in enumerate(tensors) for other in tensors[:at]):
                 message = "one tensor is returned twice; the program will have it as one output"

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Tensor
-from exporter.check.facts import Called, Site
+from exporter.check.facts import Called, Facts, Site
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.check.source.syntax import inside
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -53,9 +52,9 @@ class OutsideValue(Rule):
     predicts = (Fault.VALUES,)
     shown = Shown.SOME_RUNS
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if not fact.site.forward or fact.site.quiet:
                 continue
             name = fact.name
             if name.startswith(_HARMLESS):

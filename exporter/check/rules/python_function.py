@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from exporter.check.domain.join import element
 from exporter.check.domain.values import Sequence, Value, only_tensor, options
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _COMPARING = {"max": "paddle.maximum", "min": "paddle.minimum", "sorted": "paddle.sort of the stacked tensors"}
@@ -54,9 +53,9 @@ class PythonFunction(Rule):
     code = "EX114"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet or "key" in fact.keywords:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if not fact.site.forward or fact.site.quiet or "key" in fact.keywords:
                 continue  # what a key gives is what is compared: a fact of its own
             space, _, name = fact.name.rpartition(".")
             if space == "builtins" and name in _COMPARING and _compares(fact.arguments):

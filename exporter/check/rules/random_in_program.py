@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
+from exporter.check.catalogue import entry
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
-
-_DRAWS = frozenset(
-    "rand randn rand_like randn_like randint randint_like randperm uniform normal standard_normal gaussian bernoulli "
-    "bernoulli_ multinomial poisson binomial standard_gamma log_normal uniform_ normal_ exponential_ geometric_ "
-    "cauchy_ log_normal_ gumbel_softmax sample rsample".split()
-)
 
 
 class RandomInProgram(Rule):
@@ -51,13 +45,13 @@ class RandomInProgram(Rule):
     shown = Shown.SOME_RUNS
     severity = Severity.WARNING
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "make the noise an input of forward, or guard it with self.training"
-        for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet:
+        for fact in facts.of(Called):
+            if not fact.site.forward or fact.site.quiet:
                 continue
             name = fact.name.rpartition(".")[2]
-            if name in _DRAWS and fact.name.startswith(("paddle.", "Tensor.")):
+            if entry(name.removesuffix("_")).has("random") and fact.name.startswith(("paddle.", "Tensor.")):
                 yield self.at(fact.site, f"`{name}` draws in evaluation too, and not what the eager model draws", cure)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Defined
+from exporter.check.facts import Defined, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -40,10 +39,8 @@ class ReceiverNotSelf(Rule):
     code = "EX106"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Defined):
-                continue
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Defined):
             parameters = [*fact.function.args.posonlyargs, *fact.function.args.args]
             static = any(getattr(each, "id", "") == "staticmethod" for each in fact.function.decorator_list)
             if not static and parameters and parameters[0].arg != "self":

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called, Phase
+from exporter.check.facts import Called, Fact, Facts, Phase
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -50,8 +49,8 @@ class SpectralNorm(Rule):
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             if (
                 isinstance(fact, Called)
                 and fact.site.phase is not Phase.MODULE

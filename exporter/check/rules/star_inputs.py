@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Defined
+from exporter.check.facts import Defined, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -47,9 +46,9 @@ class StarInputs(Rule):
     code = "EX108"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Defined) and fact.site.root is not None and fact.function.args.vararg is not None:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Defined):
+            if fact.site.root is not None and fact.function.args.vararg is not None:
                 severity = None if fact.site.root.complete else Severity.WARNING
                 name = fact.function.args.vararg.arg
                 yield self.at(fact.site, f"forward takes `*{name}`: input specs have nothing to match", _CURE, severity)

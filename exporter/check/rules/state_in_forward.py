@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Sequence
-from exporter.check.facts import Called, Changed
+from exporter.check.facts import Called, Changed, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _WHAT = {
@@ -60,16 +59,16 @@ class StateInForward(Rule):
     predicts = (Fault.VALUES,)
     shown = Shown.SOME_RUNS
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "pass the state in and return it; or change it outside forward, or only under self.training"
-        for fact in module.facts:
-            if isinstance(fact, Changed):
-                yield from self._changed(fact, cure)
-            elif isinstance(fact, Called) and fact.name in ("builtins.next", "generator.send") and fact.site.forward:
-                kept = fact.owner if fact.owner is not None else fact.arguments[0] if fact.arguments else None
+        for fact in facts.of(Changed):
+            yield from self._changed(fact, cure)
+        for call in facts.of(Called):
+            if call.name in ("builtins.next", "generator.send") and call.site.forward:
+                kept = call.owner if call.owner is not None else call.arguments[0] if call.arguments else None
                 if isinstance(kept, Sequence) and kept.home:
                     message = f"`{kept.home}` is an iterator that outlives the call; the program keeps what it gave"
-                    yield self.at(fact.site, message, cure)
+                    yield self.at(call.site, message, cure)
 
     def _changed(self, fact: Changed, cure: str) -> Iterator[Diagnostic]:
         if fact.kind == "lazy" and fact.varies == "data":

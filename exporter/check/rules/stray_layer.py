@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Strayed
+from exporter.check.facts import Facts, Strayed
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -54,12 +53,11 @@ class StrayLayer(Rule):
     code = "EX134"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Strayed):
-                what, home = ("parameter", "ParameterList") if fact.parameter else ("layer", "LayerList or LayerDict")
-                message = f"a {what} in `{fact.home}` is no sublayer of the model: its weights are not exported"
-                yield self.at(fact.site, message, f"keep it in a paddle.nn.{home}")
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Strayed):
+            what, home = ("parameter", "ParameterList") if fact.parameter else ("layer", "LayerList or LayerDict")
+            message = f"a {what} in `{fact.home}` is no sublayer of the model: its weights are not exported"
+            yield self.at(fact.site, message, f"keep it in a paddle.nn.{home}")
 
 
 plugin: Rule = StrayLayer()

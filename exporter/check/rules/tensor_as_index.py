@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Mapping, Sequence, Value, only_tensor
-from exporter.check.facts import Called, Indexed, Operated
+from exporter.check.facts import Called, Fact, Facts, Indexed, Operated
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -54,9 +53,9 @@ class TensorAsIndex(Rule):
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "stack the parts and use paddle.index_select, or paddle.where"
-        for fact in module.facts:
+        for fact in facts.of(Fact):
             if not fact.site.forward:
                 continue
             if isinstance(fact, Indexed) and _is_pythons(fact.container) and only_tensor(fact.index):

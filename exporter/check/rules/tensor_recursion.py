@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Recursed
+from exporter.check.facts import Facts, Recursed
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -49,14 +48,11 @@ class TensorRecursion(Rule):
     code = "EX124"
     predicts = (Fault.FAILS, Fault.ENDS)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Recursed):
-                message = (
-                    f"`{fact.function}` calls itself under a condition that a tensor decides: the trace has no end"
-                )
-                mild = Severity.WARNING if fact.counted else None  # a number may end it in any case
-                yield self.at(fact.site, message, "write it as a `while` loop", mild)
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Recursed):
+            message = f"`{fact.function}` calls itself under a condition that a tensor decides: the trace has no end"
+            mild = Severity.WARNING if fact.counted else None  # a number may end it in any case
+            yield self.at(fact.site, message, "write it as a `while` loop", mild)
 
 
 plugin: Rule = TensorRecursion()

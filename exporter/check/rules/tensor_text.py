@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import only_tensor
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _MAKERS = ("builtins.str", "builtins.repr", "builtins.format")
@@ -50,9 +49,9 @@ class TensorText(Rule):
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.SOME_RUNS
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward or fact.site.quiet or fact.dropped:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if not fact.site.forward or fact.site.quiet or fact.dropped:
                 continue
             made = fact.name in _MAKERS or fact.name in ("Const.format", "Scalar.format")
             if made and any(only_tensor(each) for each in (*fact.arguments, *fact.keywords.values())):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -44,9 +43,9 @@ class ToList(Rule):
     predicts = (Fault.FAILS, Fault.VALUES)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if isinstance(fact, Called) and fact.site.forward and not fact.site.quiet and fact.name == "Tensor.tolist":
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if fact.site.forward and not fact.site.quiet and fact.name == "Tensor.tolist":
                 message = "`.tolist()` needs values, and while the model is traced there are none"
                 yield self.at(
                     fact.site, message, "compute with tensors; for masks: paddle.arange(n) < lens.unsqueeze(-1)"

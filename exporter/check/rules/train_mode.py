@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const
-from exporter.check.facts import Called
+from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -52,9 +51,9 @@ class TrainMode(Rule):
     predicts = (Fault.VALUES,)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Called) or not fact.site.forward:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Called):
+            if not fact.site.forward:
                 continue
             if fact.name.endswith(".train") and fact.name.startswith(("Layer.", "paddle.nn.")):
                 message = "a layer is put into training mode in forward: its statistics move at each eager call"

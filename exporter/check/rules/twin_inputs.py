@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from exporter.check.facts import Facts
 from exporter.check.inputs import declared_specs
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 
@@ -52,13 +52,13 @@ class TwinInputs(Rule):
     code = "EX131"
     predicts = (Fault.UNUSABLE,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for declared in declared_specs(module):
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for declared in declared_specs(facts.module):
             seen: set[str] = set()
             for one, node in zip(declared.inputs, declared.nodes, strict=True):
                 if one.name and one.name in seen:
                     message = f"two inputs are called '{one.name}'; the saved program cannot be loaded"
-                    yield self.on(module, node, message, "name each input as the parameter of forward is called")
+                    yield self.on(facts.module, node, message, "name each input as the parameter of forward is called")
                 seen.add(one.name)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Extent, Sequence, Shape, Tensor, only_tensor
-from exporter.check.facts import Fact, Indexed, Iterated, Tested
+from exporter.check.facts import Fact, Facts, Indexed, Iterated, Tested
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic
 
 _CURE = "make it a plain function or method that forward calls by name"
@@ -54,8 +53,8 @@ class UnconvertedCode(Rule):
     predicts = (Fault.VALUES, Fault.FAILS, Fault.STRUCTURE)
     shown = Shown.EVERY_RUN
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             if not fact.site.forward or fact.site.converted:
                 continue
             if isinstance(fact, Tested) and fact.form not in ("chain", "filter", "match"):

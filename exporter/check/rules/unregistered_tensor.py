@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Captured
+from exporter.check.facts import Captured, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 _WHERE = {
@@ -56,10 +55,8 @@ class UnregisteredTensor(Rule):
     code = "EX123"
     predicts = (Fault.FAILS,)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
-            if not isinstance(fact, Captured):
-                continue
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Captured):
             place = (fact.site.module, fact.site.node)
             if fact.by in ("container", "object", "cache", "late cache") and fact.tensor.made is not None:
                 place = fact.tensor.made

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Extent, Sequence, Tensor, Value, only_tensor
-from exporter.check.facts import Called, Iterated
+from exporter.check.facts import Called, Fact, Facts, Iterated
 from exporter.check.rules.base import Fault, Rule
-from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
 
 #: A plain `for` is converted to a loop of the program; `next(iter(x))` takes one row only.
@@ -49,8 +48,8 @@ class WalkDynamic(Rule):
     code = "EX115"
     predicts = (Fault.FAILS, Fault.ENDS)
 
-    def check(self, module: ParsedModule) -> Iterator[Diagnostic]:
-        for fact in module.facts:
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        for fact in facts.of(Fact):
             if not fact.site.forward:
                 continue
             if isinstance(fact, Called) and (message := _taken_apart(fact)):

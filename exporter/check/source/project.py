@@ -8,13 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from exporter.check.source.def_use import changed_names
 from exporter.diagnostics import Diagnostic, Location, Severity
-
-if TYPE_CHECKING:
-    from exporter.check.facts import Fact
 
 #: Libraries that are never looked into, wherever they lie: what matters of them is known by name.
 LIBRARIES = frozenset(
@@ -126,7 +123,7 @@ class ClassInfo:
 
 
 class ParsedModule:
-    """One file: its tree, its source lines, what its names stand for, and the facts of running it on paper."""
+    """One file: its tree, its source lines and what its names stand for."""
 
     def __init__(self, path: Path, shown: str, source: str, project: Project) -> None:
         self.path = path
@@ -134,7 +131,6 @@ class ParsedModule:
         self.lines = source.splitlines()
         self.project = project
         self.tree = ast.parse(source, filename=shown)
-        self.facts: tuple[Fact, ...] = ()
         self.names: dict[str, list[Binding]] = {}
         self.classes: dict[str, ClassInfo] = {}
         self.globals: dict[str, object] = {}

@@ -27,12 +27,17 @@ class OutOfBudget(Exception):  # caught where the model was begun; what was foun
 
 @dataclass(frozen=True)
 class Tables:
-    """How each kind of expression, statement, called value and read value is interpreted, by its class."""
+    """How each kind of expression, statement, called value and read value is interpreted, by its class.
+
+    `functions` are the models of libraries by qualified name, `packages` those of whole packages.
+    """
 
     expressions: Mapping[type[ast.expr], Callable[..., Value]]
     statements: Mapping[type[ast.stmt], Callable[..., bool | None]]
     callers: Mapping[type[Value], Callable[..., Value]]
     readers: Mapping[type[Value], Callable[..., Value]]
+    functions: Mapping[str, Callable[..., Value]]
+    packages: Mapping[str, Callable[..., Value]]
 
 
 class Run:
@@ -58,7 +63,7 @@ class Run:
         self.effects = Effects(lambda: self.now.phase is Phase.FORWARD)
         self.memory = Memory()
         self.usage = Usage()
-        self._tables = tables
+        self.tables = tables
         self._steps = 0
 
     # ------------------------------------------------------------------------------------------------------ the tables
@@ -66,21 +71,21 @@ class Run:
     def evaluate(self, node: ast.expr) -> Value:
         """What an expression gives; `UNKNOWN` for syntax that no table knows."""
         self.tick()
-        handler = self._tables.expressions.get(type(node))
+        handler = self.tables.expressions.get(type(node))
         return handler(self, node) if handler is not None else UNKNOWN
 
     def execute(self, body: list[ast.stmt]) -> bool:
         """Run statements; false if they never reach their end."""
         for statement in body:
             self.tick()
-            handler = self._tables.statements.get(type(statement))
+            handler = self.tables.statements.get(type(statement))
             if handler is not None and handler(self, statement) is False:
                 return False
         return True
 
     def call(self, function: Value, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
         """What a call gives."""
-        handler = self._tables.callers.get(type(function))
+        handler = self.tables.callers.get(type(function))
         if handler is not None:
             return handler(self, function, arguments, keywords, node)
         self.consume(*arguments, *keywords.values())
@@ -88,7 +93,7 @@ class Run:
 
     def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
         """What an attribute of a value is."""
-        handler = self._tables.readers.get(type(owner))
+        handler = self.tables.readers.get(type(owner))
         return handler(self, owner, name, node) if handler is not None else UNKNOWN
 
     # ----------------------------------------------------------------------------------------------- the circumstances

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from exporter.errors import UsageError
 
@@ -16,18 +16,15 @@ if TYPE_CHECKING:
 class Family(ABC):
     """`package` is what is imported; a checkout holds it in the folder `inside`, and its configurations in `configs`.
 
-    `wheel` is what pip calls the package, empty where no wheel has what is needed. `settings` is the file that the
-    family's runtimes read beside a model. `values` are the spec's, for inputs that are no pictures.
-    `keys` are further ones of the spec.
+    `settings` is the file that the family's runtimes read beside a model. `values` are the spec's, for inputs that are
+    no pictures.
     """
 
     package: ClassVar[str]
     inside: ClassVar[str] = "."
     configs: ClassVar[str]
-    wheel: ClassVar[str]
     settings: ClassVar[str]
     values: ClassVar[Mapping[str, str]] = {}
-    keys: ClassVar[Mapping[str, Any]] = {}
 
     @abstractmethod
     def export(self, config: Path, weights: Path | None, into: Path) -> None:

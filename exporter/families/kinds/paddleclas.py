@@ -8,11 +8,10 @@ from exporter.families.kinds.base import Family
 
 
 class PaddleClas(Family):
-    """The wheel holds `ppcls` inside the package `paddleclas`."""
+    """The wheel 2.6.0 holds `ppcls` inside the package `paddleclas`, without its `engine`."""
 
     package = "ppcls"
     configs = "ppcls/configs"
-    wheel = "paddleclas"
     settings = "inference.yml"
 
     def export(self, config: Path, weights: Path | None, into: Path) -> None:

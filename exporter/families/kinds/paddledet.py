@@ -17,13 +17,9 @@ class PaddleDetection(Family):
 
     package = "ppdet"
     configs = "configs"
-    wheel = "paddledet"
     settings = "infer_cfg.yml"
     #: Sizes of pictures in pixels, and how much they were enlarged.
     values: ClassVar[Mapping[str, str]] = {"im_shape": "uniform(160,640)", "scale_factor": "uniform(0.5,2)"}
-
-    #: No writer of ONNX has its non-maximum suppression (multiclass_nms3) where the batch varies.
-    keys: ClassVar[Mapping[str, Any]] = {"formats": ["pir", "pdmodel"]}
 
     def export(self, config: Path, weights: Path | None, into: Path) -> None:
         from ppdet.core.workspace import load_config

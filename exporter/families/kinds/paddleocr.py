@@ -12,7 +12,6 @@ class PaddleOCR(Family):
 
     package = "ppocr"
     configs = "configs"
-    wheel = ""
     settings = "inference.yml"
 
     def export(self, config: Path, weights: Path | None, into: Path) -> None:

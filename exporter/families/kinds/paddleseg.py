@@ -17,7 +17,6 @@ class PaddleSeg(Family):
 
     package = "paddleseg"
     configs = "configs"
-    wheel = ""
     settings = "inference.yml"
 
     def export(self, config: Path, weights: Path | None, into: Path) -> None:

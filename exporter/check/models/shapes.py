@@ -1,0 +1,252 @@
+"""The sizes and the dtype of what Paddle's operators and layers give, by the words of the catalogue.
+
+Only shapes that decide a rule are followed: above all whether the first dimension varies from call to call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from exporter.check.catalogue import entry
+from exporter.check.domain.call import Call
+from exporter.check.domain.tensors import broadcast, common, named
+from exporter.check.domain.values import UNKNOWN, Const, Dim, Extent, Layer, Sequence, Size, Tensor, Value
+
+#: The first sizes of a tensor, and whether they are all.
+Sizes: TypeAlias = tuple[tuple[Size, ...], bool]
+_MOST_PARTS = 16
+
+
+def apply_operator(call: Call) -> Value:
+    """What a tensor function or method gives, by the last part of its name."""
+    name = plain_name(call.last)
+    known = entry(name)
+    if known.sizes == "many":
+        return _many(name, call)
+    if known.sizes == "pair" or (name == "unique" and any(key.startswith("return_") for key in call.keywords)):
+        lead = call.tensor.sizes if call.tensor else ()
+        return Sequence("tuple", (Tensor(lead, inputs=call.inputs), Tensor(lead, inputs=call.inputs)))
+    sizes, closed = _sizes(known.sizes, call)
+    given = [value for value in call.every if isinstance(value, Tensor)]
+    shaped = all(tensor.shaped for tensor in given) and bool(call.inputs)  # made from dimensions alone
+    boolean = known.dtype == "bool"
+    return Tensor(sizes, closed, call.inputs, boolean=boolean, dtype=dtype_of(call), shaped=shaped)
+
+
+def plain_name(name: str) -> str:
+    """The name of an operator without the `_` of its in-place form."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+def dtype_of(call: Call) -> str:
+    """The dtype of what an operator gives; empty where it is not certain."""
+    known = entry(plain_name(call.last))
+    if known.dtype == "named":
+        return named(call.given(1, "dtype"))
+    if known.dtype in ("bool", "float32"):
+        return known.dtype
+    if "dtype" in call.keywords:
+        return named(call.keywords["dtype"]) if known.has("typed") else ""
+    if not known.dtype.startswith("kept"):
+        return known.dtype
+    dtype = common(call.arguments)
+    return dtype if known.dtype == "kept" or dtype.startswith("float") else ""
+
+
+def gives_itself(call: Call) -> bool:
+    """Whether a method gives the tensor itself: a cast to the dtype that it has, or `contiguous`.
+
+    Source: measured on Paddle 3.3.1; the function `paddle.cast` makes a new tensor in any case.
+    """
+    if call.last == "contiguous":
+        return True
+    dtype = call.first.dtype if isinstance(call.first, Tensor) else ""
+    return call.last in ("astype", "float") and bool(dtype) and dtype_of(call) == dtype
+
+
+def apply_layer(layer: Layer, call: Call) -> Value:
+    """What a layer of Paddle's gives, called in evaluation."""
+    name = layer.name.rpartition(".")[2]
+    given = call.arguments[0] if call.arguments else next(iter(call.keywords.values()), UNKNOWN)
+    if name == "Identity" or (name.startswith("Dropout") and _probability(layer) == 0):
+        return given
+    first, known = call.tensor, entry(name)
+    if known.sizes == "recurrent":
+        lead = first.sizes[:1] if first else ()
+        state: Value = Tensor(inputs=call.inputs)
+        state = Sequence("tuple", (), state) if "LSTM" in name else state
+        return Sequence("tuple", (Tensor(lead, inputs=call.inputs), state))
+    if first is None:
+        return Tensor(inputs=call.inputs)
+    sizes, closed = _sizes_after_layer(known.sizes, first, layer)
+    return Tensor(sizes, closed, call.inputs, dtype=first.dtype if first.dtype.startswith("float") else "")
+
+
+def _sizes_after_layer(rule: str, first: Tensor, layer: Layer) -> Sizes:
+    if rule == "features":
+        width = _width(layer, "out_features")
+        return ((*first.sizes[:-1], width) if first.closed else first.sizes[:1]), first.closed
+    if rule == "embedded":
+        width = _width(layer, "embedding_dim")
+        return ((*first.sizes, width) if first.closed else first.sizes), first.closed
+    if rule == "channels" and first.closed and len(first.sizes) > 2:
+        space = (Extent.UNKNOWN,) * (len(first.sizes) - 2)
+        return (first.size(0), _width(layer, "out_channels"), *space), True
+    return (first.sizes, first.closed) if rule == "same" else (first.sizes[:1], False)
+
+
+def _width(layer: Layer, name: str) -> Size:
+    """How many features a layer gives."""
+    return _size_of(layer.keywords.get(name, layer.arguments[1] if len(layer.arguments) > 1 else UNKNOWN))
+
+
+def _probability(layer: Layer) -> object:
+    given = layer.keywords.get("p", layer.arguments[0] if layer.arguments else UNKNOWN)
+    return given.value if isinstance(given, Const) else None
+
+
+def _sizes(rule: str, call: Call) -> Sizes:
+    """The sizes of one tensor; of nothing that is a tensor, only those that the arguments say."""
+    if (stated := _STATED.get(rule)) is not None and (call.arguments or rule == "given" or rule == "counted"):
+        return stated(call)
+    following = _FOLLOWING.get(rule)
+    return following(call.tensor, call) if following is not None and call.tensor is not None else ((), False)
+
+
+def _given(call: Call) -> Sizes:
+    return _listed(call.given(0, "shape"))
+
+
+def _reshaped(call: Call) -> Sizes:
+    rest = Sequence("list", tuple(call.arguments[1:]))
+    sizes, closed = _listed(call.keywords.get("shape", call.arguments[1] if len(call.arguments) == 2 else rest))
+    first = call.tensor
+    varies = first is not None and Extent.DYNAMIC in first.sizes
+    known = [size for size in sizes if isinstance(size, int) and size != -1]
+    if -1 in sizes:
+        left = Extent.DYNAMIC if varies and len(known) == len(sizes) - 1 else Extent.UNKNOWN
+        sizes = tuple(left if size == -1 else size for size in sizes)
+    if first is not None and sizes[:1] == (0,):
+        sizes = (first.size(0), *sizes[1:])
+    return sizes, closed
+
+
+def _counted(call: Call) -> Sizes:
+    end = call.arguments[min(len(call.arguments) - 1, 1)] if call.arguments else UNKNOWN
+    return (_size_of(end),), True
+
+
+def _stacked(call: Call) -> Sizes:
+    given = call.arguments[0]
+    if not isinstance(given, Sequence):
+        return (), False
+    example, axis = _example(given), _axis(call)
+    count: Size = Extent.UNKNOWN if given.rest is not None else len(given.items)
+    if axis in (None, 0):
+        return (count, *(example.sizes if example else ())), bool(example and example.closed)
+    return (example.sizes[:1] if example else ()), False
+
+
+def _joined(call: Call) -> Sizes:
+    given = call.arguments[0]
+    example = _example(given) if isinstance(given, Sequence) else None
+    return (() if example is None or _axis(call) in (None, 0) else example.sizes[:1]), False
+
+
+def _example(given: Sequence) -> Tensor | None:
+    return next((item for item in (*given.items, given.rest) if isinstance(item, Tensor)), None)
+
+
+#: Sizes that the arguments state.
+_STATED: dict[str, Callable[[Call], Sizes]] = {
+    "given": _given,
+    "reshaped": _reshaped,
+    "counted": _counted,
+    "stacked": _stacked,
+    "joined": _joined,
+}
+
+
+def _same(first: Tensor, call: Call) -> Sizes:
+    return broadcast([value for value in call.arguments if isinstance(value, Tensor)] or [first])
+
+
+def _reduced(first: Tensor, call: Call) -> Sizes:
+    axis = _axis(call)
+    keep = any(isinstance(value, Const) and value.value is True for value in call.every)
+    if axis is None and "axis" not in call.keywords:
+        return ((1,) * len(first.sizes), first.closed) if keep else ((), True)
+    if not isinstance(axis, int):
+        return (), False
+    if axis < 0 and not first.closed:  # of a tensor of unknown rank a far axis goes, the first stays
+        return first.sizes[:1], False
+    at = axis + len(first.sizes) if axis < 0 else axis
+    middle: tuple[Size, ...] = (1,) if keep else ()
+    return (*first.sizes[:at], *middle, *first.sizes[at + 1 :]), first.closed
+
+
+def _one(first: Tensor, call: Call) -> Sizes:
+    return (), True
+
+
+def _product(first: Tensor, call: Call) -> Sizes:
+    return first.sizes[:1] if not first.closed or len(first.sizes) > 1 else (), False
+
+
+def _unsqueezed(first: Tensor, call: Call) -> Sizes:
+    axis = _axis(call)
+    if isinstance(axis, int) and 0 <= axis <= len(first.sizes):
+        return (*first.sizes[:axis], 1, *first.sizes[axis:]), first.closed
+    return first.sizes[:1] if axis == -1 else (), False
+
+
+def _flattened(first: Tensor, call: Call) -> Sizes:
+    return (first.sizes[:1] if len(call.arguments) > 1 or call.keywords else ()), False
+
+
+def _lead(first: Tensor, call: Call) -> Sizes:
+    return first.sizes[:1], False
+
+
+#: Sizes that follow from those of the first tensor.
+_FOLLOWING: dict[str, Callable[[Tensor, Call], Sizes]] = {
+    "same": _same,
+    "reduced": _reduced,
+    "one": _one,
+    "product": _product,
+    "unsqueezed": _unsqueezed,
+    "flattened": _flattened,
+    "lead": _lead,
+}
+
+
+def _many(name: str, call: Call) -> Value:
+    if name == "nonzero" and "as_tuple" not in call.keywords:
+        return Tensor(inputs=call.inputs, dtype="")
+    first = call.tensor
+    axis = call.keywords.get("axis", call.arguments[-1] if len(call.arguments) > 2 else Const(0))
+    along_first = not (isinstance(axis, Const) and axis.value != 0)
+    part = Tensor(() if first is None or along_first else first.sizes[:1], False, call.inputs)
+    count = call.given(1, "num_or_sections", "chunks")
+    if isinstance(count, Const) and isinstance(count.value, int) and 0 < count.value <= _MOST_PARTS:
+        return Sequence("list", tuple(replace(part) for _ in range(count.value)))
+    return Sequence("list", (), part)
+
+
+def _listed(shape: Value) -> Sizes:
+    if isinstance(shape, Sequence) and shape.rest is None:
+        return tuple(_size_of(item) for item in shape.items), True
+    return (), False
+
+
+def _size_of(value: Value) -> Size:
+    if isinstance(value, Const) and isinstance(value.value, int):
+        return value.value
+    return value.size if isinstance(value, Dim) else Extent.UNKNOWN
+
+
+def _axis(call: Call) -> object:
+    given = call.given(1, "axis", "dim", default=Const(None))
+    return given.value if isinstance(given, Const) else Extent.UNKNOWN

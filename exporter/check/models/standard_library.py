@@ -1,0 +1,174 @@
+"""What calls of Python's standard library give: math, operator, itertools, functools, collections, types, copy."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from exporter.check.domain.call import Call
+from exporter.check.domain.contents import inputs_of, summarize
+from exporter.check.domain.join import join
+from exporter.check.domain.values import (
+    UNKNOWN,
+    Const,
+    Dim,
+    Extent,
+    External,
+    Fields,
+    Function,
+    Instance,
+    Layer,
+    Mapping,
+    Partial,
+    Record,
+    Scalar,
+    Sequence,
+    Shape,
+    Tensor,
+    Value,
+    only_tensor,
+)
+from exporter.check.interpret.events import call_unseen, emit_call
+from exporter.check.interpret.items import item, iterate
+from exporter.check.interpret.operators import binary
+from exporter.check.models.python import make_dict, make_sequence
+from exporter.check.state.run import Run
+
+_FEW = 8  # items that are gone through one by one
+_OPERATORS = {
+    "add": ast.Add,
+    "iadd": ast.Add,
+    "sub": ast.Sub,
+    "mul": ast.Mult,
+    "truediv": ast.Div,
+    "floordiv": ast.FloorDiv,
+    "mod": ast.Mod,
+    "pow": ast.Pow,
+    "matmul": ast.MatMult,
+    "concat": ast.Add,
+}
+#: What a call of these gives is something to be called.
+_MAKES = {
+    "collections.namedtuple": "collections.namedtuple.made",  # of fields that are not known
+    "functools.wraps": "functools.update_wrapper",
+    "numpy.random.default_rng": "numpy.random.generator",
+    "numpy.random.RandomState": "numpy.random.generator",
+    "random.Random": "random.generator",
+    "random.SystemRandom": "random.generator",
+}
+
+
+def unmodelled(run: Run, call: Call) -> Value:
+    """Nothing is known of what it gives, which may depend on all that it is given."""
+    run.consume(*call.every)
+    return UNKNOWN
+
+
+def _math(run: Run, call: Call) -> Value:
+    tensors = any(only_tensor(value) for value in call.arguments)
+    return Dim(Extent.DYNAMIC, inputs_of(call.arguments)) if tensors else Scalar("number")
+
+
+def _operator(run: Run, call: Call) -> Value:
+    kind = _OPERATORS.get(call.name.partition(".")[2].strip("_"))
+    if kind is not None and len(call.arguments) == 2:
+        return binary(run, call.first, kind, call.arguments[1], call.node)
+    if call.name == "operator.getitem" and len(call.arguments) == 2:
+        return item(run, call.first, call.arguments[1], call.node)
+    return unmodelled(run, call)
+
+
+def _itertools(run: Run, call: Call) -> Value:
+    """What walking through several things gives, taken together."""
+    found: Value = UNKNOWN
+    for number, value in enumerate(call.arguments):
+        walked = isinstance(value, (Sequence, Tensor, Shape))
+        part = iterate(run, value, call.node, "itertools") if walked else UNKNOWN
+        found = part if number == 0 else join(found, part)
+    return Sequence("generator", (), found)
+
+
+def _partial(run: Run, call: Call) -> Value:
+    return Partial(call.first, call.arguments[1:], call.keywords) if call.arguments else unmodelled(run, call)
+
+
+def _bound_method(run: Run, call: Call) -> Value:
+    if len(call.arguments) == 2 and isinstance(call.first, Function):
+        return replace(call.first, owner=call.arguments[1])
+    return unmodelled(run, call)
+
+
+def _namespace(run: Run, call: Call) -> Value:
+    return Record(dict(call.keywords), not run.forward)
+
+
+def _reduce(run: Run, call: Call) -> Value:
+    """`functools.reduce`, item by item where few are known."""
+    if len(call.arguments) < 2:
+        return unmodelled(run, call)
+    source = call.arguments[1]
+    one = iterate(run, source, call.node, "reduce")
+    few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
+    items = list(source.items) if isinstance(source, Sequence) and few else [one, one]
+    value = call.arguments[2] if len(call.arguments) > 2 else items.pop(0)
+    for following in items:
+        value = call_unseen(run, call.first, (value, following), call.node)
+    return value
+
+
+def _namedtuple(run: Run, call: Call) -> Value:
+    """A class of named tuples, if its fields are known."""
+    names, defaults = call.given(1), call.keywords.get("defaults")
+    if isinstance(names, Const) and isinstance(names.value, str):
+        known = tuple(names.value.replace(",", " ").split())
+    elif isinstance(names, Sequence) and names.rest is None:
+        known = tuple(str(name.value) for name in names.items if isinstance(name, Const))
+    else:
+        return External(_MAKES["collections.namedtuple"])
+    return Fields(known, defaults.items if isinstance(defaults, Sequence) and defaults.rest is None else ())
+
+
+def _tuple_of_unknown_fields(run: Run, call: Call) -> Value:
+    return Sequence("tuple", call.every)
+
+
+def _callable(run: Run, call: Call) -> Value:
+    return External(_MAKES[call.name])
+
+
+def _deque(run: Run, call: Call) -> Value:
+    return make_sequence(run, replace(call, name="builtins.list", arguments=call.arguments[:1], keywords={}))
+
+
+def _dict_with_defaults(run: Run, call: Call) -> Value:
+    if call.last == "defaultdict" and call.arguments and run.forward:
+        return Mapping(factory=call.first)
+    return Mapping({}, UNKNOWN)
+
+
+def _copy(run: Run, call: Call) -> Value:
+    if not call.arguments:
+        return unmodelled(run, call)
+    value = call.first
+    if call.last == "deepcopy" and isinstance(value, (Layer, Instance)):
+        emit_call(run, call.node, "new layer", None, call.arguments, call.keywords)
+    summarize(value)
+    return Sequence(value.kind, value.items, value.rest) if isinstance(value, Sequence) else value
+
+
+FUNCTIONS = {
+    "collections.Counter": _dict_with_defaults,
+    "collections.OrderedDict": make_dict,
+    "collections.defaultdict": _dict_with_defaults,
+    "collections.deque": _deque,
+    "collections.namedtuple": _namedtuple,
+    "collections.namedtuple.made": _tuple_of_unknown_fields,
+    "copy.copy": _copy,
+    "copy.deepcopy": _copy,
+    "functools.partial": _partial,
+    "functools.reduce": _reduce,
+    "types.MethodType": _bound_method,
+    **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "threading.local"), _namespace),
+    **dict.fromkeys(_MAKES.keys() - {"collections.namedtuple"}, _callable),
+}
+PACKAGES = {"math": _math, "operator": _operator, "itertools": _itertools}
