@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,6 +44,9 @@ Given: TypeAlias = tuple[tuple[str, str], ...]
 _MOST_FACTORIES = 2  # of one class: their arguments choose other branches
 
 
+_MAYBE_TENSOR = re.compile(r"(typing\.)?Optional\[[\w.]*Tensor\]|[\w.]*Tensor \| None")
+#: Names of what is a number or a configuration, where no annotation says otherwise.
+_NO_TENSOR = re.compile(r"(cfg|config|kwargs|args|_len|_size|_shape)$|^(num|max|min)_")
 _PLAIN_TYPES = ("int", "float", "bool", "str")
 
 
@@ -289,13 +293,13 @@ def _arguments(run: Run, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tupl
 
 def _assumed(parameter: ast.arg) -> Value:
     """A parameter that nothing says the shape of: a tensor with a batch first, unless its annotation says otherwise."""
-    kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
+    kind = ast.unparse(parameter.annotation).strip("'\"") if parameter.annotation is not None else ""
     if kind in _PLAIN_TYPES:
         return Scalar(kind)
-    if kind and not kind.endswith("Tensor"):
+    name, maybe = parameter.arg, _MAYBE_TENSOR.fullmatch(kind) is not None
+    if (kind and not kind.endswith("Tensor") and not maybe) or (not kind and _NO_TENSOR.search(name)):
         return UNKNOWN
-    name = parameter.arg
-    return Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=not kind)
+    return Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=maybe or not kind)
 
 
 def _maybe(default: Value, name: str) -> Value:

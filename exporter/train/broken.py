@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from exporter.paddle.user_line import error_line
 from exporter.train.finding import Finding
 from exporter.train.lines import Line, Writes, line_by_line
-from exporter.train.passes import Passes
+from exporter.train.passes import Passes, address
 
 if TYPE_CHECKING:
     import paddle
@@ -39,8 +39,8 @@ def why_backward_fails(passes: Passes, error: Exception, run: Callable[[], paddl
 
 
 def _finding(passes: Passes, line: Line, tensor: Any) -> Finding:
-    place = tensor.data_ptr()
-    given = [call.name for call in passes.calls if any(place == output.data_ptr() for output in call.outputs)]
+    place = address(tensor)
+    given = [call.name for call in passes.calls if any(place == address(output) for output in call.outputs)]
     what = "what it gave is written to in place" if given else "a tensor is written to in place"
     said = f"the backward pass fails: {what} ({line}) before its gradient is computed"
     return Finding("error", (given or [line.place])[0], said, _HINT)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from exporter.train.passes import watched
+from exporter.train.passes import address, watched
 
 if TYPE_CHECKING:
     import paddle
@@ -21,12 +21,13 @@ def kept_by_layer(layer: paddle.nn.Layer, run: Callable[[], Any]) -> dict[str, i
     import paddle
 
     kept: Counter[str] = Counter()
-    seen: dict[int, Any] = {value.data_ptr(): value for value in (*layer.parameters(), *layer.buffers())}
+    seen: dict[int | None, Any] = {address(value): value for value in (*layer.parameters(), *layer.buffers())}
+    seen[None] = None  # what has no memory
     with watched(layer) as passes:
 
         def save(tensor: Any) -> Any:
-            if tensor.data_ptr() not in seen:
-                seen[tensor.data_ptr()] = tensor
+            if (place := address(tensor)) not in seen:
+                seen[place] = tensor
                 kept[passes.place] += tensor.size * tensor.element_size()
             return tensor
 

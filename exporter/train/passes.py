@@ -130,6 +130,14 @@ def _gradient(passes: Passes, kind: str, name: str, call: Call | None = None) ->
     return see
 
 
+def address(value: Any) -> int | None:
+    """Where a tensor's memory begins; None where it has none, as an RNN's reserve that nothing was written to."""
+    try:
+        return int(value.data_ptr())
+    except RuntimeError:  # PreconditionNotMet (phi/core/dense_tensor_impl.cc, 3.3.1)
+        return None
+
+
 def tensors_of(values: Any) -> Iterator[Any]:
     """The tensors in a structure of tuples, lists and dicts."""
     import paddle
