@@ -201,3 +201,12 @@ def test_what_no_step_stands_for_is_refused(named: str, old: str, new: str, said
     with pytest.raises(UsageError, match=said) as caught:
         of_configuration(named, side)
     assert caught.value.hint
+
+
+def test_a_cast_that_changes_nothing_is_no_step(place: Path) -> None:
+    """PaddleSeg makes floats of a picture first; right before `Normalize`, which does so too, no sample shows that."""
+    (place / "plain.yml").write_text("Deploy: {transforms: [{type: Normalize}]}")
+    names = [link.name for link in read_chain(of_configuration("paddleseg:plain.yml", "before"))]
+    assert names == ["decode", "normalize", "layout"]
+    names = [link.name for link in read_chain(of_configuration("paddleseg:seg.yml", "before"))]
+    assert names.index("cast") < names.index("resize")
