@@ -131,7 +131,7 @@ def _gradient(passes: Passes, kind: str, name: str, call: Call | None = None) ->
 
 
 def address(value: Any) -> int | None:
-    """Where a tensor's memory begins; None where it has none, as an RNN's reserve that nothing was written to."""
+    """Where a tensor's memory begins; None where it has none, as an RNN's dropout state on a CPU."""
     try:
         return int(value.data_ptr())
     except RuntimeError:  # PreconditionNotMet (phi/core/dense_tensor_impl.cc, 3.3.1)

@@ -9,7 +9,7 @@ from exporter.train.kept import kept_by_layer
 
 
 def test_each_sublayer_has_what_it_saves_and_what_has_no_memory_is_nobodys() -> None:
-    """Paddle saves a reserve of an RNN, and of a batch norm, that holds nothing."""
+    """An RNN has a buffer for the state of cuDNN's dropout, which is never filled on a CPU (Paddle 3.3.1)."""
 
     class Net(nn.Layer):
         def __init__(self) -> None:
