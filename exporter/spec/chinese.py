@@ -138,6 +138,10 @@ SENTENCES = {
         "f5aa4e32",
         "每一步之后允许的差异，以该步数值范围的 1/255 为单位：解码器或缩放实现的像素取整方式不同时写 1。不写则整数必须相等，浮点数只允许 float32 的舍入误差。",
     ),
+    "pipeline.max_metric_loss": (
+        "1fdafce5",
+        "fp32 产物在全部留出样本上允许的 recipe 指标损失；只在每个输入都是 `values: dataset` 时测量，动态图与各产物用同一份 recipe 代码计算。",
+    ),
     "section pipeline.preprocess": (
         "f00f733c",
         "模型之前的步骤，各写成列表、`module:function`，或 `FAMILY:FILE`（docs/pipeline.md）。",
