@@ -12,8 +12,10 @@ from exporter.proofs._samples import SAMPLES
 from exporter.root_cause.repro import REPRO
 
 GOLDEN, REPORT, PAGE, VERIFY = "golden.safetensors", "parity.json", "report.html", "verify.py"
+#: What leads from a raw file to the answer, where the spec has a pipeline (:mod:`exporter.bundle.infer`).
+INFER, PIPELINE = "infer.py", "pipeline.json"
 #: What a bundle may hold beside its manifest and the files of its variants.
-NAMED = (GOLDEN, SAMPLES, REPORT, PAGE, VERIFY)
+NAMED = (GOLDEN, SAMPLES, REPORT, PAGE, VERIFY, INFER, PIPELINE)
 _HINT = "do not use this bundle; ask for a fresh one"
 
 

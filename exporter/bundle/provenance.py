@@ -61,18 +61,22 @@ def find_whole(spec: Spec) -> Path | None:
         return None
     found = runs_of(spec, spec.recipe).chosen()
     if found is None:
+        ranks = f" --ranks {spec.ranks}" if spec.ranks > 1 else ""
         raise UsageError(
             "the recipe has left no finished checkpoint",
             where=spec.recipe,
-            hint=f"run: exporter train {spec.recipe} --seed {spec.seed}",
+            hint=f"run: exporter train {spec.recipe} --seed {spec.seed}{ranks}",
         )
     return found.checkpoint
 
 
 def runs_of(spec: Spec, recipe: str) -> Runs:
-    """The runs of a spec's recipe; a seed that the spec itself gives is taken, and else that of the best run."""
-    request = TrainRequest(recipe, default_folder(recipe), spec.seed, device=spec.device, args=spec.args)
-    return Runs(request, any_seed="seed" not in spec.model_fields_set)
+    """The runs of a spec's recipe; seed and ranks that the spec gives are kept to, else the best run's are taken."""
+    request = TrainRequest(
+        recipe, default_folder(recipe), spec.seed, device=spec.device, args=spec.args, ranks=spec.ranks
+    )
+    given = spec.model_fields_set
+    return Runs(request, any_seed="seed" not in given, any_ranks="ranks" not in given)
 
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:

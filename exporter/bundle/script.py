@@ -28,10 +28,10 @@ def inlined(path: Path) -> str:
     first, last = places[0].lineno - 1, places[-1].end_lineno or 0
     known = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     known |= {ast.unparse(node) for node in tree.body if isinstance(node, ast.Import)}
-    return _annotations_as_text("\n".join([*lines[:first], *_copied(places, known), *lines[last:]]) + "\n")
+    return annotations_as_text("\n".join([*lines[:first], *_copied(places, known), *lines[last:]]) + "\n")
 
 
-def _annotations_as_text(source: str) -> str:
+def annotations_as_text(source: str) -> str:
     """The same without `from __future__ import annotations`: Python would look for that module beside the script.
 
     Whatever Python 3.8 would evaluate stands in quotes.

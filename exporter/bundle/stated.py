@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from exporter.bounded_json import read_json
-from exporter.bundle.layout import VERIFY
+from exporter.bundle.layout import INFER, PIPELINE, VERIFY
 from exporter.bundle.manifest import BOM, PROVENANCE, Manifest
 from exporter.bundle.slsa import PREDICATE, STATEMENT
 from exporter.errors import BundleError, first_fault
@@ -105,7 +105,7 @@ def refuse_other_statements(folder: Path, manifest: Manifest) -> None:
 
 def _files(manifest: Manifest) -> dict[str, str]:
     """What the documents are about: all files that are written before them."""
-    later = (PROVENANCE, BOM, VERIFY)
+    later = (PROVENANCE, BOM, VERIFY, INFER, PIPELINE)
     return {name: facts.sha256 for name, facts in manifest.files.items() if name not in later}
 
 

@@ -17,7 +17,8 @@ error is chance); whole numbers must be equal, but for labels whose scores are a
 Each judgement is itself put to the test: zeros, the mean, the rows reversed and another case's output must fail it by
 far, or it proves nothing. All cases of an output are also taken together, which finds what errs always the same way and
 too little for one case. The first case runs once more after the others, the largest also in two threads. A variant of
-low precision is judged over all cases together, by the budget that the spec in the manifest has for it.
+low precision is judged over all cases together, by the budget that the spec in the manifest has for it. The steps
+around the model (samples.safetensors) are not run here: `exporter verify` compares them.
 """
 
 from __future__ import annotations
@@ -265,6 +266,7 @@ def verify(only: list[str], device: str, timeout: float) -> dict[str, Any]:
     report.update({"damaged": faults, "against": [], "runs": [], "exit": DAMAGED, "word": "damaged"})
     if faults:
         return report
+    report["around"] = bool(manifest["spec"].get("pipeline"))
     report["against"], left_out = objections(manifest), 0
     for name, variant in manifest["variants"].items():
         for engine in [engine for engine, facts in ENGINES.items() if name in facts[2]] or [""]:
@@ -303,6 +305,8 @@ def as_text(report: dict[str, Any]) -> str:
         "passed_with_waivers": "passed with waivers: the manifest lists them",
         "partial": "partial: what was asked for holds, and nothing is said of the rest",
     }
+    if report.get("around"):
+        lines.append("NOT RUN  the steps around the model: `exporter verify` compares them")
     lines.append("verdict: " + said.get(report["word"], report["word"]))
     return "\n".join("".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line) for line in lines)
 

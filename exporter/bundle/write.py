@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.bundle import infer
 from exporter.bundle.layout import VERIFY
 from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.script import verify_script
 from exporter.errors import BundleError, ModelError, UsageError
 from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_draft
+from exporter.spec.model import Spec
 
 
 def refuse_overwrite(final: Path) -> None:
@@ -112,7 +114,8 @@ def seal(
     """Put the hash of every file of the draft into the manifest, and the draft in the place of `final`.
 
     `proven` is what was verified: every file is read again, and has to be it. Where nothing was, hashes that are
-    `known` are taken over. `runnable` adds the script that checks the bundle without us; it needs goldens.
+    `known` are taken over. `runnable` adds the script that checks the bundle without us, and needs goldens; and of a
+    pipeline the one that answers raw samples.
 
     Raises:
         ModelError: a file is not the one that was verified.
@@ -123,6 +126,8 @@ def seal(
     with translated(final):
         if runnable:
             write_draft(draft / VERIFY, verify_script().encode("utf-8"))
+            for name, text in infer.documents(Spec.model_validate(content.spec)).items():
+                write_draft(draft / name, text)
         now = Hashed.of(draft, known)
         if proven is not None:
             _refuse_changed(proven, now)

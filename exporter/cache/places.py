@@ -30,7 +30,8 @@ class Places:
     def of(cls, request: Mapping[str, Any]) -> Places:
         """What lies in drafts and temporary folders or is to be written there, and all other files that are named."""
         texts = dict.fromkeys(text for text in _texts(request) if "\0" not in text and len(text) < _LONGEST)
-        return cls(tuple(text for text in texts if _is_of_this_run(text) or Path(text).is_file()))
+        # `Path.is_file` raises for a name that is too long, as the arguments of a factory may be.
+        return cls(tuple(text for text in texts if _is_of_this_run(text) or os.path.isfile(text)))  # noqa: PTH113
 
     def contents(self) -> Contents:
         """What lies there now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -43,6 +44,9 @@ Given: TypeAlias = tuple[tuple[str, str], ...]
 _MOST_FACTORIES = 2  # of one class: their arguments choose other branches
 
 
+_MAYBE_TENSOR = re.compile(r"(typing\.)?Optional\[[\w.]*Tensor\]|[\w.]*Tensor \| None")
+#: Names of what is a number or a configuration, where no annotation says otherwise.
+_NO_TENSOR = re.compile(r"(cfg|config|kwargs|args|_len|_size|_shape)$|^(num|max|min)_")
 _PLAIN_TYPES = ("int", "float", "bool", "str")
 
 
@@ -79,7 +83,7 @@ def run_module(
         inputs = declared[0].inputs
     seen: set[ast.AST] = set()
     runs: dict[str, int] = {}
-    for factory, mentioned in _factories(module, target):
+    for factory, mentioned in _factories(module, target, named):
         if target or any(runs.get(name, 0) < _MOST_FACTORIES for name in mentioned):
             for name in mentioned:
                 runs[name] = runs.get(name, 0) + 1
@@ -117,9 +121,13 @@ def _used(module: ParsedModule) -> frozenset[str]:
     return cached
 
 
-def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
-    """Functions that may build a layer without arguments, with the classes that they mention."""
+def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
+    """Functions that may build a layer without arguments, with the classes that they mention.
+
+    In a file that was named and has no layer of its own, also those that return something of what is imported.
+    """
     layers = {name for name, info in module.classes.items() if info.is_layer}
+    imported = _imported(module) if named and not layers else frozenset()
     for name, bindings in module.names.items():
         node = bindings[-1]
         if not isinstance(node, ast.FunctionDef) or (target and name != target):
@@ -130,6 +138,15 @@ def _factories(module: ParsedModule, target: str) -> Iterator[tuple[ast.Function
         mentioned = {each.id for each in inside(node) if isinstance(each, ast.Name)}
         if target or (mentioned & layers):
             yield node, frozenset(mentioned & layers)
+        elif mentioned & imported and any(isinstance(each, ast.Return) and each.value for each in inside(node)):
+            yield node, frozenset({name})
+
+
+def _imported(module: ParsedModule) -> frozenset[str]:
+    """Names that imports at the top level bind."""
+    return frozenset(
+        name for name, bindings in module.names.items() if isinstance(bindings[-1], (ast.Import, ast.ImportFrom))
+    )
 
 
 def _run_factory(
@@ -289,13 +306,13 @@ def _arguments(run: Run, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tupl
 
 def _assumed(parameter: ast.arg) -> Value:
     """A parameter that nothing says the shape of: a tensor with a batch first, unless its annotation says otherwise."""
-    kind = ast.unparse(parameter.annotation) if parameter.annotation is not None else ""
+    kind = ast.unparse(parameter.annotation).strip("'\"") if parameter.annotation is not None else ""
     if kind in _PLAIN_TYPES:
         return Scalar(kind)
-    if kind and not kind.endswith("Tensor"):
+    name, maybe = parameter.arg, _MAYBE_TENSOR.fullmatch(kind) is not None
+    if (kind and not kind.endswith("Tensor") and not maybe) or (not kind and _NO_TENSOR.search(name)):
         return UNKNOWN
-    name = parameter.arg
-    return Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=not kind)
+    return Tensor((Extent.DYNAMIC,), False, frozenset((name,)), "input", name, guessed=maybe or not kind)
 
 
 def _maybe(default: Value, name: str) -> Value:

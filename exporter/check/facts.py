@@ -31,6 +31,7 @@ class Site:
     depend on a tensor; `python_loops` the others. `called_from` is the call (module, node) through which converted code
     came to code that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right
     side this is, if its left side is a tensor. `root` is the layer that is exported, if the code is run for one.
+    `certain`: no condition that Python decides, and that is not known here, stands between the call and this.
     """
 
     module: ParsedModule
@@ -44,6 +45,7 @@ class Site:
     quiet: bool
     guard: tuple[ParsedModule, ast.AST] | None
     root: Instance | None
+    certain: bool = True
 
     @property
     def forward(self) -> bool:
@@ -62,7 +64,8 @@ class Fact:
 class Called(Fact):
     """A call of something of a library or a builtin: `numpy.sqrt`, `builtins.max`, `Tensor.tolist`, `list.append`.
 
-    `dropped`: the value of the call is not used. `aliased`: another name stands for the tensor it is a method of.
+    `dropped`: the value of the call is not used. `unread`: it was given a name that nothing reads. `aliased`: another
+    name stands for the tensor it is a method of. `shared`: that one is a view, or there was already one of it.
     """
 
     name: str
@@ -71,6 +74,8 @@ class Called(Fact):
     keywords: dict[str, Value]
     dropped: bool
     aliased: bool = False
+    unread: bool = False
+    shared: bool = False
 
 
 @dataclass(eq=False, repr=False)

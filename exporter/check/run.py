@@ -134,7 +134,8 @@ def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:
         severity = Severity.INFO if place.inputs else Severity.WARNING
         cure = f"name the file or class of the layer that it builds{maybe}"
         return Diagnostic("EX005", severity, Location(module.shown), message, cure)
-    module.project.installed = bool(place.name)
+    own = any(info.is_layer for info in module.classes.values())
+    module.project.installed = bool(place.name) or (place.named and not own)  # a factory may build what lies elsewhere
     return run_module(module, place.name, place.inputs, place.named, place.arguments)
 
 

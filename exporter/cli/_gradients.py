@@ -12,6 +12,7 @@ from exporter.errors import ExitCode, Refusal, printable
 
 _WIDTH = 24  # of the longest bar
 _LEAST = 0.01  # of a step's memory is worth a line
+_MOST_LAYERS = 12  # have a line of what they keep
 
 
 def show(found: dict[str, Any], *, as_json: bool) -> Ending:
@@ -35,6 +36,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
         *(findings or ["no fault in the gradients of the first batch"]),
         *_chart(found["gradients"]),
         f"a step takes {_mib(memory['step'])} at its peak, besides weights and optimizer",
+        *_kept(memory["kept"]),
         *(["with these activations computed again (training.recompute)", *saved] if saved else []),
     ]
 
@@ -52,6 +54,18 @@ def _chart(sizes: list[dict[str, Any]]) -> list[str]:
         bar = "#" * (1 + round(share * (_WIDTH - 1))) if share >= 0 else ""
         lines.append(f"  {row['name']:{wide}}  {row['gradient']:8.2g}  {bar}")
     return lines
+
+
+def _kept(sizes: dict[str, int]) -> list[str]:
+    """What sublayers keep for the backward pass, the largest first; those that keep little in one line."""
+    whole = max(sum(sizes.values()), 1)
+    shown = {name: size for name, size in list(sizes.items())[:_MOST_LAYERS] if size > _LEAST * whole}
+    wide = max(map(len, shown), default=0)
+    lines = [f"  {name:{wide}}  {_mib(size)}" for name, size in shown.items()]
+    rest = len(sizes) - len(shown)
+    if rest:
+        lines.append(f"  {rest} more  {_mib(whole - sum(shown.values()))}")
+    return ["of it kept for the backward pass, by layer", *lines] if lines else []
 
 
 def _mib(size: int) -> str:

@@ -28,20 +28,15 @@ def missing() -> Iterator[str]:
     if importlib.import_module("paddle").is_compiled_with_cuda():
         yield from _gone(*(f"paddle.base.core.{member}" for member in private.OF_GPU))
     for path, members in private.MEMBERS.items():
-        try:
-            owner = private.resolve(path)
-        except (ImportError, AttributeError):
+        owner = private.found(path)
+        if owner is None:
             yield f"{path} (gone)"
         else:
             yield from (f"{path}.{member} (gone)" for member in members if not _has(owner, member))
 
 
 def _gone(*paths: str) -> Iterator[str]:
-    for path in paths:
-        try:
-            private.resolve(path)
-        except (ImportError, AttributeError):
-            yield f"{path} (gone)"
+    yield from (f"{path} (gone)" for path in paths if private.found(path) is None)
 
 
 def _has(owner: type, member: str) -> bool:

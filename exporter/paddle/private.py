@@ -150,6 +150,14 @@ def resolve(path: str) -> Any:
     return value
 
 
+def found(path: str) -> Any:
+    """As :func:`resolve`; None where the installed Paddle has no such thing."""
+    try:
+        return resolve(path)
+    except (ImportError, AttributeError):
+        return None
+
+
 def differs(what: tuple[str, ...]) -> EnvironmentLacks:
     """The refusal of a Paddle that is not one of the known: what differs in it, and what to install."""
     return EnvironmentLacks(

@@ -37,13 +37,15 @@ class Task:
 
 
 class TaskMetric(Proof):
-    """One claim for each run in low precision.
+    """One claim for each run in low precision, and of fp32 where the spec says what surrounds the model (`pipeline`).
 
     A loss that the spec itself bounds is planned always, the default of a precision where the spec has a recipe that
-    feeds every input. Where the model or the recipe is not at hand, the claims are MISSING.
+    feeds every input. Where the model or the recipe is not at hand, the claims are MISSING; those of fp32 are planned
+    only with the source: without it the recorded outputs judge.
     """
 
     kind = "metric"
+    after = ("outputs",)
     promise = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
@@ -53,6 +55,8 @@ class TaskMetric(Proof):
             said = harness.spec.precisions[run.precision].budget.max_metric_loss
             if said is not None or (ratable and harness.promised(run.precision).max_metric_loss is not None):
                 runs.append(run)
+        if ratable and harness.spec.pipeline is not None and not harness.subject.no_source:
+            runs += [run for run in harness.runs if run.format != "source" and run.precision == "fp32"]
         return per_run(self.kind, runs)
 
     def prove(self, claims: Sequence[Claim], harness: Harness) -> Mapping[Claim, Evidence]:
@@ -63,9 +67,34 @@ class TaskMetric(Proof):
         if why_not:
             reason = f"the metric cannot be rated: {why_not}; or leave it out on purpose, --without {self.kind}"
             return dict.fromkeys(claims, Evidence(Outcome.MISSING, reason, stage="environment"))
-        wanted = promises(claims, harness, lambda budget, _: budget.max_metric_loss)
+        low = [claim for claim in claims if claim.precision != "fp32"]
+        wanted = promises(low, harness, lambda budget, _: budget.max_metric_loss)
+        around = harness.spec.pipeline
+        if around is not None:
+            wanted += [Promise(claim, around.max_metric_loss) for claim in claims if claim.precision == "fp32"]
         with scratch() as place:
-            return prove_metric(task, harness.bench, wanted, place, harness.setting)
+            proven = prove_metric(task, harness.bench, wanted, place, harness.setting)
+        return {claim: _beside_outputs(claim, found, harness.evidence) for claim, found in proven.items()}
+
+
+def _beside_outputs(claim: Claim, found: Evidence, evidence: Mapping[Claim, Evidence]) -> Evidence:
+    """The evidence on a metric, with what it means where the run's recorded outputs are right and the metric is not."""
+    if claim.precision != "fp32" or found.outcome is not Outcome.MISMATCH:
+        return found
+    own = [
+        one.outcome is Outcome.MATCH
+        for other, one in evidence.items()
+        if (other.kind, other.variant, other.engine) == ("outputs", claim.variant, claim.engine)
+    ]
+    if not own or not all(own):
+        return found
+    said = "the outputs of every recorded case agree with eager's, and the metric does not"
+    why = (
+        "on these samples they are equal bit for bit, so the metric does not give the same for the same"
+        if found.bit_equal
+        else "the samples reach what no case does, or the metric hangs on ties"
+    )
+    return replace(found, reason=f"{found.reason}; {said}: {why}")
 
 
 def prove_metric(
@@ -122,7 +151,9 @@ def _judge(wanted: float, rated: Mapping[str, Any], before: float | None) -> Evi
         said += f"; it was {before:.4f} before training with roundings, a loss of {metrics['loss_in_all']:.4f} in all"
     kept = loss <= wanted and metrics.get("loss_in_all", loss) <= wanted
     impostors = ((f"{name} would lose {lost:.4f}", lost <= wanted) for name, lost in rated["impostors"].items())
-    return weighed(kept, Evidence(Outcome.MISMATCH, said, elements=int(rated["rows"]), metrics=metrics), impostors)
+    equal, rows = bool(rated.get("equal", False)), int(rated["rows"])
+    broken = Evidence(Outcome.MISMATCH, said, elements=rows, bit_equal=equal, metrics=metrics)
+    return weighed(kept, broken, impostors)
 
 
 # ---- the child's side ------------------------------------------------------------------------------------------
@@ -217,6 +248,7 @@ def rate(request: dict[str, Any]) -> dict[str, Any]:
         "rows": rows,
         "value": value,
         "eager": before,
+        "equal": all(map(np.array_equal, eager, engine)),
         "sign": sign,
         "impostors": {
             name: sign * (before - score(recipe, [output[index] for output in eager], labels, where))

@@ -110,6 +110,10 @@ SENTENCES = {
         "59763b59",
         "golden 记录的大小上限，单位 10⁶ 字节：超出后，最大的若干输出各以 65,536 个元素的固定种子采样代替。输入始终完整保存。",
     ),
+    "ranks": (
+        "994e7a3b",
+        "按 recipe 训练的进程数，各进程分担每个 batch 的行（数据并行），有 GPU 时每个进程占一块；与 `exporter train --ranks` 相同（docs/training.md）。微调只用一个进程。",
+    ),
     "seed": ("6801ba65", "所有随机数生成器的种子：初始权重、训练、用例取值、采样。"),
     "device": (
         "dda4315e",
@@ -133,6 +137,10 @@ SENTENCES = {
     "pipeline.tolerance": (
         "f5aa4e32",
         "每一步之后允许的差异，以该步数值范围的 1/255 为单位：解码器或缩放实现的像素取整方式不同时写 1。不写则整数必须相等，浮点数只允许 float32 的舍入误差。",
+    ),
+    "pipeline.max_metric_loss": (
+        "1fdafce5",
+        "fp32 产物在全部留出样本上允许的 recipe 指标损失；只在每个输入都是 `values: dataset` 时测量，动态图与各产物用同一份 recipe 代码计算。",
     ),
     "section pipeline.preprocess": (
         "f00f733c",

@@ -275,6 +275,11 @@ class Spec(Frozen):
     seed: Annotated[int, Strict(), Field(ge=0, lt=2**32)] = Field(
         0, description="Seed of every random generator: initial weights, training, values of the cases, samples."
     )
+    ranks: Annotated[int, Strict(), Field(ge=1, le=64)] = Field(
+        1,
+        description="Processes that train by the recipe and share the rows of each batch (data-parallel), a GPU each "
+        "where there are GPUs; as `exporter train --ranks` (docs/training.md). Fine-tuning takes one.",
+    )
     device: Annotated[str, Field(pattern=r"^(auto|cpu|gpu(:\d+)?)$")] = Field(
         "auto",
         description="Where training and engines run. `auto` takes a GPU that all engines can use, else the CPU; a "
@@ -346,6 +351,8 @@ class Spec(Frozen):
             )
         if self.weights is not None and named:
             raise ValueError(f"weights: factory asks for untrained weights, and {named[0]} for trained ones: drop one")
+        if self.ranks > 1 and (self.recipe is None or self.checkpoint is not None):
+            raise ValueError("ranks train by a recipe, and nothing is trained here: drop ranks, or checkpoint")
         return self
 
     @model_validator(mode="after")

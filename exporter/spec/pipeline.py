@@ -74,6 +74,11 @@ class Pipeline(Frozen):
         description="Difference that is allowed after a step, in 255ths of the range of its values: 1 where decoders "
         "or resizers round pixels otherwise. Without the key integers are equal, and floats within float32's rounding.",
     )
+    max_metric_loss: Annotated[float, Field(ge=0)] = Field(
+        0.001,
+        description="Loss of the recipe's metric on all held-out samples that an fp32 artifact may have; it is "
+        "measured where every input has `values: dataset`, by the recipe's own code on eager and on every artifact.",
+    )
 
     def settled(self) -> Pipeline:
         """The same with every step in full, whatever files named them.

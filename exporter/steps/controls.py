@@ -29,6 +29,8 @@ def controlled(
     for at, changes in enumerate(_changes(deployment, evidence[0])):
         seen = False
         for name, trial in changes[:MOST_CONTROLS]:
+            if seen and noticed.get(name, not name):
+                continue
             shown = any(_shows(trial, deployment, one, by) for one in evidence)
             seen |= shown
             if name:

@@ -129,7 +129,8 @@ def _difference(compared: Compared, reached: Agreement) -> str:
     """
     causes = likely_causes(compared.training, compared.deployment, compared.recorded, compared.replayed, compared.by)
     at, beside = reached.deployment, reached.training
-    if causes.whole and causes.at > at:
+    coarser = len(compared.training) - beside < len(compared.deployment) - at
+    if causes.whole and coarser and causes.at > at:
         at = causes.at
     elif not causes.told and (at, beside) == (0, 0) and len(compared.training) < len(compared.deployment):
         return (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from exporter.errors import ExporterError
 from exporter.registry import Registry
@@ -17,8 +17,8 @@ from exporter.steps.replay import Replayed, replay
 CAUSES: Registry[Cause] = Registry("exporter.steps.causes", "cause")
 #: Causes that are named one after the other where several mistakes were made.
 MOST_CAUSES = 4
-#: Changes that are tried of one situation.
-MOST_TRIALS = 1500
+#: Seconds of processor time that the search may take: large pictures take long, and a limit ends the child.
+MOST_SECONDS = 90.0
 _RANKS = range(1, 6)
 
 
@@ -45,6 +45,7 @@ class Causes:
     told: tuple[tuple[str, str], ...] = ()
     whole: bool = False
     at: int = 0
+    stopped: bool = False
 
     def __str__(self) -> str:
         said = " and ".join(f"{name.replace('_', ' ')} (with {change})" for name, change in self.told)
@@ -52,6 +53,8 @@ class Causes:
             return f"likely cause: {said}: then deployment gives what training gave"
         if self.told:
             return f"likely cause, in part: {said}; another difference remains behind it"
+        if self.stopped:
+            return "the search for a cause took too long and was stopped: name smaller samples"
         return "no known cause explains it: none of the changes that were tried makes the chains agree"
 
 
@@ -66,11 +69,12 @@ def likely_causes(
     order = sorted(range(len(recorded)), key=lambda at: (not _whole(recorded[at]), size(recorded[at])))
     evidence = Evidence(training, [recorded[at] for at in order], by)
     now, chain = [replayed[at] for at in order], deployment
+    end = time.process_time() + MOST_SECONDS
     told: list[tuple[str, str]] = []
     first: list[int] = []
     for _ in range(MOST_CAUSES):
         before = evidence.reached(now)
-        step = _best(evidence, chain, now, before)
+        step = _best(evidence, chain, (now, before), end)
         if step is None:
             break
         name, trial, now, after = step
@@ -79,7 +83,7 @@ def likely_causes(
         first.append(trial.at)
         if after.whole:
             return Causes(tuple(told), whole=True, at=min(first))
-    return Causes(tuple(told), at=min(first, default=0))
+    return Causes(tuple(told), at=min(first, default=0), stopped=time.process_time() > end)
 
 
 def _whole(states: Sequence[State]) -> bool:
@@ -92,13 +96,16 @@ def size(states: Sequence[State]) -> int:
 
 
 def _best(
-    evidence: Evidence, chain: Chain, now: Sequence[Replayed], before: Agreement
+    evidence: Evidence, chain: Chain, since: tuple[Sequence[Replayed], Agreement], end: float
 ) -> tuple[str, Trial, list[Replayed], Agreement] | None:
     """The change after which the chains agree furthest; of several that agree to the end the first."""
+    now, before = since
     states, wanted = now[0].states, evidence.recorded[0][before.training + 1 :]
     situation = Situation(chain, before.deployment, states, wanted, evidence.training[before.training :])
     best: tuple[str, Trial, list[Replayed], Agreement] | None = None
-    for name, trial in islice(trials(situation), MOST_TRIALS):
+    for name, trial in trials(situation):
+        if time.process_time() > end:
+            break
         first = again(trial, now[0])
         reached = agreement(evidence.recorded[:1], [first.states], evidence.by)
         if not _further(reached, best[3] if best else before):

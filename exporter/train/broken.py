@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from exporter.paddle.user_line import error_line
 from exporter.train.finding import Finding
 from exporter.train.lines import Line, Writes, line_by_line
-from exporter.train.passes import Passes
+from exporter.train.passes import Passes, address
 
 if TYPE_CHECKING:
     import paddle
 
+#: What Paddle says of a write to a leaf with a gradient (fluid/eager/utils.cc, 3.0 to 3.3).
+WRITTEN_PARAMETER = "inplace strategy"
 _HINT = "write x = x + y in the place of x += y, x.add_(y) or x[...] = y"
 
 
@@ -37,8 +39,8 @@ def why_backward_fails(passes: Passes, error: Exception, run: Callable[[], paddl
 
 
 def _finding(passes: Passes, line: Line, tensor: Any) -> Finding:
-    place = tensor.data_ptr()
-    given = [call.name for call in passes.calls if any(place == output.data_ptr() for output in call.outputs)]
+    place = address(tensor)
+    given = [call.name for call in passes.calls if any(place == address(output) for output in call.outputs)]
     what = "what it gave is written to in place" if given else "a tensor is written to in place"
     said = f"the backward pass fails: {what} ({line}) before its gradient is computed"
     return Finding("error", (given or [line.place])[0], said, _HINT)
@@ -46,7 +48,7 @@ def _finding(passes: Passes, line: Line, tensor: Any) -> Finding:
 
 def written_parameter(error: ValueError, place: str) -> Finding | None:
     """That forward writes to a parameter in place, which Paddle refuses; None where the error says something else."""
-    if "inplace strategy" not in str(error):  # fluid/eager/utils.cc, 3.0 to 3.3
+    if WRITTEN_PARAMETER not in str(error):
         return None
     what = f"its code writes to a parameter in place ({Path(error_line(error)).name}), which has a gradient"
     return Finding("error", place, what, "leave changes of parameters to the optimizer, or make them under no_grad")

@@ -53,7 +53,7 @@ def train(request: Json) -> Json:
     require_plots()
     recipe = load_recipe(reference)
     ranks = Ranks(request.get("rank", 0), request.get("endpoints", ()))
-    _refuse_ranks(ranks, recipe, qat=request["qat"])
+    refuse_ranks(ranks.count, recipe, qat=request["qat"])
     device = _device(request["device"], ranks)
     ranks.connect(device)
     doing("loading the data")
@@ -96,15 +96,15 @@ def train(request: Json) -> Json:
         return _finish(job, state, description) if ranks.first else {}
 
 
-def _refuse_ranks(ranks: Ranks, recipe: Recipe, *, qat: bool) -> None:
+def refuse_ranks(ranks: int, recipe: Recipe, *, qat: bool) -> None:
     """Raises UsageError where several would not train one model: each would see ranges, or batches, of its own."""
-    if ranks.count == 1:
+    if ranks == 1:
         return
     if recipe.fit:
-        hint = "leave --ranks out; a loop of your own runs under paddle.distributed.launch"
-        raise UsageError("a recipe with a `fit` of its own is not shared among ranks", where="--ranks", hint=hint)
+        hint = "leave ranks out; a loop of your own runs under paddle.distributed.launch"
+        raise UsageError("a recipe with a `fit` of its own is not shared among ranks", where="ranks", hint=hint)
     if qat:
-        raise UsageError("training with rounding is not shared among ranks", where="--ranks", hint="leave --ranks out")
+        raise UsageError("training with rounding is not shared among ranks", where="ranks", hint="leave ranks out")
 
 
 def _device(asked: str, ranks: Ranks) -> str:

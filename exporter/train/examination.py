@@ -13,10 +13,12 @@ from exporter.recipe.base import Recipe, unset
 from exporter.recipe.batches import as_tensor
 from exporter.recipe.load import load_batches, load_recipe
 from exporter.train import evaluate, loop, randomness
+from exporter.train.broken import WRITTEN_PARAMETER
 from exporter.train.child import build_layer
 from exporter.train.device import use_device
 from exporter.train.finding import Finding
 from exporter.train.gradients import examine
+from exporter.train.kept import kept_by_layer
 from exporter.train.techniques import recompute
 from exporter.workers import Json, doing
 
@@ -51,13 +53,17 @@ def examine_recipe(request: Json) -> Json:
     layer = _built(recipe, request)
     state, _ = loop.begin(loop.eager(recipe), reference, layer)
     where = f"{reference}, the first batch"
-    evaluate.loss_of(recipe, evaluate.forward(layer, recipe, batch, where), batch, where)  # mistakes in its own words
+    try:
+        evaluate.loss_of(recipe, evaluate.forward(layer, recipe, batch, where), batch, where)
+    except UsageError as mistake:  # told in its own words, unless it is one of gradients
+        if WRITTEN_PARAMETER not in mistake.what:
+            raise
     inputs, labels = ([as_tensor(batch[name]) for name in names] for names in (recipe.inputs, recipe.labels))
     found = examine(layer, recipe.loss, inputs, labels, None if recipe.fit else state.optimizer)
     return {
         "findings": [asdict(finding) for finding in found.findings],
         "gradients": [{"name": name, "weight": weight, "gradient": size} for name, weight, size in found.sizes],
-        "memory": _memory(recipe, request, batch),
+        "memory": _memory(recipe, request, batch) if found.sizes else None,
     }
 
 
@@ -80,7 +86,7 @@ def _too_large(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Findi
         least, most = (
             _peak(recipe, request, {name: value[:count] for name, value in batch.items()}, ()) for count in _FEW_ROWS
         )
-    except ExporterError:  # the whole batch is tried next, and says what is wrong
+    except (ExporterError, RuntimeError, ValueError, OSError):  # the whole batch is tried next, and says what is wrong
         return None
     each = max(0.0, (most - least) / (more - few))
     fixed, free = least - few * each, _free()
@@ -110,9 +116,9 @@ def _free() -> int:
 
 
 def _memory(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Json:
-    """Bytes of a forward and backward pass at their peak, and how many fewer with sublayers computed again.
+    """Bytes of a forward and backward pass at their peak, those kept by layer, and how many recomputation saves.
 
-    With those that the recipe names; else with each of the layer's own, and with all of them.
+    With the sublayers that the recipe names; else with each of the layer's own, and with all of them.
     """
     children = [name for name, child in _built(recipe, request).named_children() if child.parameters()]
     named = recipe.training.recompute
@@ -120,7 +126,18 @@ def _memory(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> Json:
     doing("measuring the memory of a step")
     whole = _peak(recipe, request, batch, ())
     fewer = {" ".join(names): whole - _peak(recipe, request, batch, names) for names in tried}
-    return {"step": whole, "recompute_saves": fewer}
+    return {"step": whole, "kept": _kept(recipe, request, batch), "recompute_saves": fewer}
+
+
+def _kept(recipe: Recipe, request: Json, batch: Mapping[str, Any]) -> dict[str, int]:
+    """Bytes that each sublayer keeps for the backward pass."""
+    layer = _built(recipe, request)
+    layer.train()
+
+    def run() -> None:
+        evaluate.loss_of(recipe, evaluate.forward(layer, recipe, batch, request["recipe"]), batch, request["recipe"])
+
+    return kept_by_layer(layer, run)
 
 
 def _peak(recipe: Recipe, request: Json, batch: Mapping[str, Any], again: Sequence[str]) -> int:

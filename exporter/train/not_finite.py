@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.train.finding import Finding
 from exporter.train.lines import FirstWrong, Line, Ran, line_by_line
-from exporter.train.passes import ROOT, Passes, has_nan, is_finite
+from exporter.train.passes import ROOT, Passes, has_nan, is_finite, leads_to_nan
 
 if TYPE_CHECKING:
     import paddle
@@ -50,9 +50,9 @@ def wrong_at_the_start(layer: paddle.nn.Layer, inputs: dict[str, Any]) -> list[F
 def forward_source(passes: Passes, value: paddle.Tensor, run: Callable[[], Any]) -> Finding:
     """Where a loss that is not finite became so, of finite parameters and inputs; `run` runs it again.
 
-    Infinity is looked for only where there is no NaN: a mask of −∞ is no fault.
+    Where there is NaN, −∞ is not looked for: a mask of it is no fault.
     """
-    wrong = has_nan if has_nan(value) else (lambda tensor: not is_finite(tensor))
+    wrong = leads_to_nan if has_nan(value) else (lambda tensor: not is_finite(tensor))
     first = FirstWrong(wrong)
     passes_before = list(passes.calls)
     with line_by_line(lambda: passes.place, first.look):

@@ -130,6 +130,14 @@ def _gradient(passes: Passes, kind: str, name: str, call: Call | None = None) ->
     return see
 
 
+def address(value: Any) -> int | None:
+    """Where a tensor's memory begins; None where it has none, as an RNN's dropout state on a CPU."""
+    try:
+        return int(value.data_ptr())
+    except RuntimeError:  # PreconditionNotMet (phi/core/dense_tensor_impl.cc, 3.3.1)
+        return None
+
+
 def tensors_of(values: Any) -> Iterator[Any]:
     """The tensors in a structure of tuples, lists and dicts."""
     import paddle
@@ -145,10 +153,13 @@ def tensors_of(values: Any) -> Iterator[Any]:
 
 
 def numbers(value: Any) -> Any:
-    """A tensor as an array of float64; of a sparse gradient the rows that it has, some perhaps twice."""
-    if value.is_selected_rows():  # paddle.any and paddle.isfinite end in an OSError (3.3.1)
-        return value.numpy().astype("float64")
-    return value.detach().astype("float64").numpy()
+    """A tensor as an array; of a sparse gradient the rows that it has, some perhaps twice.
+
+    numpy computes on it, since paddle.any and paddle.isfinite of a sparse gradient end in an OSError (3.3.1).
+    """
+    if value.dtype.name == "BFLOAT16":  # which numpy would take for whole numbers
+        value = value.detach().astype("float32")
+    return value.numpy()
 
 
 def is_finite(value: Any) -> bool:
@@ -163,3 +174,10 @@ def has_nan(value: Any) -> bool:
     import numpy as np
 
     return value.is_floating_point() and bool(np.isnan(numbers(value)).any())
+
+
+def leads_to_nan(value: Any) -> bool:
+    """Whether a tensor has NaN, or the +∞ of an overflow: the −∞ of a mask is meant."""
+    import numpy as np
+
+    return has_nan(value) or (value.is_floating_point() and bool(np.isposinf(numbers(value)).any()))

@@ -20,7 +20,7 @@ from exporter.recipe.load import load_batches, load_recipe
 from exporter.tensors import save_scratch
 from exporter.train import evaluate, loop, randomness
 from exporter.train.checkpoint import weights
-from exporter.train.child import build_layer, require_plots
+from exporter.train.child import build_layer, refuse_ranks, require_plots
 from exporter.train.device import use_device
 from exporter.train.fake_quant import round_in_training
 from exporter.workers import Json, doing
@@ -50,6 +50,7 @@ def rehearse(request: Json) -> Json:
     if request["steps"]:
         require_plots()
     recipe = load_recipe(reference)
+    refuse_ranks(request["ranks"], recipe, qat=False)
     use_device(request["device"])
     doing("loading the data")
     batches = load_batches(recipe, reference)

@@ -235,6 +235,7 @@ def rehearse(
         "epochs": request.epochs,
         "device": request.device,
         "qat": request.qat,
+        "ranks": request.ranks,
         "args": dict(request.args),
         "weights": str(weights) if weights else None,
         "steps": steps,

@@ -24,11 +24,13 @@ BEST = "best"
 class Runs:
     """The runs of the recipe that `request` names, below the folder `request.into`.
 
-    With `any_seed` the request's seed is only that of a run which has to be made.
+    With `any_seed` the request's seed, and with `any_ranks` its number of processes, is only that of a run which has
+    to be made.
     """
 
     request: TrainRequest
     any_seed: bool = False
+    any_ranks: bool = False
 
     def chosen(self) -> TrainResult | None:
         """The finished run to take: what `best` names, or else the best by its metric; None where none will do.
@@ -70,7 +72,7 @@ class Runs:
 
         What it names then; None where there is no run to take, as after one of fewer epochs than the recipe says.
         """
-        among, new = replace(self, any_seed=True), made.checkpoint.parent
+        among, new = replace(self, any_seed=True, any_ranks=True), made.checkpoint.parent
         before = among._named()
         if before is None or not among._finished(before):
             chosen = among.chosen()
@@ -87,7 +89,8 @@ class Runs:
         asked = self.request
         code = sha256_bytes(canonical_json([asked.recipe, source_digest(asked.recipe)]))[:8]
         epochs = f"-epochs-{asked.epochs}" if asked.epochs else ""
-        return f"seed-{asked.seed}{epochs}-{code}"
+        ranks = f"-ranks-{asked.ranks}" if asked.ranks > 1 else ""
+        return f"seed-{asked.seed}{epochs}{ranks}-{code}"
 
     def _named(self) -> Path | None:
         """The folder that `best` names."""
@@ -100,7 +103,9 @@ class Runs:
         if found is None or found["epochs"] < found["recipe_epochs"]:
             return None
         seed = found["seed"] if self.any_seed else self.request.seed
-        return training.finished(replace(self.request, into=folder, seed=seed, epochs=found["epochs"]))
+        ranks = found.get("ranks", 1) if self.any_ranks else self.request.ranks
+        asked = replace(self.request, into=folder, seed=seed, epochs=found["epochs"], ranks=ranks)
+        return training.finished(asked)
 
     def _by_metric(self) -> list[Path]:
         """The folders of finished runs, the best first."""

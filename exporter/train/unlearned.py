@@ -168,7 +168,7 @@ def sizes_of(layer: paddle.nn.Layer) -> Iterator[tuple[str, float, float]]:
 
 def _rms(value: Any, size: int) -> float:
     """Over `size` elements: what a sparse gradient does not hold is 0."""
-    return float(np.sqrt(np.square(numbers(value)).sum() / size))
+    return float(np.sqrt(np.square(numbers(value).astype("float64")).sum() / size))
 
 
 def wrong_sizes(sizes: Sequence[tuple[str, float, float]]) -> Iterator[Finding]:

@@ -219,3 +219,8 @@ def test_every_function_that_is_kept_exists() -> None:
 def test_a_text_that_is_no_path_is_no_path(tmp_path: Path) -> None:
     texts = {"a": "x" * 5000, "b": "a\0b", "c": "image/png", "d": str(tmp_path / ".tmp-draft/pir"), "e": [__file__]}
     assert Places.of(texts).paths == (str(tmp_path / ".tmp-draft/pir"), __file__)
+
+
+def test_a_text_that_is_too_long_for_a_name_is_no_path() -> None:
+    """The arguments of a factory, as JSON, are longer than the 255 bytes that a file's name may have."""
+    assert Places.of({"model": "recipes.digits:build " + 300 * "x", "file": __file__}).paths == (__file__,)

@@ -24,7 +24,7 @@ ORDER = (
     *("fixes", "documentation"),
 )
 #: Lines of code and prose in all files but the rules; it may fall, and rises only with a reason.
-MOST_LINES = 8_500
+MOST_LINES = 8_700
 MOST_METHODS = 25
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.check.run import examine
 from exporter.check.targets import resolve
 
 
@@ -26,3 +27,25 @@ def test_two_packages_that_hand_on_to_each_other_end(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     (target,) = resolve(["one:net"])
     assert target.name == "net"
+
+
+@pytest.mark.parametrize("imported", ["from otherpkg import Net", "import otherpkg.nets as nets"])
+def test_a_file_that_only_builds_what_lies_in_another_package_is_checked(
+    imported: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "elsewhere" / "otherpkg"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from .nets import Net\n")
+    (package / "nets.py").write_text(
+        "import numpy\nimport paddle\n\n\nclass Net(paddle.nn.Layer):\n    def forward(self, x):\n"
+        "        return paddle.to_tensor(numpy.sort(x * 2.0))\n"
+    )
+    made = "Net" if imported.endswith("Net") else "nets.Net"
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "build.py").write_text(f"{imported}\n\n\ndef make():\n    return {made}()\n")
+    monkeypatch.chdir(work)
+    monkeypatch.syspath_prepend(package.parent)
+    examination = examine(["build.py"])
+    assert [(each.code, each.location.line) for each in examination.findings] == [("EX113", 7)]
+    assert examination.layers == 1

@@ -1,4 +1,4 @@
-"""Each example of the fixes, traced with the fixes and without its own, in a fork each: a defect may end the process.
+"""Each example of the fixes, traced with the fixes and without its own, in forks: a defect may end the process.
 
 `python -m tests.contract.fixes_child [FIX …]` says it of the Paddle of this interpreter, one line an example: what is
 wrong without the fix, or that nothing is. With `--json`, all of it as one object.
@@ -6,6 +6,7 @@ wrong without the fix, or that nothing is. With `--json`, all of it as one objec
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import resource
@@ -13,14 +14,14 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from exporter.engines.base import Runnable
 from exporter.engines.paddle_inference import plugin as predictor
-from exporter.jobs import forkable
 from exporter.lower.base import Format, Wish
+from exporter.paddle import private
 from exporter.registry import Registry
 from exporter.trace.fixes import FIXES, fixes_in_force
 from exporter.trace.fixes.base import BOTH, Example
@@ -28,6 +29,8 @@ from exporter.trace.traced import trace
 
 FORMATS: Registry[Format] = Registry("exporter.lower", "format")
 
+#: What :func:`wrong` is given: the example, the format, and the fixes that are left out.
+Asked = tuple[Example, str, Collection[str]]
 #: Seconds of processor time: a program that never ends is a defect, too.
 LIMIT = 3
 #: The rows of the runs, and the sizes of the other dims that vary.
@@ -38,46 +41,59 @@ def _sound(self: Any, x: Any) -> Any:
     return x + 1
 
 
-def tried(names: Collection[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """(fix, number of the example, format), and what is wrong `with` the fix and `without`; "" is nothing.
+def tried(names: Collection[str]) -> dict[str, dict[str, str]]:
+    """By fix, number of the example and format: what is wrong `with` the fixes, and `without` its own; "" is nothing.
 
-    First comes a layer that needs none; it is written in this process before, so that no fork has to import for it.
+    The first is a layer that needs none, and gets none.
     """
     sound = Example(_sound, (("n", 4),))
-    for format in BOTH:
-        with tempfile.TemporaryDirectory() as place:
-            _write(sound, format, (), Path(place))
-        yield f"none 0 {format}", {"with": "", "without": _aside(sound, format, FIXES.names())}
-    assert forkable()
+    asked: dict[tuple[str, str], Asked] = {
+        (f"none 0 {format}", word): (sound, format, FIXES.names()) for format in BOTH for word in ("with", "without")
+    }
     for name, fix in FIXES.all():
         for number, example in enumerate(fix.examples if not names or name in names else ()):
             for format in example.formats or fix.formats:
-                left_out = {"with": (), "without": (name,)}
-                yield (
-                    f"{name} {number} {format}",
-                    {word: _aside(example, format, without) for word, without in left_out.items()},
-                )
+                asked[f"{name} {number} {format}", "with"] = (example, format, ())
+                asked[f"{name} {number} {format}", "without"] = (example, format, (name,))
+    answers: dict[str, dict[str, str]] = {}
+    for (place, word), said in zip(asked, _outcomes(list(asked.values())), strict=True):
+        answers.setdefault(place, {})[word] = said
+    return answers
 
 
-def _aside(example: Example, format: str, without: Collection[str]) -> str:
-    """What :func:`wrong` says, or how its process ended."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        spent = int(time.process_time())
-        resource.setrlimit(resource.RLIMIT_CPU, (spent + LIMIT, spent + LIMIT))
-        _silence()
-        with os.fdopen(write, "w") as answer:
-            answer.write(f"={wrong(example, format, without)}")
-            answer.flush()
+def untaken() -> dict[str, list[str]]:
+    """By API: the arguments that the installed Paddle has and the fix neither takes nor passes on to stock."""
+    lacking = {}
+    for _, fix in FIXES.all():
+        ours = inspect.signature(fix.instead).parameters
+        passes_on = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in ours.values())
+        for api in () if passes_on else fix.apis:
+            function = private.found(api)
+            theirs = inspect.signature(inspect.unwrap(function)).parameters if function is not None else {}
+            lacking[api] = [name for name in theirs if name not in ours]
+    return {api: names for api, names in lacking.items() if names}
+
+
+def _outcomes(asked: Sequence[Asked]) -> Iterator[str]:
+    """What :func:`wrong` says of each, in a fork; where one of them ends that, the next fork begins behind it."""
+    while asked:
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            _silence()
+            for one in asked:
+                limit = int(time.process_time()) + LIMIT
+                resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
+                os.write(write, json.dumps(wrong(*one)).encode() + b"\n")
             os._exit(0)
-    os.close(write)
-    with os.fdopen(read) as answer:
-        said = answer.read()
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return (
-        said[1:] if said.startswith("=") else f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
-    )
+        os.close(write)
+        with os.fdopen(read) as answers:
+            said = [json.loads(line) for line in answers]
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        yield from said
+        if len(said) < len(asked):
+            yield f"ended by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+        asked = asked[len(said) + 1 :]
 
 
 def _silence() -> None:
@@ -142,11 +158,11 @@ if __name__ == "__main__":
     os.environ["OMP_NUM_THREADS"] = "1"
     import paddle
 
-    chosen = [argument for argument in sys.argv[1:] if argument != "--json"]
+    chosen = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     if "--json" in sys.argv:
-        sys.stdout.write(json.dumps(dict(tried(chosen))))
+        sys.stdout.write(json.dumps({"examples": tried(chosen), "untaken": untaken()}))
     else:
         sys.stdout.write(f"Paddle {paddle.__version__}\n")
-        for place, said in tried(chosen):
+        for place, said in tried(chosen).items():
             broken = f" BUT WITH IT: {said['with']}" if said["with"] else ""
             sys.stdout.write(f"{place}: {said['without'] or 'nothing is wrong without it'}{broken}\n")

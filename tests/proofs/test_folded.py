@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from exporter.proofs.folded import ANSWER, READY, judge_both
+from exporter.proofs.folded import ANSWER, READY, judge_both, plugin
 from exporter.tensors import Array
 from exporter.verdict.claim import Outcome
 
@@ -59,3 +61,9 @@ def test_samples_that_are_all_alike_show_nothing() -> None:
 
 def test_nothing_that_came_back_is_missing() -> None:
     assert judge_both({}, READY).outcome is Outcome.MISSING
+
+
+def test_where_nothing_was_claimed_nothing_runs() -> None:
+    """Without claims not even the harness is looked at."""
+    harness: Any = None
+    assert plugin.prove([], harness) == {}

@@ -16,6 +16,7 @@ from exporter.errors import UsageError
 from exporter.judge.report import Report
 from exporter.proofs._samples import SAMPLES, fed, inputs_of
 from exporter.proofs.base import Narrowing
+from exporter.proofs.pipeline import _changed
 from exporter.spec.read import validate
 from exporter.steps.base import VALUE
 from exporter.steps.material import Material
@@ -157,6 +158,16 @@ def test_a_hostile_file_of_samples_is_damage(tmp_path: Path) -> None:
         tensors.save(path, {"raw/1": np.zeros(2)}, about)
         with pytest.raises(BundleError):
             Material.read(path)
+
+
+def test_training_that_gives_something_else_each_time_is_found() -> None:
+    material = Material.of({"a": np.zeros(4)})
+    material.keep("before", "training", 1, 0, {VALUE: np.ones((2, 2), "float32")})
+    material.keep("before", "training", 2, 0, {VALUE: np.ones((2, 2), "float32")})
+    again = Material(material.samples, dict(material.tensors))
+    assert _changed(material, again) == ""
+    again.keep("before", "training", 2, 0, {VALUE: np.full((2, 2), 1.1, "float32")})
+    assert _changed(material, again) == "step 2 before the model, on sample 1,"
 
 
 def test_the_manifest_of_the_stored_bundle_is_sealed() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.proofs.metric import _impostors, _judge
-from exporter.verdict.claim import Outcome
+from exporter.proofs.metric import _beside_outputs, _impostors, _judge
+from exporter.verdict.claim import Claim, Evidence, Outcome
 
 PROMISED = 0.005
 
@@ -38,6 +38,18 @@ def test_a_loss_counts_beside_eager_and_beside_what_was_before(
     found = _judge(PROMISED, rated(value, eager), before)
     assert found.outcome is outcome
     assert ("before training with roundings" in found.reason) == (before is not None)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+def test_a_metric_that_differs_where_the_outputs_agree_is_said_in_words(equal: bool) -> None:
+    claim = Claim("onnx", "fp32", "onnxruntime", kind="metric")
+    case = Claim("onnx", "fp32", "onnxruntime", case="batch=2", output="y")
+    found = _judge(PROMISED, {**rated(0.9, 0.99), "equal": equal}, None)
+    told = _beside_outputs(claim, found, {case: Evidence(Outcome.MATCH, elements=3)}).reason
+    assert "the outputs of every recorded case agree with eager's, and the metric does not" in told
+    assert ("equal bit for bit" in told) is equal and ("hangs on ties" in told) is not equal
+    for evidence in ({}, {case: Evidence(Outcome.MISMATCH, "off")}):
+        assert _beside_outputs(claim, found, evidence) is found
 
 
 def test_where_less_is_better_more_is_a_loss() -> None:

@@ -15,9 +15,11 @@ from exporter.engines.paddle_inference import plugin as predictor
 from exporter.lower.base import Wish
 from exporter.lower.pdmodel import plugin as pdmodel
 from exporter.lower.pir import plugin as pir
+from exporter.paddle import private
 from exporter.paddle.refusal import CannotLower
 from exporter.tensors import TensorSpec
 from exporter.trace.fixes import fixes_in_force
+from exporter.trace.fixes.base import Fix
 from exporter.trace.traced import trace
 
 FORMATS = {"pir": pir, "pdmodel": pdmodel}
@@ -196,3 +198,15 @@ def test_all_is_put_back_after_an_exception():
         assert inspect.unwrap(F.fold).__code__ is not before[0][0]
         raise ZeroDivisionError
     assert [(inspect.unwrap(one).__code__, set(one.__globals__)) for one in functions] == before
+
+
+class Gone(Fix):
+    """An API that the installed Paddle does not have, as `F.swiglu` before 3.3."""
+
+    apis = ("paddle.nn.functional.gone", "paddle.gone.too")
+
+
+def test_a_fix_of_what_this_paddle_does_not_have_changes_nothing():
+    Gone().install(None, None)
+    assert private.found("paddle.nn.functional.gone") is None is private.found("paddle.gone.too")
+    assert private.found("paddle.nn.functional.fold") is F.fold

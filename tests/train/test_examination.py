@@ -48,13 +48,45 @@ def test_a_sound_recipe_is_told_its_gradients_and_its_memory(
     assert [row["name"] for row in found["gradients"]] == names
     activation, memory = 800 * 64 * 4, found["memory"]  # bytes of what each of the thirty keeps
     assert memory["step"] > 30 * activation
+    kept = memory["kept"]
+    tanhs = {f"{block}.{at}" for block in (1, 2, 3) for at in range(10)}
+    assert {name for name, size in kept.items() if size == activation} >= tanhs, "each keeps what it gave"
+    assert 30 * activation <= sum(kept.values()) < 1.1 * memory["step"], "counted once"
+    assert list(kept.values()) == sorted(kept.values(), reverse=True)
     assert memory["recompute_saves"]["0 1 2 3 4"] > 15 * activation > memory["recompute_saves"]["0"]
     assert show(found, as_json=False) is ExitCode.PASSED
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "no fault in the gradients of the first batch"
     bars = {line.split()[0]: line.count("#") for line in lines[2:12]}
     assert max(bars.values()) == 24 and min(bars.values()) == 1
+    at = lines.index("of it kept for the backward pass, by layer")
+    assert len(lines[at + 1 : at + 14]) == 13 and re.fullmatch(r"  \d+ more  [\d.]+ MiB", lines[at + 13])
     assert any(line.startswith("  0 1 2 3 4: ") and line.endswith("MiB less") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "said"),
+    [
+        ("x = self.sub(x); y = paddle.exp(x); z = y * y; y.zero_(); return z", "a tensor is written to in place"),
+        ("self.sub.weight.scale_(0.5); return self.sub(x)", "writes to a parameter in place"),
+        ("return self.sub(x) * paddle.log(x * 0)", "NaN or infinity"),
+    ],
+)
+def test_a_fault_of_a_pass_is_a_finding_and_no_crash(spoiled: str, said: str, examined: Examine) -> None:
+    """In a batch of so many rows that the memory of a step is foreseen first."""
+    net = f"""class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.sub = nn.Linear(2, 1)
+    def forward(self, x):
+        {spoiled}
+X, Y = np.ones([64, 2], "float32"), np.zeros([64, 1], "float32")
+build = Net"""
+    found = examined(spoil(net, "build").replace("batch_size=4", "batch_size=64"))
+    (finding,) = found["findings"]
+    assert said in finding["what"] and "(spoilt.py:" in finding["what"]
+    assert found["memory"] is None and found["gradients"] == []
+    assert isinstance(show(found, as_json=False), Refusal)
 
 
 def test_a_step_that_would_not_fit_is_foreseen_and_not_taken(

@@ -87,8 +87,8 @@ def line_of(code: Any) -> str:
     return f"({__file__.rpartition('/')[2]}:{number})"
 
 
-def with_body(body: Callable[[], nn.Layer]) -> nn.Layer:
-    net = Net()
+def with_body(body: Callable[[], nn.Layer], middle: Callable[[Any, Any], Any] | None = None) -> nn.Layer:
+    net = Net(middle)
     net.body = body()
     return net
 
@@ -187,6 +187,11 @@ def chosen(net: Any, x: Any) -> Any:
     return net.body(paddle.where(x > 0, paddle.log(F.relu(x)), x))  # here
 
 
+class Overflowing(nn.Linear):
+    def forward(self, x: Any) -> Any:
+        return paddle.exp(super().forward(x) * 1e4)  # here
+
+
 def unsound(name: str) -> nn.Layer:
     net = Net()
     dict(net.named_parameters())[name].set_value(paddle.full([7], np.nan))
@@ -199,6 +204,11 @@ def unsound(name: str) -> nn.Layer:
         (lambda: Net(logged), "forward", f"before it calls head {line_of(logged)}"),
         (lambda: Net(rooted), "forward", f"makes NaN or infinity in sqrt {line_of(rooted)}"),
         (lambda: Net(chosen), "forward", f"makes NaN or infinity in log {line_of(chosen)}"),
+        (
+            lambda: with_body(lambda: Overflowing(7, 7), lambda net, x: net.body(x) / net.body(x).sum()),
+            "body",
+            f"of finite inputs {line_of(Overflowing)}",
+        ),
         (lambda: unsound("body.bias"), "body.bias", "before the first step"),
     ],
 )

@@ -10,11 +10,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
+from exporter import pipeline
+from exporter.bundle.provenance import find_whole
 from exporter.errors import UsageError
+from exporter.preflight import run as preflight
+from exporter.spec.model import Spec
 from exporter.tensors import load
 from exporter.train import run
 from exporter.train.run import TrainRequest
+from exporter.workers import Setting
 from tests.command import ROOT, exporter
 
 CLI = [sys.executable, "-c", "from exporter.cli import main; main()"]
@@ -90,3 +96,42 @@ def test_what_ranks_cannot_share_is_refused(name: str, qat: bool, tmp_path: Path
     with pytest.raises(UsageError, match="not shared among ranks"):
         run.train(request)
     assert not (tmp_path / "run").exists()
+
+
+def spec(**changes: object) -> Spec:
+    recipe = f"tests.train.parallel_fits:{changes.pop('recipe', 'plain')}"
+    inputs = {"x": {"dtype": "float32", "shape": ["batch", 6], "values": "dataset"}}
+    dims = {"batch": {"min": 1, "typical": 2, "max": 4}}
+    plain = {"name": "shared", "model": "tests.train.parallel_fits:Net", "recipe": recipe, "device": "cpu"}
+    return Spec.model_validate({**plain, "inputs": inputs, "dims": dims, **changes})
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder in which the recipes of the tests are found."""
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("place")
+def test_a_spec_trains_by_ranks_and_takes_a_run_of_as_many() -> None:
+    made = pipeline.train(spec(ranks=2), Setting())
+    assert made is not None
+    told = json.loads((made.checkpoint.parent / "run.json").read_text())
+    assert told["ranks"] == 2 and "ranks-2" in made.checkpoint.parent.name
+    said: list[str] = []
+    again = [pipeline.train(one, Setting(say=said.append)) for one in (spec(ranks=2), spec())]
+    assert again == [made, made] and len(said) == 2 and all("was trained before" in line for line in said)
+    with pytest.raises(UsageError, match="no finished checkpoint") as refused:
+        find_whole(spec(ranks=3))
+    assert "--ranks 3" in refused.value.hint
+    assert find_whole(spec(ranks=2)) == made.checkpoint
+
+
+def test_ranks_of_a_spec_are_refused_before_anything_is_trained(place: Path) -> None:
+    with pytest.raises(ValidationError, match="ranks train by a recipe"):
+        spec(ranks=2, checkpoint="x.safetensors", recipe="plain")
+    with pytest.raises(UsageError, match="not shared among ranks"):
+        preflight.rehearse(spec(ranks=2, recipe="with_fit"), place / "smaller", Setting())
+    assert not (place / "runs").exists()

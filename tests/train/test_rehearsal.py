@@ -26,7 +26,7 @@ def rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rehearse:
         monkeypatch.chdir(tmp_path)
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.delitem(sys.modules, "spoilt", raising=False)
-        asked = {"recipe": "spoilt:recipe", "seed": 0, "epochs": None, "device": "cpu"}
+        asked = {"recipe": "spoilt:recipe", "seed": 0, "epochs": None, "device": "cpu", "ranks": 1}
         return rehearse({**asked, "qat": False, "args": {}, "weights": None, "steps": True, **changes})
 
     return go

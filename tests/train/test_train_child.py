@@ -160,6 +160,12 @@ def test_a_missing_xpu_is_said_by_its_name(train: Train) -> None:
     assert caught.value.hint.startswith("use --device cpu")
 
 
+def test_the_device_of_a_plugin_that_is_not_installed_is_no_mistake_of_the_name(train: Train) -> None:
+    with pytest.raises(EnvironmentLacks, match=r"no device 'npu:0': no plugin of Paddle's brings npu here") as caught:
+        train(SOUND, device="npu:0")
+    assert "install the plugin of PaddleCustomDevice for npu" in caught.value.hint
+
+
 def test_the_device_of_a_plugin_is_taken_by_its_name(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     import paddle
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as Many
 
-from exporter.check.domain.values import Broken, Dim, Instance, Layer, Mapping, Sequence, Tensor, Union, Value
+from exporter.check.domain.values import (
+    WEIGHT,
+    Broken,
+    Dim,
+    Instance,
+    Layer,
+    Mapping,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+)
 
 
 def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
@@ -46,12 +57,26 @@ def register(value: Value) -> None:
         value.registered = True
     elif isinstance(value, Tensor) and value.origin == "parameter":
         value.place = value.place or (id(value), "")
+        if value.value_number[:1] == (WEIGHT,) and isinstance(value.value_number[1], Layer):
+            register(value.value_number[1])  # who owns its weights owns all of it that is exported
     elif isinstance(value, Sequence) and value.kind.startswith("paddle."):
         for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
             register(each)
     elif isinstance(value, Union):
         for each in value.options:
             register(each)
+
+
+def holds_weights(value: Value) -> bool:
+    """Whether a layer, or one in it, has parameters of its own, or something in it is not known."""
+    if isinstance(value, Instance):
+        return any(type(each) is Value or holds_weights(each) for each in value.attributes.values())
+    if isinstance(value, (Sequence, Mapping)):
+        inner = value.items.values() if isinstance(value, Mapping) else value.items
+        return any(holds_weights(each) for each in (*inner, *((value.rest,) if value.rest is not None else ())))
+    if isinstance(value, Layer):
+        return not value.weightless
+    return isinstance(value, Tensor) and value.origin == "parameter"
 
 
 def summarize(value: Value) -> None:

@@ -30,7 +30,7 @@ from exporter.check.domain.values import (
     options,
 )
 
-_MOST_OPTIONS = 4
+_MOST_OPTIONS = 8
 
 
 _CHOSEN = (Layer, Instance, Function, Partial, Class, External)

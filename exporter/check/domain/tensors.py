@@ -71,7 +71,9 @@ def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tenso
             sizes.append(Extent.UNKNOWN)
         at += 1
     inputs = inputs_of((tensor, *parts))
-    return Tensor((*sizes, *tensor.sizes[at:]), tensor.closed and at <= len(tensor.sizes), inputs, dtype=tensor.dtype)
+    made = Tensor((*sizes, *tensor.sizes[at:]), tensor.closed and at <= len(tensor.sizes), inputs, dtype=tensor.dtype)
+    made.shaped = tensor.shaped
+    return made
 
 
 def whole_slice(index: Value) -> bool:

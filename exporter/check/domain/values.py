@@ -148,6 +148,7 @@ class Mapping(Value):
     """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values.
 
     `home` and `fixed` as for a sequence. `factory` makes what is asked for and not there, in a `defaultdict`.
+    `registers`: it is a LayerDict, and owns what is put into it.
     """
 
     kind = "dict"
@@ -158,6 +159,7 @@ class Mapping(Value):
     fixed: bool = False
     factory: Value | None = None
     picked: dict[object, Value] = field(default_factory=dict)
+    registers: bool = False
 
     def parts(self) -> tuple[Value, ...]:
         return (*self.items.values(), *((self.rest,) if self.rest is not None else ()))
@@ -297,7 +299,7 @@ class Broken(Value):
     """A name that a tensor condition has left in a state which no program can hold; reading it is the fault.
 
     `reason` is `undefined`, `none` or `number`; `node` is the assignment at fault; `value` what analysis
-    goes on with; `other` the assignment on the other side of the branch.
+    goes on with; `other` the assignment on the other side of the branch. `certain` as for a site: of the branch.
     """
 
     reason: str
@@ -306,8 +308,11 @@ class Broken(Value):
     node: ast.AST
     value: Value
     other: ast.AST | None = None
+    certain: bool = True
 
 
+#: What makes the value number of a layer's own parameter, which the layer follows.
+WEIGHT = "weight of"
 #: Names that hold a value only on some ways through the code.
 UNBOUND = Const("<unbound>")
 

@@ -11,6 +11,7 @@ from exporter.check.domain.join import join_all
 from exporter.check.domain.values import (
     LAYER_METHODS,
     UNKNOWN,
+    WEIGHT,
     Array,
     Attributes,
     Class,
@@ -62,7 +63,8 @@ def _layer_attribute(run: Run, owner: Layer, name: str, node: ast.AST) -> Value:
     if name == "training":
         return Const(owner.training)
     tensor = name in ("weight", "bias") or name.startswith("_m")
-    return Tensor(origin="parameter", name=name) if tensor else Method(owner, name)
+    number = (WEIGHT, owner) if name in ("weight", "bias") else ()
+    return Tensor(origin="parameter", name=name, value_number=number) if tensor else Method(owner, name)
 
 
 def _tensor_attribute(run: Run, owner: Tensor, name: str, node: ast.AST) -> Value:

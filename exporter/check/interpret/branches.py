@@ -11,20 +11,16 @@ from exporter.check.domain.values import UNBOUND, UNKNOWN, Broken, Value, only_t
 from exporter.check.dy2static.returns import first_return, uneven
 from exporter.check.facts import Clashed, Left
 from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
-from exporter.check.source.def_use import flag_set_for_good
+from exporter.check.source.def_use import asked_and_set
 from exporter.check.source.syntax import inside
 from exporter.check.state.heap import Changes
 from exporter.check.state.run import Run
 
 
 def _if(run: Run, node: ast.If) -> bool:
-    run.effects.guard = flag_set_for_good(node)
-    if run.effects.guard:
-        with run.effects.reaching():
-            condition = evaluate_condition(run, node.test)
-    else:
-        condition = evaluate_condition(run, node.test)
-    run.effects.guard = ""
+    run.effects.guards = asked_and_set(node)
+    condition = evaluate_condition(run, node.test)
+    run.effects.guards = frozenset()
     ask(run, condition, "if", node)
     known = truth_of(run, condition)
     if known is not None:
@@ -32,6 +28,7 @@ def _if(run: Run, node: ast.If) -> bool:
     tensor = only_tensor(condition) and run.now.converted
     if tensor:
         _returns(run, node)
+    returns = len(run.frame.returns)
     one, alive_one = _side(run, node.test, node.body, True, tensor)
     other, alive_other = _side(run, node.test, node.orelse, False, tensor)
     if tensor:
@@ -42,15 +39,21 @@ def _if(run: Run, node: ast.If) -> bool:
         run.heap.apply(one if alive_one else other)
         if tensor:  # what follows is the other side of the branch
             run.now = replace(run.now, branches=run.now.branches + 1)
+        elif len(run.frame.returns) > returns:  # and what a guard that raises lets through is the usual way
+            run.now = replace(run.now, undecided=run.now.undecided + 1)
     return alive_one or alive_other
 
 
 def _attributes_born(run: Run, node: ast.If, changes: Changes) -> None:
     """A branch of a tensor's reads what it sets before it does: an attribute that is not there yet is a fault."""
+    made = {each.id for each in inside(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
     for (_, key), (where, value) in changes.items():
         at = run.memory.assigned_at(value) if isinstance(value, Value) and key not in where else None
         if run.forward and isinstance(at, ast.Attribute) and any(at is each for each in inside(node)):
-            born = Broken("born", ast.unparse(at), run.frame.module, at, value)
+            if isinstance(at.value, ast.Name) and at.value.id in made:
+                continue
+            certain = not run.now.undecided
+            born = Broken("born", ast.unparse(at), run.frame.module, at, value, certain=certain)
             run.facts.append(Clashed(run.site(at), born, "branch"))
 
 
@@ -86,7 +89,7 @@ def _join(run: Run, one: Changes, other: Changes, tensor: bool) -> None:
         node = run.memory.assigned_at(changed)
         if reason and node is not None and not isinstance(value, Broken):
             other = None if before in (left, right) else run.memory.assigned_at(right)
-            return Broken(reason, key, module, node, value, other)
+            return Broken(reason, key, module, node, value, other, not run.now.undecided)
         if isinstance(value, Broken) and value.other is None and node is not value.node:
             return replace(value, other=node)
         return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from exporter.check.domain.contents import inputs_of, summarize
+from exporter.check.domain.contents import holds_weights, inputs_of, summarize
 from exporter.check.domain.join import join_all
 from exporter.check.domain.values import (
     UNKNOWN,
@@ -49,8 +49,6 @@ def _instantiate(
     run: Run, info: ClassInfo, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
     """An object of a class of the user's, its constructor run."""
-    if info.is_layer:
-        emit_call(run, node, "new layer", None, arguments, keywords)
     if info.is_tuple:
         return _made_tuple(run, info, arguments, keywords)
     key = (
@@ -68,11 +66,15 @@ def _instantiate(
     constructor = info.method("__init__")
     if constructor is not None:
         owner, method = constructor
-        call_function(run, Function(method, owner.module, (), made, owner), arguments, keywords, node)
+        came_from = (run.frame.module, node) if run.now.converted else run.now.called_from
+        with run.circumstances(converted=run.now.converted and not run.forward, called_from=came_from):
+            call_function(run, Function(method, owner.module, (), made, owner), arguments, keywords, node)
     elif info.is_dataclass:
         made.attributes.update(dict(zip(info.fields, arguments, strict=False)), **keywords)
     else:
         run.consume(*arguments, *keywords.values())
+    if info.is_layer and holds_weights(made):
+        emit_call(run, node, "new layer", None, arguments, keywords)
     return made
 
 
@@ -138,7 +140,8 @@ def _call_union(
     run: Run, function: Union, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
 ) -> Value:
     possible = [each for each in function.options if not isinstance(each, Const)]
-    return join_all([run.call(each, arguments, keywords, node) for each in possible])
+    with run.circumstances(undecided=run.now.undecided + 1):
+        return join_all([run.call(each, arguments, keywords, node) for each in possible])
 
 
 def _call_sequence(

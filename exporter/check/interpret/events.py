@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
+from exporter.check.domain.contents import holds_weights
 from exporter.check.domain.values import (
     UNKNOWN,
     Broken,
@@ -17,6 +18,7 @@ from exporter.check.domain.values import (
     Value,
     options,
 )
+from exporter.check.domain.views import refuses_in_place
 from exporter.check.facts import Called, Captured, Clashed, Phase, Strayed
 from exporter.check.source.def_use import read_later
 from exporter.check.state.run import Run
@@ -36,7 +38,9 @@ def emit_call(
             bound = run.usage.bound[1] if run.usage.bound[0] is node else ""
             kept = any(each != bound and read_later(run.frame.node, each, node) for each in names)
             aliased = len(names) > 1 or kept
-            run.facts.append(Called(run.site(node), name, owner, arguments, keywords, dropped, aliased))
+            shared = isinstance(target, Tensor) and refuses_in_place(target)
+            fact = Called(run.site(node), name, owner, arguments, keywords, dropped, aliased, shared=shared)
+            run.facts.append(fact)
             return
         run.facts.append(Called(run.site(node), name, owner, arguments, keywords, dropped))
 
@@ -83,7 +87,7 @@ def _is_nobodys(value: Value) -> bool:
     if isinstance(value, Layer):
         return not value.registered and not value.weightless
     if isinstance(value, Instance):
-        return value.cls.is_layer and value.persistent and not value.registered
+        return value.cls.is_layer and value.persistent and not value.registered and holds_weights(value)
     return isinstance(value, Tensor) and value.origin == "parameter" and value.place is None
 
 
@@ -115,7 +119,9 @@ def read_broken(run: Run, value: Value, node: ast.AST) -> Value:
     """Reading a broken name is a fact; go on with what it most likely is."""
     if isinstance(value, Broken):
         if run.forward and run.now.converted:
-            run.facts.append(Clashed(run.site(node), value, "branch"))
+            site = run.site(node)
+            site.certain = site.certain and value.certain
+            run.facts.append(Clashed(site, value, "branch"))
         return value.value
     return value
 

@@ -66,7 +66,8 @@ def _recursion(
         pairs = [(outer.names.get(each), value) for each, value in zip(given, arguments, strict=False)]
         counted = any(isinstance(one, Const) and isinstance(other, (Const, Scalar)) for one, other in pairs)
         run.facts.append(Recursed(run.site(node), name, counted))
-    return Tensor(inputs=inputs_of((*arguments, *keywords.values())))
+    inputs = inputs_of((*arguments, *keywords.values()))
+    return Tensor(inputs=inputs) if inputs else UNKNOWN
 
 
 def _enter(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from exporter.check.domain.contents import register
 from exporter.check.domain.join import element, join, join_all, pick
 from exporter.check.domain.tensors import take, whole_slice
 from exporter.check.domain.values import (
@@ -36,6 +37,9 @@ from exporter.check.interpret.events import (
 )
 from exporter.check.interpret.names import bind
 from exporter.check.state.run import Run
+
+#: Where a layer of Paddle keeps what is its own.
+_OWN_TABLES = ("_parameters", "_sub_layers", "_buffers")
 
 
 def iterate(run: Run, value: Value, node: ast.AST, form: str) -> Value:
@@ -179,6 +183,9 @@ def grow(run: Run, container: Sequence, items: tuple[Value, ...], node: ast.AST)
 
 def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.Subscript) -> None:
     """Assign to an item of a container, or to a part of a tensor."""
+    own = isinstance(node.value, ast.Attribute) and node.value.attr in _OWN_TABLES
+    if own or (isinstance(container, Mapping) and container.registers):
+        register(value)
     if isinstance(container, Mapping):
         write_container(run, container, node, value)
         items = dict(container.items)

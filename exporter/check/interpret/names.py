@@ -16,9 +16,12 @@ def _name(run: Run, node: ast.Name) -> Value:
     if name in run.frame.globals:
         return _global(run, node)
     if name in run.frame.names:
+        if run.awaited:
+            run.name_read(run.frame.names, name)
         return read_broken(run, run.frame.names[name], node)
     for scope in run.frame.scopes:
         if name in scope:
+            run.name_read(scope, name)
             if getattr(scope, "persistent", False):
                 run.effects.read((id(scope), name))
                 make_home(run, scope[name], f"closure {name}", (id(scope), name))

@@ -30,7 +30,7 @@ from exporter.check.domain.values import (
     only_tensor,
     options,
 )
-from exporter.check.facts import Clashed, Operated, Tested
+from exporter.check.facts import Called, Clashed, Operated, Tested
 from exporter.check.interpret.events import call_unseen, emit_call, made_here
 from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
 from exporter.check.state.run import Run
@@ -134,6 +134,7 @@ def _unaryop(run: Run, node: ast.UnaryOp) -> Value:
 
 def _boolop(run: Run, node: ast.BoolOp) -> Value:
     form = "and" if isinstance(node.op, ast.And) else "or"
+    begin = len(run.facts)
     value = run.evaluate(node.values[0])
     seen: list[Value] = [value]
     for right in node.values[1:]:
@@ -153,6 +154,9 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
                 found = run.evaluate(right)
             decided = node in run.usage.tested and truth_of(run, found) is (form == "or")
             value = Const(form == "or") if decided else join(value, found)
+            for fact in run.facts[begin:] if decided else ():
+                if isinstance(fact, Called):
+                    fact.unread = True  # what it gave decides nothing
         seen.append(value)
     return value
 

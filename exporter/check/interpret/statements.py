@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from exporter.check.domain.join import element
-from exporter.check.domain.values import UNKNOWN, Const, Instance, Mapping, Sequence
-from exporter.check.facts import Left
+from exporter.check.domain.values import UNKNOWN, Const, Instance, Mapping, Sequence, Tensor
+from exporter.check.facts import Called, Left
 from exporter.check.interpret.assign import assign
 from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import call_unseen, write_container
@@ -32,10 +32,21 @@ def _expr(run: Run, node: ast.Expr) -> None:
 def _assign(run: Run, node: ast.Assign) -> None:
     first = node.targets[0]
     run.usage.bound = (node.value, first.id if isinstance(first, ast.Name) else "")
+    begin = len(run.facts)
     with run.effects.updating(first):
         value = run.evaluate(node.value)
     for target in node.targets:
         assign(run, target, value)
+    if isinstance(node.value, ast.Call) and isinstance(first, ast.Name) and not isinstance(value, Tensor):
+        _await_reading(run, first.id, node.value, begin)
+
+
+def _await_reading(run: Run, name: str, call: ast.Call, begin: int) -> None:
+    """A name was given what a call gave: nothing comes of it unless the name is read."""
+    for fact in run.facts[begin:]:
+        if isinstance(fact, Called) and fact.site.node is call:
+            fact.unread = True
+            run.awaited[id(run.frame.names), name] = fact
 
 
 def _annassign(run: Run, node: ast.AnnAssign) -> None:

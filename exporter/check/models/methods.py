@@ -25,6 +25,7 @@ from exporter.check.domain.values import (
     Scalar,
     Sequence,
     Tensor,
+    Union,
     Value,
     keys_of,
     kind_of,
@@ -231,9 +232,11 @@ def _layer(run: Run, owner: Layer, call: Call) -> Value:
 
 def _hook(run: Run, owner: Instance | Layer, call: Call) -> Value:
     """A hook is registered; what that gives can take it away again."""
-    place = _HOOKS[call.name]
-    run.heap.write(vars(owner), place, (*vars(owner)[place], call.first))
-    return Record({"remove": Partial(External(REMOVE_HOOK), (owner, call.first), {})})
+    place, hook = _HOOKS[call.name], call.first
+    if run.now.undecided:
+        hook = Union((hook, Const(None)))  # it may as well not be there
+    run.heap.write(vars(owner), place, (*vars(owner)[place], hook))
+    return Record({"remove": Partial(External(REMOVE_HOOK), (owner, hook), {})})
 
 
 def _unhook(run: Run, call: Call) -> Value:
@@ -245,6 +248,19 @@ def _unhook(run: Run, call: Call) -> Value:
     return Const(None)
 
 
+def _taken_in(run: Run, owner: Instance, call: Call) -> Value:
+    """A layer takes in a buffer, a sublayer or a parameter under a name, which may not be known."""
+    every = (*call.arguments, *(value for key, value in call.keywords.items() if key != "name"))
+    label = call.keywords.get("name", every[0])
+    value = every[0] if "name" in call.keywords else every[min(1, len(every) - 1)]
+    register(value)
+    if isinstance(label, Const):
+        set_attribute(run, owner, str(label.value), value, call.node)
+    elif isinstance(value, Tensor) and value.origin == "eager":
+        value.origin = "buffer"
+    return value
+
+
 def _instance(run: Run, owner: Instance, call: Call) -> Value:
     """What a layer of the user's has from `paddle.nn.Layer`."""
     name = call.name
@@ -254,13 +270,7 @@ def _instance(run: Run, owner: Instance, call: Call) -> Value:
             made.origin = "parameter" if name == "create_parameter" else "buffer"
         return made
     if name in ("register_buffer", "add_sublayer", "add_parameter") and len(call.every) >= 2:
-        every = (*call.arguments, *(value for key, value in call.keywords.items() if key != "name"))
-        label = call.keywords.get("name", every[0])
-        value = every[0] if "name" in call.keywords else every[min(1, len(every) - 1)]
-        register(value)
-        if isinstance(label, Const):
-            set_attribute(run, owner, str(label.value), value, call.node)
-        return value
+        return _taken_in(run, owner, call)
     if name == "__setattr__" and len(call.arguments) == 2 and isinstance(call.first, Const):
         set_attribute(run, owner, str(call.first.value), call.arguments[1], call.node)
         return Const(None)

@@ -99,7 +99,8 @@ def _reparametrised(run: Run, call: Call) -> Value:
 def _shape(run: Run, call: Call) -> Value | None:
     if not isinstance(call.first, Tensor):
         return None
-    return Tensor((len(call.first.sizes) if call.first.closed else Extent.UNKNOWN,), True, call.first.inputs)
+    rank = len(call.first.sizes) if call.first.closed else Extent.UNKNOWN
+    return Tensor((rank,), True, call.first.inputs, shaped=True)
 
 
 def _assign(run: Run, call: Call) -> None:
@@ -129,11 +130,12 @@ def _container(run: Run, call: Call) -> Value:
     kind = "paddle.nn.LayerList" if call.last == "ParameterList" else call.name
     first = call.first
     if not call.arguments:
-        return Mapping(fixed=True) if call.last == "LayerDict" else Sequence(kind)
+        return Mapping(fixed=True, registers=True) if call.last == "LayerDict" else Sequence(kind)
     if call.last == "LayerDict":
         if isinstance(first, Sequence) and first.rest is None and all(map(is_pair, first.items)):
             first = make_dict(run, replace(call, keywords={}))
-        return Mapping(dict(first.items), first.rest) if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
+        given = first if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
+        return Mapping(dict(given.items), given.rest, registers=True)
     if len(call.arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
         return Sequence(kind, first.items, first.rest)
     if call.last == "Sequential":

@@ -128,8 +128,8 @@ def _reshaped(call: Call) -> Sizes:
     if -1 in sizes:
         left = Extent.DYNAMIC if varies and len(known) == len(sizes) - 1 else Extent.UNKNOWN
         sizes = tuple(left if size == -1 else size for size in sizes)
-    if first is not None and sizes[:1] == (0,):
-        sizes = (first.size(0), *sizes[1:])
+    if first is not None:
+        sizes = tuple(first.size(at) if size == 0 else size for at, size in enumerate(sizes))
     return sizes, closed
 
 

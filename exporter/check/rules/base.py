@@ -6,10 +6,14 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from enum import Enum
+from typing import TypeAlias
 
 from exporter.check.facts import Facts, Site
 from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
+
+#: A node, in its module.
+Place: TypeAlias = tuple[ParsedModule, ast.AST]
 
 
 class Fault(str, Enum):
@@ -58,12 +62,20 @@ class Rule(ABC):
 
     def at(self, site: Site, message: str, cure: str, severity: Severity | None = None) -> Diagnostic:
         """A finding where a fact happened."""
-        return self.on(site.module, site.node, message, cure, severity)
+        return self.on((site.module, site.node), site, message, cure, severity)
 
     def on(
-        self, module: ParsedModule, node: ast.AST, message: str, cure: str, severity: Severity | None = None
+        self, place: Place, site: Site | None, message: str, cure: str, severity: Severity | None = None
     ) -> Diagnostic:
-        """A finding at a node of a module."""
+        """A finding at another place than where its fact happened.
+
+        An error is one only where the way to the fact is certain: where a condition stands before it that depends on
+        arguments or a configuration which is not known, it is a warning, and says so.
+        """
+        severity = severity or self.severity
         if self.mended:
             message, severity = f"{message} (stock Paddle; exporter's own export mends it)", Severity.INFO
-        return Diagnostic(self.code, severity or self.severity, module.location(node), message, cure)
+        elif severity is Severity.ERROR and site is not None and not site.certain:
+            message, severity = f"{message} (where the conditions before it let this run)", Severity.WARNING
+        module, node = place
+        return Diagnostic(self.code, severity, module.location(node), message, cure)

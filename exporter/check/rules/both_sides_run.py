@@ -62,7 +62,7 @@ class BothSidesRun(Rule):
             elif site.guard is not None and (what := _trouble(fact)):
                 message = f"a tensor stands before `and` or `or`, so the right side always runs: {what}"
                 cure = "put the tensor last, or write an `if` around values: paddle.where"
-                yield self.on(*site.guard, message, cure)
+                yield self.on(site.guard, site, message, cure)
 
 
 def _is_truth(value: Value | None) -> bool:

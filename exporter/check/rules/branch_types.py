@@ -89,16 +89,16 @@ class BranchTypes(Rule):
             message, cure = f"{name} {_REASONS[broken.reason]}", _CURES[broken.reason]
             start, end = (broken.module, broken.node), (fact.site.module, fact.site.node)
             if fact.form == "while":  # Paddle blames the first value of what a while loop carries ...
-                yield self.on(*start, message, cure)
-                yield self.on(*end, f"{name} becomes a tensor here", cure, Severity.WARNING)
+                yield self.on(start, fact.site, message, cure)
+                yield self.on(end, fact.site, f"{name} becomes a tensor here", cure, Severity.WARNING)
             elif fact.form == "for":  # ... and the second of what a for loop does
-                yield self.on(*end, message, cure)
-                yield self.on(*start, f"{name} starts as None here", cure, Severity.WARNING)
+                yield self.on(end, fact.site, message, cure)
+                yield self.on(start, fact.site, f"{name} starts as None here", cure, Severity.WARNING)
             else:
-                yield self.on(*start, message, cure)
+                yield self.on(start, fact.site, message, cure)
                 if broken.other is not None:
                     told = f"{name} is given another value here"
-                    yield self.on(broken.module, broken.other, told, cure, Severity.WARNING)
+                    yield self.on((broken.module, broken.other), fact.site, told, cure, Severity.WARNING)
 
 
 plugin: Rule = BranchTypes()

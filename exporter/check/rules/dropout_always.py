@@ -61,7 +61,8 @@ class DropoutAlways(Rule):
             training = fact.keywords.get("training", fact.arguments[at] if len(fact.arguments) > at else default)
             share = fact.keywords.get("p", fact.arguments[1] if len(fact.arguments) > 1 else Const(0.5))
             if isinstance(training, Const) and training.value is True and share not in (Const(0), Const(0.0)):
-                message = f"`{fact.name.rpartition('.')[2]}` drops in evaluation too: its `training` is True by default"
+                why = "its `training` is True by default" if training is default else "it is told training=True"
+                message = f"`{fact.name.rpartition('.')[2]}` drops in evaluation too: {why}"
                 yield self.at(fact.site, message, "pass training=self.training, or use the layer paddle.nn.Dropout")
 
 

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor, Value, options
 from exporter.check.facts import Asked, Called, Fact, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.syntax import compared_with, if_around, without_effect
+from exporter.check.source.syntax import (
+    compared_with,
+    handed_on_as,
+    if_around,
+    is_named,
+    type_is_only_compared,
+    without_effect,
+)
 from exporter.diagnostics import Diagnostic, Severity
 
 _MODES = ("in_dynamic_mode", "in_dygraph_mode", "in_dynamic_or_pir_mode", "in_static_mode", "_in_legacy_dygraph")
@@ -87,9 +94,11 @@ class EagerQuestion(Rule):
                 isinstance(fact, Asked)
                 and fact.name in _ATTRIBUTES
                 and fact.tensor.origin not in ("parameter", "buffer")
+                and handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device")
             ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
                 told = fact.name == "stop_gradient" and fact.tensor.origin != "input"  # behind a layer it is the same
+                told = told or (fact.name in ("place", "device") and is_named(fact.site.module.tree, fact.site.node))
                 cure = "decide it by an argument or by an attribute set in __init__"
                 yield self.at(fact.site, message, cure, Severity.WARNING if told else None)
             elif isinstance(fact, Called):
@@ -108,7 +117,10 @@ class EagerQuestion(Rule):
         elif fact.name in ("builtins.type", "builtins.hasattr", "builtins.getattr") and fact.arguments:
             if not any(isinstance(each, Tensor) for each in options(fact.arguments[0])):
                 return
-            if name == "type" and (_told_by_builtins(fact) or _told_by_tensor(fact)):
+            tree, node = fact.site.module.tree, fact.site.node
+            if name == "type" and (
+                type_is_only_compared(tree, node) or _told_by_builtins(fact) or _told_by_tensor(fact)
+            ):
                 return
             if name != "type" and (len(fact.arguments) < (3 if name == "getattr" else 2) or _alike(fact.arguments[1])):
                 return
@@ -148,9 +160,9 @@ class EagerQuestion(Rule):
             return
         possible = options(value)
         message = "`isinstance(…, paddle.Tensor)` is False while the model is traced; the other branch is exported"
-        if any(isinstance(each, Tensor) for each in possible):
+        if any(isinstance(each, Tensor) and not each.guessed for each in possible):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)")
-        elif any(type(each) is Value for each in possible):
+        elif any(type(each) is Value or isinstance(each, Tensor) for each in possible):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING)
 
 

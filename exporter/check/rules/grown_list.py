@@ -59,6 +59,7 @@ class GrownList(Rule):
             if what and fact.site.forward and not isinstance(fact, Changed):
                 message = f"a list that grew under a tensor condition is an array of the program; {what}"
                 mild = isinstance(fact, Called) and fact.name == "builtins.len"  # a comparison with it is right
+                mild = mild or (isinstance(fact, Returned) and not fact.certain)
                 cure = "use paddle.stack or paddle.concat on it, and compute on the result"
                 yield self.at(fact.site, message, cure, Severity.WARNING if mild else None)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.domain.values import Extent, Sequence, Shape, Value, only_tensor
 from exporter.check.facts import Fact, Facts, Operated, Tested
 from exporter.check.rules.base import Fault, Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 _FORMS = {
     "chain": ("a chained comparison of tensors", "write `(a < x) & (x < b)`, or two comparisons joined by `and`"),
@@ -75,6 +75,10 @@ class HiddenTruth(Rule):
         elif fact.operator in ("Eq", "NotEq") and _shapes(fact.left, fact.right):
             message = "whole shapes are compared, and a dimension in them varies: Python asks a tensor for its truth"
             yield self.at(fact.site, message, "compare the dimensions one by one, those that are fixed")
+        elif fact.operator in ("Eq", "NotEq") and _may_vary(fact.left, fact.right):
+            message = "whole shapes are compared; where a dimension in them varies, Python asks a tensor for its truth"
+            cure = "compare the dimensions one by one, those that are fixed"
+            yield self.at(fact.site, message, cure, Severity.WARNING)
 
 
 def _shapes(left: Value, right: Value) -> bool:
@@ -82,6 +86,14 @@ def _shapes(left: Value, right: Value) -> bool:
     if not all(isinstance(each, (Shape, Sequence)) for each in pair):
         return False
     return any(_varies(each) for each in pair)
+
+
+def _may_vary(left: Value, right: Value) -> bool:
+    """Whether the shape of a tensor of the trace, of which not all sizes are known, is compared with another."""
+    pair = (left, right)
+    shapes = [each.tensor for each in pair if isinstance(each, Shape)]
+    unknown = any(not one.guessed and not (one.closed and Extent.UNKNOWN not in one.sizes) for one in shapes)
+    return unknown and all(isinstance(each, (Shape, Sequence)) for each in pair)
 
 
 def _varies(value: Value) -> bool:

@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Tensor
-from exporter.check.domain.views import refuses_in_place
 from exporter.check.facts import Called, Facts, Overwritten
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
+#: What Paddle 3.3.1 changes in place: methods of `paddle.Tensor`, functions of `paddle` and `paddle.nn.functional`.
+_IN_PLACE = frozenset(
+    "abs acos acosh add addmm apply asin asinh assign atan atanh baddbmm bernoulli bitwise_and bitwise_invert "
+    "bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor cast cauchy ceil clamp clip copy "
+    "copysign cos cosh cumprod cumsum detach digamma div divide elu embedding_renorm equal erf erfinv exp expm1 "
+    "exponential fill fill_diagonal fill_diagonal_tensor flatten floor floor_divide floor_mod frac gammainc "
+    "gammaincc gammaln gcd geometric greater_equal greater_than hardtanh hypot i0 index_add index_fill index_put "
+    "lcm ldexp leaky_relu lerp less less_equal less_than lgamma log log10 log1p log2 log_normal logical_and "
+    "logical_not logical_or logical_xor logit masked_fill masked_scatter mod mul multigammaln multiply nan_to_num "
+    "neg normal not_equal polygamma pow put_along_axis random reciprocal reconstruct_from relu remainder renorm "
+    "reshape resize round rsqrt scale scatter scatter_add set sigmoid sin sinc sinh softmax sqrt square squeeze sub "
+    "subtract t tan tanh thresholded_relu transpose tril triu trunc uniform unsqueeze where zero".split()
+)
 _MISSING = ("set_value", "zero_", "fill_", "copy_", "fill_diagonal_", "uniform_", "normal_")
 
 
@@ -73,10 +85,12 @@ class InPlace(Rule):
         cure = f"use the value: y = y.{name.rstrip('_')}(...)"
         if name in _MISSING:
             yield self.at(fact.site, f"a tensor of the trace has no `{name}`: the export fails", cure)
+        elif name[:-1] not in _IN_PLACE:
+            return  # a function whose name only looks like that: `scaled_dot_product_attention_`
         elif name.endswith("_") and not name.endswith("__") and (fact.dropped or fact.aliased):
             why = "and its result is dropped" if fact.dropped else "while another name stands for the same tensor"
             yield self.at(fact.site, f"`{name}` changes a tensor in place {why}; in a program nothing changes", cure)
-        elif name.endswith("_") and not name.endswith("__") and name != "assign_" and refuses_in_place(target):
+        elif name.endswith("_") and not name.endswith("__") and name != "assign_" and fact.shared:
             message = f"`{name}` of a tensor that shares its data with another: Paddle refuses to trace it"
             yield self.at(fact.site, message, cure)
 

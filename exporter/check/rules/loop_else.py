@@ -58,7 +58,8 @@ class LoopElse(Rule):
                 node = fact.site.node
                 if isinstance(node, (ast.For, ast.While)) and node.orelse:
                     message = "the `else` of a loop is left out of the program"
-                    yield self.on(fact.site.module, node.orelse[0], message, "write it behind the loop, with a flag")
+                    place = (fact.site.module, node.orelse[0])
+                    yield self.on(place, fact.site, message, "write it behind the loop, with a flag")
 
 
 plugin: Rule = LoopElse()

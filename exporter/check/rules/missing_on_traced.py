@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.domain.values import Tensor
 from exporter.check.facts import Asked, Called, Fact, Facts
 from exporter.check.rules.base import Fault, Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 #: Attributes of `paddle.Tensor` that `pir.Value` lacks; other rules tell of `tolist`, `backward`, `set_value` and such.
 _ATTRIBUTES = frozenset(
@@ -66,8 +66,10 @@ class MissingOnTraced(Rule):
             if not fact.site.forward or fact.site.quiet:
                 continue
             if isinstance(fact, Asked) and fact.name in _ATTRIBUTES:
-                if not fact.tensor.guessed and fact.tensor.origin not in ("parameter", "buffer"):
-                    yield self.at(fact.site, f"a tensor of the trace has no `{fact.name}`: the export fails", cure)
+                given = fact.tensor.guessed and fact.tensor.origin == "input" and fact.name == "view"
+                if (not fact.tensor.guessed or given) and fact.tensor.origin not in ("parameter", "buffer"):
+                    message = f"a tensor of the trace has no `{fact.name}`: the export fails"
+                    yield self.at(fact.site, message, cure, Severity.WARNING if given else None)
             elif isinstance(fact, Called) and fact.name in _FUNCTIONS and _given_one(fact):
                 message = f"`{fact.name}` does not take a tensor of the trace: the export fails"
                 yield self.at(fact.site, message, cure)

@@ -54,7 +54,7 @@ class OutsideValue(Rule):
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         for fact in facts.of(Called):
-            if not fact.site.forward or fact.site.quiet:
+            if not fact.site.forward or fact.site.quiet or fact.unread:
                 continue
             name = fact.name
             if name.startswith(_HARMLESS):

@@ -94,7 +94,8 @@ class StateInForward(Rule):
             yield self.at(fact.site, message, "do it in __init__", Severity.WARNING)
         elif fact.kind == "rebound":
             message = f"`{fact.what}`, a buffer, is given a new value and read again; the program reads the old one"
-            yield self.at(fact.site, message, "keep the new value in a local name and use that")
+            mild = Severity.WARNING if fact.varies == "shape" else None  # a table by size has the same values in both
+            yield self.at(fact.site, message, "keep the new value in a local name and use that", mild)
         elif fact.stale:
             message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward and read by the next call"
             yield self.at(fact.site, message, cure)

@@ -59,6 +59,10 @@ class TrainMode(Rule):
                 message = "a layer is put into training mode in forward: its statistics move at each eager call"
                 yield self.at(fact.site, message, "leave the mode to the caller")
             elif fact.name.endswith("functional.batch_norm") and fact.keywords.get("training") == Const(True):
+                if fact.keywords.get("running_mean", fact.arguments[1] if len(fact.arguments) > 1 else None) == Const(
+                    None
+                ):
+                    continue  # it keeps no statistics
                 message = "batch norm with training=True: its statistics move at each eager call"
                 yield self.at(fact.site, message, "pass training=self.training")
 

@@ -58,7 +58,8 @@ class TwinInputs(Rule):
             for one, node in zip(declared.inputs, declared.nodes, strict=True):
                 if one.name and one.name in seen:
                     message = f"two inputs are called '{one.name}'; the saved program cannot be loaded"
-                    yield self.on(facts.module, node, message, "name each input as the parameter of forward is called")
+                    place = (facts.module, node)
+                    yield self.on(place, None, message, "name each input as the parameter of forward is called")
                 seen.add(one.name)
 
 

@@ -68,9 +68,9 @@ class UnconvertedCode(Rule):
 
     def _call(self, fact: Fact) -> Iterator[Diagnostic]:
         """What a dimension does in there is told where it is handed over."""
-        module, node = fact.site.called_from or (fact.site.module, fact.site.node)
+        place = fact.site.called_from or (fact.site.module, fact.site.node)
         message = "a dimension that varies is used in code that is not converted: it is -1, or the export fails"
-        yield self.on(module, node, message, _CURE)
+        yield self.on(place, fact.site, message, _CURE)
 
 
 def _reads_dimension(fact: Fact) -> bool:

@@ -62,7 +62,9 @@ class UnregisteredTensor(Rule):
                 place = fact.tensor.made
             message = f"a tensor {_WHERE[fact.by]} is used in forward; it is no parameter or buffer of the layer"
             mild = Severity.WARNING if fact.by == "late cache" else None  # right as long as nothing was run before
-            yield self.on(*place, message, "register it in __init__: self.register_buffer(name, tensor)", mild)
+            yield self.on(
+                place, fact.site, message, "register it in __init__: self.register_buffer(name, tensor)", mild
+            )
 
 
 plugin: Rule = UnregisteredTensor()

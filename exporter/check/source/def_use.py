@@ -9,25 +9,20 @@ from collections.abc import Iterator, Sequence
 from exporter.check.source.syntax import inside, last_name
 
 
-def flag_set_for_good(node: ast.If) -> str:
-    """The attribute that a test asks for and its body sets to a constant: `if not self.ready: self.ready = True`.
+def asked_and_set(node: ast.If) -> frozenset[str]:
+    """Attributes that a test asks for and its body gives a value that they have no part in.
 
-    Or to what the test compares it with: `if self.size != size: self.size = size`.
+    A mark or a key of what the body keeps: `if not self.ready: self.ready = True`, or
+    `if size > self.size: self.size = size`.
     """
-    asked: ast.expr = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-    wanted = ""
-    if isinstance(asked, ast.Compare) and isinstance(asked.ops[0], ast.NotEq):
-        wanted = ast.unparse(asked.comparators[0])
-        asked = asked.left
-    if not isinstance(asked, ast.Attribute):
-        return ""
-    for each in node.body:
-        value = each.value if isinstance(each, ast.Assign) else None
-        known = isinstance(value, ast.Constant) if not wanted else value is not None and ast.unparse(value) == wanted
-        targets = each.targets if isinstance(each, ast.Assign) and known else []
-        if any(isinstance(one, ast.Attribute) and one.attr == asked.attr for one in targets):
-            return asked.attr
-    return ""
+    asked = {each.attr for each in (node.test, *inside(node.test)) if isinstance(each, ast.Attribute)}
+    found: set[str] = set()
+    for each in node.body if asked else ():
+        if isinstance(each, ast.Assign):
+            names = {one.attr for one in each.targets if isinstance(one, ast.Attribute)}
+            own = {one.attr for one in (each.value, *inside(each.value)) if isinstance(one, ast.Attribute)}
+            found |= (names & asked) - own
+    return frozenset(found)
 
 
 #: Methods that change the container they belong to.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 
 def loaded(target: ast.expr) -> ast.expr:
@@ -58,6 +59,40 @@ def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:
     return next(found, None)
 
 
+def type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether `type(x)` only serves `isinstance(y, type(x))`, at once or through a name of the same function."""
+    kinds = [each.args[1] for each in ast.walk(tree) if _is_isinstance(each)]
+    compared = {one for kind in kinds for one in ast.walk(kind)}
+    if node in compared:
+        return True
+    holders = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and node in inside(each)]
+    if not holders:
+        return False
+    every = list(inside(holders[-1]))
+    held = [each for each in every if isinstance(each, ast.Assign) and node in ast.walk(each.value)]
+    if len(held) != 1 or not isinstance(held[0].value, (ast.Call, ast.IfExp)):
+        return False
+    names = {each.id for each in held[0].targets if isinstance(each, ast.Name)}
+    loads = [each for each in every if isinstance(each, ast.Name) and each.id in names]
+    return bool(names) and all(each in compared for each in loads if isinstance(each.ctx, ast.Load))
+
+
+def _is_isinstance(node: ast.AST) -> TypeGuard[ast.Call]:
+    named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+    return named and len(node.args) == 2  # type: ignore[attr-defined]
+
+
+def handed_on_as(tree: ast.AST, node: ast.AST) -> str:
+    """The keyword that an expression is the value of, if it is: `place` of `paddle.to_tensor(1, place=x.place)`."""
+    found = (each.arg for each in ast.walk(tree) if isinstance(each, ast.keyword) and each.value is node)
+    return next(found, None) or ""
+
+
+def is_named(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression is all that a name is given: `device = x.place`."""
+    return any(isinstance(each, ast.Assign) and each.value is node for each in ast.walk(tree))
+
+
 def compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
     """What an expression is compared with, if it is."""
     for each in ast.walk(tree):
@@ -67,14 +102,14 @@ def compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
 
 
 def without_effect(statement: ast.stmt) -> bool:
-    """Whether a statement only checks or tells something, or names dimensions: `n = x.shape[0]`."""
+    """Whether a statement only checks, refuses or tells something, or names dimensions: `n = x.shape[0]`."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return statement.value is not None and _of_shape(statement.value)
     if isinstance(statement, ast.Expr):
         value = statement.value
         tells = isinstance(value, ast.Call) and ast.unparse(value.func).rpartition(".")[2] in _TELLING
         return tells or isinstance(value, ast.Constant)
-    return isinstance(statement, (ast.Assert, ast.Pass))
+    return isinstance(statement, (ast.Assert, ast.Pass, ast.Raise))
 
 
 _TELLING = frozenset("print debug info warning warn error log".split())

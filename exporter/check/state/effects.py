@@ -32,7 +32,7 @@ class Access:
     (`self.cache is None`, `self.seen.append`), True where it was used. `updated`: it was read for its own next value
     alone (`self.n = self.n + 1`). `reread`: the call read what it had written itself. `killed`: it was emptied before
     anything of it was read. `pushed` counts the items that the call put on a list and has not taken off. `guarded`: the
-    `if` that sets it for good asked for it. `keys` are those that the call wrote, `searched` whether it asked for any.
+    `if` that sets it asked for it. `keys` are those that the call wrote, `searched` whether it asked for any.
     """
 
     read: bool | None = None
@@ -56,8 +56,8 @@ class Effects:
         self._reaching = False
         #: The attribute or global that the present statement gives a new value.
         self._updated = ""
-        #: The attribute that the present `if` asks for, and sets for good.
-        self.guard = ""
+        #: The attributes that the present `if` asks for, and sets: a key of what is kept, or a mark of its being there.
+        self.guards: frozenset[str] = frozenset()
 
     def of(self, place: Place) -> Access:
         """The accesses of a place so far."""
@@ -98,9 +98,10 @@ class Effects:
         access = self.of(place)
         if access.write is None:
             next_value = self._for_its_next(place)
-            access.read = bool(access.read) or not (self._reaching or next_value)
+            guards = place[1] in self.guards
+            access.read = bool(access.read) or not (self._reaching or guards or next_value)
             access.updated = access.updated or next_value
-            access.guarded = access.guarded or place[1] == self.guard
+            access.guarded = access.guarded or guards
         elif not self._reaching:
             access.reread = True
 
@@ -216,7 +217,7 @@ def _kind(access: Access, write: Write) -> str:
     kind = "lazy" if read is False or cache else written
     if access.updated and not read:
         kind = written if access.reread else "own"
-    if access.guarded and read is False:
+    if access.guarded and read is False and not (write.varies and access.reread):
         kind = "once"
     if kind == "buffer" and access.reread and isinstance(write.site.node, ast.Attribute):
         kind = "rebound"

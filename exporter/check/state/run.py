@@ -10,7 +10,7 @@ from typing import Any
 
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Value
-from exporter.check.facts import Fact, Phase, Site
+from exporter.check.facts import Called, Fact, Phase, Site
 from exporter.check.source.project import ParsedModule
 from exporter.check.state.effects import Effects
 from exporter.check.state.frames import Circumstances, Frame
@@ -63,6 +63,8 @@ class Run:
         self.effects = Effects(lambda: self.now.phase is Phase.FORWARD)
         self.memory = Memory()
         self.usage = Usage()
+        #: Calls whose value has a name that was not read yet, by the scope and the name.
+        self.awaited: dict[tuple[int, str], Called] = {}
         self.tables = tables
         self._steps = 0
 
@@ -81,6 +83,8 @@ class Run:
             handler = self.tables.statements.get(type(statement))
             if handler is not None and handler(self, statement) is False:
                 return False
+            if isinstance(statement, (ast.Break, ast.Continue)):
+                return True  # what stands behind it never runs
         return True
 
     def call(self, function: Value, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -118,6 +122,7 @@ class Run:
             now.quiet,
             now.guard,
             self.root,
+            not now.undecided,
         )
 
     @contextmanager
@@ -157,6 +162,12 @@ class Run:
         self._steps += 1
         if self._steps > BUDGET:
             raise OutOfBudget
+
+    def name_read(self, scope: Mapping[str, Value], name: str) -> None:
+        """A name is read: what the call that gave it its value gave is used."""
+        fact = self.awaited.pop((id(scope), name), None)
+        if fact is not None:
+            fact.unread = False
 
     def consume(self, *values: Value) -> None:
         """Values decide something, or go where nothing is known of: whatever comes out may depend on them."""

@@ -21,6 +21,8 @@ class Threshold(Cause):
         for at, _ in situation.steps("boxes"):
             for form in ("xyxy", "xywh", "cxcywh"):
                 yield from situation.changed(at, form=form)
+            for most in (100, 300, 1000):
+                yield from situation.changed(at, most=most)
             for most in {target.shape[0] for target in situation.targets() if target.ndim == 2 and target.shape[0]}:
                 yield from situation.changed(at, most=most)
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from exporter.steps.causes.base import Cause, Situation, Trial
 
+#: Numbers that commonly stand for what a vocabulary lacks; the sample that is tried may hold none such.
+_UNKNOWN = (0, 1, 2, 3, 100)
+
 
 class Tokenizer(Cause):
     """Tries small letters, other pieces, other numbers at the ends, other fillings, and a shift of all numbers."""
@@ -35,6 +38,8 @@ class Tokenizer(Cause):
         yield from situation.changed(at, padding=last)
         yield from situation.changed(at, length=length, padding=last)
         for number in dict.fromkeys(wanted[:256]):
+            yield from situation.changed(at, unknown=number)
+        for number in _UNKNOWN:
             yield from situation.changed(at, unknown=number)
         yield from situation.changed(at, unknown=None)
         for before in ((), (wanted[0],)):

@@ -133,6 +133,8 @@ class PaddleClas(FamilySteps):
         before = translated(inside(content, *path), READERS, f"{place.name}: {'.'.join(path)}")
         if part == "PreProcess" and not (before and isinstance(before[0], dict) and "decode" in before[0]):
             before = [{"decode": {"order": "rgb"}}, *before]
+        if part in ("Eval", "Train") and "layout" not in before:  # common_dataset.py puts the channels first itself
+            before = [*before, "layout"]
         said = inside(content, "PostProcess") or inside(content, "Infer", "PostProcess")
         return Listed(before, answer(said, place))
 

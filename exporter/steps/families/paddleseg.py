@@ -94,7 +94,10 @@ class PaddleSeg(FamilySteps):
         steps = translated(inside(content, *path), READERS, f"{place.name}: {'.'.join(path)}")
         rgb = inside(content, *path[:-1], "to_rgb")
         order = "bgr" if rgb is False else "rgb"
-        return Listed([{"decode": {"order": order}}, {"cast": {"dtype": "float32"}}, *steps, "layout"], [])
+        # `Normalize` makes floats itself: before it the cast changes nothing, and no sample could show it.
+        plain = not steps or (isinstance(steps[0], dict) and "normalize" in steps[0])
+        cast = [] if plain else [{"cast": {"dtype": "float32"}}]
+        return Listed([{"decode": {"order": order}}, *cast, *steps, "layout"], [])
 
 
 plugin: FamilySteps = PaddleSeg()

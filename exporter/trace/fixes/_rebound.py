@@ -19,7 +19,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from exporter.paddle.patches import Patches
-from exporter.paddle.private import resolve
+from exporter.paddle.private import found
 from exporter.trace.fixes.base import Fix, Refuse
 
 
@@ -37,8 +37,8 @@ class Rebound(Fix):
                 patches.code(plain, code)
 
     def functions(self) -> list[Any]:
-        """Those that have the mistake, if the installed Paddle has it."""
-        return [resolve(api) for api in self.apis]
+        """Those that may have the mistake."""
+        return [function for function in map(found, self.apis) if function is not None]
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from exporter.paddle.patches import Patches
-from exporter.paddle.private import resolve
+from exporter.paddle.private import found
 from exporter.paddle.refusal import CannotLower
 from exporter.paddle.values import meets_program
 from exporter.tensors import TensorSpec
@@ -66,9 +66,9 @@ class Fix(ABC):
     examples: ClassVar[tuple[Example, ...]]
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
-        """Put the cure in force; `refuse` is to be told of each refusal, before it is raised."""
-        for api in self.apis:
-            patches.body(resolve(api), self.within_programs(self.instead, refuse))
+        """Put the cure in force where the API is; `refuse` is to be told of each refusal, before it is raised."""
+        for function in filter(None, map(found, self.apis)):
+            patches.body(function, self.within_programs(self.instead, refuse))
 
     def instead(self, stock: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """What a call of the API gives, if a tensor of a program is among the arguments or in a list of them.

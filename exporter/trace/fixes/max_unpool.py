@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from exporter.paddle.patches import Patches
-from exporter.paddle.private import resolve
+from exporter.paddle.private import found
 from exporter.trace.fixes._sizes import known, listed
 from exporter.trace.fixes.base import Example, Fix, Refuse
 
@@ -28,8 +28,9 @@ class MaxUnpool(Fix):
     examples = (Example(_forward, (("n", 3, "w"),)),)
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
-        for rank, api in enumerate(self.apis, 1):
-            patches.body(resolve(api), self.within_programs(partial(_unpool, rank), refuse))
+        for rank, function in enumerate(map(found, self.apis), 1):
+            if function is not None:
+                patches.body(function, self.within_programs(partial(_unpool, rank), refuse))
 
 
 def _unpool(  # noqa: PLR0913 - the signature of paddle.nn.functional.max_unpool2d

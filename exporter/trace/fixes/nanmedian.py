@@ -31,7 +31,7 @@ class NanMedian(Fix):
         axis: int | Sequence[int] | None = None,
         keepdim: bool = False,
         mode: str = "avg",
-        **_: Any,
+        name: str | None = None,
     ) -> Any:
         """The middle of the elements that are numbers, NaN where there is none."""
         import paddle

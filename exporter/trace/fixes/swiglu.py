@@ -8,9 +8,9 @@ from exporter.trace.fixes.base import Example, Fix
 
 
 def _forward(self: Any, x: Any) -> Any:
-    import paddle.nn.functional as F
+    import paddle
 
-    return F.swiglu(x)
+    return paddle.incubate.nn.functional.swiglu(x)  # where Paddle before 3.3 has it alone
 
 
 class SwiGlu(Fix):
