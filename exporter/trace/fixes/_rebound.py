@@ -27,7 +27,7 @@ class Rebound(Fix):
     """The legacy branch stores its result under another name than the one that is returned."""
 
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.3.0", "3.3.1")
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
         for function in self.functions():

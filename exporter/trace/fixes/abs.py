@@ -18,7 +18,7 @@ class Abs(Fix):
 
     apis = ("paddle.Tensor.__abs__",)
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
     def install(self, patches: Patches, refuse: Refuse) -> None:

@@ -30,7 +30,7 @@ class AffineGrid(Fix):
     """
 
     apis = ("paddle.nn.functional.affine_grid",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 3, 8, 8),), {"conv": _conv}),)
 
     def instead(self, stock: Any, theta: Any, out_shape: Any, align_corners: bool = True, name: Any = None) -> Any:

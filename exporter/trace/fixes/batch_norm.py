@@ -25,7 +25,7 @@ class BatchNorm(Fix):
 
     apis = ("paddle.nn.functional.batch_norm",)
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 3, 4, 4),), {"norm": _norm}),)
 
     def instead(  # noqa: PLR0913 - the signature of paddle.nn.functional.batch_norm

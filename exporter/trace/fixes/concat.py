@@ -21,7 +21,7 @@ class Concat(Fix):
 
     apis = ("paddle.concat",)
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
     def instead(self, stock: Any, x: Any, axis: Any = 0, **more: Any) -> Any:

@@ -29,7 +29,7 @@ class Detach(Fix):
 
     apis = ("paddle.Tensor.detach", "paddle.Tensor.clone")
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = tuple(Example(forward, (("n", 4),), {"buffer": _buffer}) for forward in (_detach, _clone))
 
     def install(self, patches: Patches, refuse: Refuse) -> None:

@@ -48,7 +48,7 @@ class DygraphOnly(Fix):
 
     apis = tuple(f"paddle.Tensor.{name}" for name in ("view", "view_as", "as_strided", "unfold", "fill_", "zero_"))
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = tuple(Example(forward, (("n", 4),)) for forward in (_view, _view_as, _as_strided, _unfold, _fill, _zero))
 
     def install(self, patches: Patches, refuse: Refuse) -> None:

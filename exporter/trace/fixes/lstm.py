@@ -27,7 +27,7 @@ class Lstm(Fix):
 
     apis = ("paddle.nn.LSTM", "paddle.nn.GRU", "paddle.nn.SimpleRNN")
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.3.0", "3.3.1")
     examples = (Example(_forward, (("n", 3, 4),), {"gru": _gru}),)
 
     def install(self, patches: Patches, refuse: Refuse) -> None:

@@ -21,7 +21,7 @@ class NanMedian(Fix):
 
     apis = ("paddle.nanmedian",)
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 5),)),)
 
     def instead(

@@ -20,7 +20,7 @@ class PsRoiPool(Fix):
 
     apis = ("paddle.vision.ops.psroi_pool",)
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 8, 6, 6),)),)
 
     def instead(  # noqa: PLR0913 - the signature of paddle.vision.ops.psroi_pool

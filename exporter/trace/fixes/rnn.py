@@ -23,7 +23,7 @@ class Rnn(Fix):
 
     apis = ("paddle.nn.RNN", "paddle.nn.BiRNN", "paddle.nn.LSTM")
     formats = ("pir",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.2.2", "3.3.1")
     examples = (Example(_forward, (("n", "w", 4),), {"rnn": _rnn}),)
 
     def install(self, patches: Patches, refuse: Refuse) -> None:

@@ -18,7 +18,7 @@ class Shape(Fix):
 
     apis = ("paddle.shape",)
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = (Example(_forward, (("n", 4),)),)
 
     def instead(self, stock: Any, input: Any) -> Any:

@@ -63,7 +63,7 @@ class TensorMethods(Fix):
 
     apis = ("paddle.Tensor",)
     formats = ("pdmodel",)
-    seen = ("3.3.1", "3.3.1")
+    seen = ("3.0.0", "3.3.1")
     examples = tuple(Example(forward, (("n", 4, 4),)) for forward in (_cast, _new, _transposed, _shape))
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
