@@ -10,6 +10,8 @@ import pytest
 from exporter.errors import UsageError
 from exporter.steps.base import VALUE
 from exporter.steps.chain import KINDS, data_of, read_chain, steps_of
+from tests.fold.opencv import SIZES, digest, key, recorded
+from tests.fold.opencv import picture as drawn
 from tests.steps.pictures import encoded, picture
 
 
@@ -48,6 +50,14 @@ def test_pillows_resizing_is_pillows(way: str, size: tuple[int, int]) -> None:
     library = "pillow13" if int(PIL.__version__.partition(".")[0]) >= 13 else "pillow"
     step = {"resize": {"height": size[0], "width": size[1], "interpolation": way, "library": library}}
     assert np.array_equal(after([step], value), wanted)
+
+
+@pytest.mark.parametrize(("before", "size"), SIZES)
+def test_opencvs_resizing_gives_its_bytes(before: tuple[int, int], size: tuple[int, int]) -> None:
+    """A row at the border keeps its weights, and rounds otherwise for it: seen in a text recogniser's scores."""
+    for way in ("nearest", "linear"):
+        step = {"resize": {"height": size[0], "width": size[1], "interpolation": way}}
+        assert digest(after([step], drawn(*before))) == recorded()["sha256"][key(way, before, size)], way
 
 
 def test_opencvs_resizing_takes_neighbours_and_does_not_widen() -> None:

@@ -43,7 +43,8 @@ def _nearest(value: Array, height: int, width: int, library: Library) -> Array:
     shift = 0.0 if library == "opencv" else 0.5
     places = []
     for old, new in zip(value.shape[:2], (height, width), strict=True):
-        at = np.floor((np.arange(new) + shift) * (old / new)).astype(np.int64)
+        scale = 1.0 / (new / old) if library == "opencv" else old / new
+        at = np.floor((np.arange(new) + shift) * scale).astype(np.int64)
         places.append(np.minimum(at, old - 1))
     return np.asarray(value[places[0]][:, places[1]])
 
@@ -56,7 +57,7 @@ def _opencv(value: Array, height: int, width: int, how: Interpolation) -> Array:
     shrinks = old[0] >= height and old[1] >= width
     if how == "area" and shrinks:
         return _area(value, height, width)
-    taps = [_neighbours(a, b, how) for a, b in zip(old, (height, width), strict=True)]
+    taps = [_neighbours(old[axis], new, how, axis) for axis, new in enumerate((height, width))]
     if value.dtype != np.uint8:
         return np.asarray(_weighed(_weighed(value, taps[1], 1), taps[0], 0), dtype=value.dtype)
     whole = [(places, _whole(weights)) for places, weights in taps]
@@ -73,26 +74,29 @@ def _whole(weights: Array) -> Array:
     return np.asarray(np.rint(weights * _ONE), dtype=np.int64)
 
 
-def _neighbours(old: int, new: int, how: Interpolation) -> Taps:
-    """The points around each new one. The ends of the axis are repeated."""
-    scale = old / new
+def _neighbours(old: int, new: int, how: Interpolation, axis: int) -> Taps:
+    """The points around each new one. The ends of the axis are repeated.
+
+    Places and weights are float32's of a scale that is rounded twice, as OpenCV's are: a byte may hang on it.
+    """
+    scale = 1.0 / (new / old)
     if how == "area":  # where the other axis grows, "area" is linear with weights of its own
         left = np.floor(np.arange(new) * scale)
-        part = (np.arange(new) + 1) - (left + 1) / scale
-        part = np.where(part <= 0, 0.0, part - np.floor(part))
-        how = "linear"
+        part = ((np.arange(new) + 1) - (left + 1) * (new / old)).astype(np.float32)
+        part = np.where(part <= 0, np.float32(0), part - np.floor(part))
     else:
-        centre = ((np.arange(new) + 0.5) * scale - 0.5).astype(np.float32).astype(np.float64)
+        centre = ((np.arange(new) + 0.5) * scale - 0.5).astype(np.float32)
         left = np.floor(centre)
         part = centre - left
-    if how == "linear":
-        part = np.where((left < 0) | (left >= old - 1), 0.0, part)
-        left = np.clip(left, 0, old - 1)
-        first, weights = left, np.stack([1 - part, part], 1)
+    if how in ("linear", "area"):
+        if axis == 1:  # at the border a column's weight moves with its place, a row's does not
+            part = np.where((left < 0) | (left >= old - 1), np.float32(0), part)
+            left = np.clip(left, 0, old - 1)
+        first, weights = left, np.stack([np.float32(1) - part, part], 1)
     elif how == "cubic":
-        first, weights = left - 1, _filtered(part, range(-1, 3), _cubic(-0.75))
+        first, weights = left - 1, _filtered(part.astype(np.float64), range(-1, 3), _cubic(-0.75))
     else:
-        first, weights = left - 3, _filtered(part, range(-3, 5), _lanczos(4))
+        first, weights = left - 3, _filtered(part.astype(np.float64), range(-3, 5), _lanczos(4))
     places = first[:, None] + np.arange(weights.shape[1])
     return np.clip(places, 0, old - 1).astype(np.int64), weights
 
