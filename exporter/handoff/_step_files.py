@@ -124,8 +124,9 @@ def _seg_resize(step: Any) -> dict[str, Any]:
             "at_most": ("LimitLong", "max_long"),
         }[step.rule]
         return {"type": name, key: step.size}
-    ratio = {"keep_ratio": True} if step.rule == "within" else {}
-    return {"type": "Resize", "target_size": [step.width, step.height], **ratio, **way}
+    # Both are written always: PaddleX 3.7 keeps the ratio and rounds up to 32 unless the file says otherwise.
+    size = {"target_size": [step.width, step.height], "keep_ratio": step.rule == "within", "size_divisor": None}
+    return {"type": "Resize", **size, **way}
 
 
 def _seg_pad(step: Any) -> dict[str, Any]:

@@ -142,6 +142,37 @@ def test_paddlex_gets_each_form(family: str, bundle: Path, tmp_path: Path) -> No
     assert of_configuration(f"paddlex:{path}", "before") == data_of(before)
 
 
+@pytest.mark.parametrize(
+    ("family", "old", "new", "said"),
+    [
+        ("paddleclas", "  - ResizeImage: {resize_short: 256}\n", "", "its predictor runs ResizeImage"),
+        ("paddleclas", "PostProcess: {Topk: {topk: 5, label_list: [cat, dog, bird, fish, worm]}}", "", "wants topk"),
+        ("paddleclas", "[0.485, 0.456, 0.406]", "[0.5]", "three numbers only"),
+        ("paddleclas", "resize_short: 256", "resize_short: 256, backend: pil", "no linear interpolation of Pillow"),
+        ("paddleseg", "{type: Resize, target_size: [1024, 512]}", "{type: LimitLong, max_long: 9}", "are LimitLong"),
+        ("paddledet", "is_scale: true,", "is_scale: true, norm_type: none,", "takes those of ImageNet"),
+        ("paddleocr", "RecResizeImg: {image_shape: [3, 48, 320]}", "DetResizeForTest: {limit_side_len: 64}", "DBPost"),
+    ],
+)
+def test_paddlex_is_refused_what_it_would_run_otherwise(
+    family: str, old: str, new: str, said: str, bundle: Path, tmp_path: Path
+) -> None:
+    text = FILES[family]
+    assert old in text
+    before, after = chains(family, tmp_path, text.replace(old, new))
+    with pytest.raises(UsageError) as caught:
+        TARGETS["paddlex"].layout(chosen(bundle, "pdmodel", before, after))
+    assert said in caught.value.what
+
+
+def test_paddlex_is_told_not_to_keep_the_ratio(bundle: Path, tmp_path: Path) -> None:
+    """Its segmentation keeps it, and rounds up to 32, where the file says nothing (paddlex 3.7)."""
+    content = TARGETS["paddlex"].layout(chosen(bundle, "pdmodel", *chains("paddleseg", tmp_path)))["inference.yml"]
+    assert isinstance(content, bytes)
+    resize = yaml.safe_load(content)["Deploy"]["transforms"][0]
+    assert (resize["keep_ratio"], resize["size_divisor"]) == (False, None)
+
+
 @pytest.mark.parametrize("family", OWN)
 def test_each_family_gets_its_own_folder(family: str, bundle: Path, tmp_path: Path) -> None:
     before, after = chains(family, tmp_path)
