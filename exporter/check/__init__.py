@@ -1,1 +1,1 @@
-"""What in the code of a model will not survive export: read, run on paper, judged by rules."""
+"""What in the code of a model will not survive export: read, interpreted abstractly, judged by rules."""

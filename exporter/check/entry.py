@@ -72,7 +72,7 @@ class Findings:
 def run_module(
     module: ParsedModule, target: str = "", inputs: Inputs = (), named: bool = True, given: Given = ()
 ) -> Findings:
-    """Run every model of a module on paper, or only `target` (a class or a factory), which is called with `given`.
+    """Interpret every model of a module, or only `target` (a class or a factory), which is called with `given`.
 
     A layer that no function of the module builds is taken for an exported one only if the file was `named`; otherwise
     it may as well be a part, so what it returns is judged mildly.

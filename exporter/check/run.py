@@ -1,4 +1,4 @@
-"""The static check: read, run on paper, judge. Nothing of the user's is imported, and neither is Paddle."""
+"""The static check: read, interpret abstractly, judge. Nothing of the user's is imported, and neither is Paddle."""
 
 from __future__ import annotations
 

@@ -90,6 +90,45 @@ class Net(nn.Layer):
 }
 
 
+#: Behind it come the lines of a `forward` that has `y` and a `self.flag` of which nothing is known.
+FLAGGED = """
+class Net(nn.Layer):
+    def __init__(self, flag, width):
+        super().__init__()
+        self.flag = flag
+
+    def forward(self, x):
+        y = x * 2.0
+"""
+FORMS = {
+    "a case of a match": """
+        match self.flag:
+            case 1:
+                y = paddle.to_tensor(np.sort(y))
+        return y
+""",
+    "a handler": """
+        try:
+            y = y + 1.0
+        except ValueError:
+            y = paddle.to_tensor(np.sort(y))
+        return y
+""",
+    "a conditional expression": """
+        return paddle.to_tensor(np.sort(y)) if self.flag else y
+""",
+    "the right side of an and": """
+        z = self.flag and paddle.to_tensor(np.sort(y))
+        return y if z is None else z
+""",
+}
+
+
+@pytest.mark.parametrize("lines", FORMS.values(), ids=FORMS.keys())
+def test_every_form_of_a_condition_leaves_a_warning(tmp_path: Path, lines: str) -> None:
+    assert found(tmp_path, FLAGGED + lines) == {"EX113": "warning"}
+
+
 @pytest.mark.parametrize("code", UNDECIDED.values(), ids=UNDECIDED.keys())
 def test_where_a_condition_is_not_known_a_fault_is_a_warning(tmp_path: Path, code: str) -> None:
     severities = set(found(tmp_path, code).values())

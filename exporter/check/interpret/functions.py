@@ -192,7 +192,7 @@ def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr
 
 
 def kind_of_argument(value: Value) -> object:
-    """What tells two arguments apart as far as a run on paper is concerned."""
+    """What tells two arguments apart as far as abstract interpretation is concerned."""
     if isinstance(value, (Const, External)):
         return value
     if isinstance(value, Class):

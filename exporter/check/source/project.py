@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
 from exporter.check.source.def_use import changed_names
+from exporter.check.source.mro import linearized
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 #: Libraries that are never looked into, wherever they lie: what matters of them is known by name.
@@ -45,24 +46,20 @@ class ClassInfo:
         found = (self.module.resolve(base) for base in self.node.bases)
         return tuple(each for each in found if each is not None)
 
-    def family(self) -> Iterator[ClassInfo | str]:
-        """The class and all its bases, nearest first; a base that is its own ancestor is met once."""
-        seen: set[int] = set()
-        waiting: list[ClassInfo | str] = [self]
-        while waiting:
-            one = waiting.pop(0)
-            if isinstance(one, str):
-                yield one
-            elif id(one) not in seen:
-                seen.add(id(one))
-                yield one
-                waiting[:0] = one.bases
+    @cached_property
+    def family(self) -> tuple[ClassInfo | str, ...]:
+        """The class and all its bases in the order of C3, nearest first; those of libraries by qualified name."""
+
+        def bases(cls: ClassInfo | str) -> tuple[ClassInfo | str, ...]:
+            return () if isinstance(cls, str) else cls.bases
+
+        return linearized(self, bases)
 
     @cached_property
     def is_layer(self) -> bool:
         """Whether it derives from a layer; a class with a `forward` and a base that cannot be read is taken for one."""
         unread = False
-        for one in self.family():
+        for one in self.family:
             if isinstance(one, str):
                 if one.startswith("paddle.nn.") or (one.startswith("paddle.") and one.endswith(".Layer")):
                     return True
@@ -74,7 +71,7 @@ class ClassInfo:
     @cached_property
     def is_py_layer(self) -> bool:
         """Whether it is an operator of the user's, with a gradient of its own."""
-        return any(isinstance(one, str) and one.endswith("PyLayer") for one in self.family())
+        return any(isinstance(one, str) and one.endswith("PyLayer") for one in self.family)
 
     @cached_property
     def is_dataclass(self) -> bool:
@@ -87,7 +84,7 @@ class ClassInfo:
     @cached_property
     def is_tuple(self) -> bool:
         """Whether its instances are tuples (`NamedTuple`)."""
-        return any(isinstance(one, str) and one.endswith(("NamedTuple", "builtins.tuple")) for one in self.family())
+        return any(isinstance(one, str) and one.endswith(("NamedTuple", "builtins.tuple")) for one in self.family)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -98,7 +95,7 @@ class ClassInfo:
     def method(self, name: str, after: ClassInfo | None = None) -> tuple[ClassInfo, ast.FunctionDef] | None:
         """Find a method in the family; `after` starts behind that class, as `super()` does."""
         passed = after is None
-        for one in self.family():
+        for one in self.family:
             if isinstance(one, str):
                 continue
             if passed and name in one.methods:
@@ -109,14 +106,14 @@ class ClassInfo:
 
     def setter(self, name: str) -> tuple[ClassInfo, ast.FunctionDef] | None:
         """Find the setter of a property in the family."""
-        for one in self.family():
+        for one in self.family:
             if isinstance(one, ClassInfo) and name in one.setters:
                 return one, one.setters[name]
         return None
 
     def attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """Find a class attribute in the family."""
-        for one in self.family():
+        for one in self.family:
             if isinstance(one, ClassInfo) and name in one.assigned:
                 return one, one.assigned[name]
         return None
