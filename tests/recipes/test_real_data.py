@@ -35,12 +35,12 @@ def test_tables_of_numbers(folder: Path) -> None:
 
 def test_the_files_of_mnist(folder: Path) -> None:
     (folder / "softmax").mkdir(parents=True)
-    for part, name in (("train", "train"), ("held_out", "t10k")):
+    for part, name, ink in (("train", "train", 0.2), ("held_out", "t10k", 0.8)):  # held-out ones are dark on light
         pixels = np.full(2 * 784, 51, np.uint8)
         (folder / f"softmax/{name}-images-idx3-ubyte.gz").write_bytes(gzip.compress(bytes(16) + pixels.tobytes()))
         (folder / f"softmax/{name}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(bytes(8) + bytes([7, 3])))
         batch = next(softmax.data("train" if part == "train" else "held_out"))
-        assert batch["x"].shape == (2, 784) and np.allclose(batch["x"], 0.2) and sorted(batch["label"]) == [3, 7]
+        assert batch["x"].shape == (2, 784) and np.allclose(batch["x"], ink) and sorted(batch["label"]) == [3, 7]
 
 
 def test_lines_of_text(folder: Path) -> None:

@@ -27,6 +27,8 @@ FAST: dict[str, tuple[str, str]] = {
 SLOW: dict[str, tuple[str, str]] = {
     "resnet": ("accuracy", "Conv"),
 }
+#: Released by tests/e2e/test_folded.py.
+FOLDED = {"digits-folded", "resnet-folded"}
 OCR = {"ocr-detect", "ocr-direction", "ocr-read"}
 RELEASED = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
@@ -42,7 +44,7 @@ def test_every_recipe_is_tried() -> None:
     """The digits and the OCR chain have tests of their own."""
     specs = {path.stem: read_spec(path) for path in (ROOT / "specs").glob("*.yaml")}
     assert {spec.recipe for spec in specs.values()} == {f"{name}:recipe" for name in sorted(modules())}
-    assert specs.keys() == FAST.keys() | SLOW.keys() | OCR | {"digits", "digits-int8", "digits-pruned"}
+    assert specs.keys() == FAST.keys() | SLOW.keys() | OCR | {"digits", "digits-int8", "digits-pruned"} | FOLDED
 
 
 DRAWN = ("recipes.ocr.detect", "recipes.ocr.direction", "recipes.ocr.read")
