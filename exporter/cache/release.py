@@ -20,10 +20,7 @@ from exporter.cache.identity import code_digest, difference, identity
 from exporter.cache.store import Store
 from exporter.errors import EnvironmentLacks, ExporterError
 from exporter.files import canonical_json, replace_folder, safe_relative, sha256_bytes, sha256_file, sibling, user_cache
-from exporter.prune.search import run as pruning
 from exporter.recipe.source import default_folder
-from exporter.spec.model import Spec
-from exporter.train import qat
 from exporter.train.runs import named
 from exporter.watch import Seen, watching
 
@@ -278,6 +275,9 @@ def _today() -> str:
 
 def on_the_way(spec: Spec) -> tuple[Path, ...]:
     """Where a release leaves what it makes besides the bundle."""
+    from exporter.prune.search import run as pruning  # with pydantic and yaml, which an unchanged gate does without
+    from exporter.train import qat
+
     folders = [qat.default_folder(spec), pruning.default_folder(spec)]
     if spec.recipe is not None:
         folders.append(default_folder(spec.recipe))
