@@ -23,7 +23,7 @@ class FoldedCrop(Operator[Crop]):
                 where="pipeline.fold",
                 hint="put a `resize` to a larger size before it",
             )
-        top, left = ((tall - step.height) // 2, (wide - step.width) // 2) if step.place == "centre" else (0, 0)
+        top, left = step.corner(tall, wide)
         return value[:, top : top + step.height, left : left + step.width]
 
 

@@ -19,18 +19,14 @@ class FoldedPad(Operator[Pad]):
     def run(self, step: Pad, value: paddle.Tensor) -> paddle.Tensor:
         rows = 1 if step.axis == "first" else 0
         tall, wide = sizes(value, "pad")[rows : rows + 2]
-        if step.multiple_of:
-            height, width = (-(-size // step.multiple_of) * step.multiple_of for size in (tall, wide))
-        else:
-            height, width = step.height or tall, step.width or wide
+        height, width = step.target(tall, wide)
         if height < tall or width < wide:
             raise UsageError(
                 f"pad makes {height} x {width} pixels, and the picture has {tall} x {wide}",
                 where="pipeline.fold",
                 hint="put a `resize` or a `crop` before it",
             )
-        centred = step.place == "centre"
-        top, left = ((height - tall) // 2, (width - wide) // 2) if centred else (0, 0)
+        top, left = step.corner(tall, wide)
         value = _joined(value, rows + 1, (top, height - tall - top), step)
         return _joined(value, rows + 2, (left, width - wide - left), step)
 

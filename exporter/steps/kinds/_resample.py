@@ -39,14 +39,19 @@ def resample(value: Array, height: int, width: int, how: Interpolation, library:
 
 
 def _nearest(value: Array, height: int, width: int, library: Library) -> Array:
-    """OpenCV takes the point at the upper left of each cell, Pillow the one in its middle."""
-    shift = 0.0 if library == "opencv" else 0.5
-    places = []
-    for old, new in zip(value.shape[:2], (height, width), strict=True):
-        scale = 1.0 / (new / old) if library == "opencv" else old / new
-        at = np.floor((np.arange(new) + shift) * scale).astype(np.int64)
-        places.append(np.minimum(at, old - 1))
-    return np.asarray(value[places[0]][:, places[1]])
+    rows, columns = (
+        nearest_places(old, new, library) for old, new in zip(value.shape[:2], (height, width), strict=True)
+    )
+    return np.asarray(value[rows][:, columns])
+
+
+def nearest_places(old: int, new: int, library: Library) -> Array:
+    """The point of an axis that each of `new` ones is copied from, int64 [new].
+
+    OpenCV takes the point at the upper left of each cell, Pillow the one in its middle.
+    """
+    shift, scale = (0.0, 1.0 / (new / old)) if library == "opencv" else (0.5, old / new)
+    return np.asarray(np.minimum(np.floor((np.arange(new) + shift) * scale).astype(np.int64), old - 1))
 
 
 # ---- OpenCV --------------------------------------------------------------------------------------------------------
@@ -57,10 +62,10 @@ def _opencv(value: Array, height: int, width: int, how: Interpolation) -> Array:
     shrinks = old[0] >= height and old[1] >= width
     if how == "area" and shrinks:
         return _area(value, height, width)
-    taps = [_neighbours(old[axis], new, how, axis) for axis, new in enumerate((height, width))]
+    taps = [neighbours(old[axis], new, how, axis) for axis, new in enumerate((height, width))]
     if value.dtype != np.uint8:
         return np.asarray(_weighed(_weighed(value, taps[1], 1), taps[0], 0), dtype=value.dtype)
-    whole = [(places, _whole(weights)) for places, weights in taps]
+    whole = [(places, whole_weights(weights)) for places, weights in taps]
     across = _weighed(value.astype(np.int64), whole[1], 1)
     if how in ("linear", "area"):
         places, weights = whole[0]
@@ -70,11 +75,12 @@ def _opencv(value: Array, height: int, width: int, how: Interpolation) -> Array:
     return np.asarray(np.clip((down + (1 << 21)) >> 22, 0, 255), dtype=np.uint8)
 
 
-def _whole(weights: Array) -> Array:
+def whole_weights(weights: Array) -> Array:
+    """OpenCV's weights of uint8: multiples of 2⁻¹¹ (INTER_RESIZE_COEF_BITS), as whole numbers int64."""
     return np.asarray(np.rint(weights * _ONE), dtype=np.int64)
 
 
-def _neighbours(old: int, new: int, how: Interpolation, axis: int) -> Taps:
+def neighbours(old: int, new: int, how: Interpolation, axis: int) -> Taps:
     """The points around each new one. The ends of the axis are repeated.
 
     Places and weights are float32's of a scale that is rounded twice, as OpenCV's are: a byte may hang on it.

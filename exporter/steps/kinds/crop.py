@@ -24,6 +24,10 @@ class Crop(Step):
     width: Size
     place: Literal["centre", "top_left"] = "centre"
 
+    def corner(self, tall: int, wide: int) -> tuple[int, int]:
+        """The row and the column at which the part begins."""
+        return ((tall - self.height) // 2, (wide - self.width) // 2) if self.place == "centre" else (0, 0)
+
     def run(self, value: Array) -> Array:
         tall, wide = value.shape[:2]
         if tall < self.height or wide < self.width:
@@ -31,8 +35,7 @@ class Crop(Step):
                 f"it cuts {self.height} x {self.width} pixels out of {tall} x {wide}",
                 hint="make the picture larger before it, by a `resize`",
             )
-        centred = self.place == "centre"
-        top, left = ((tall - self.height) // 2, (wide - self.width) // 2) if centred else (0, 0)
+        top, left = self.corner(tall, wide)
         return value[top : top + self.height, left : left + self.width].copy()
 
 

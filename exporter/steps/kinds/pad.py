@@ -36,15 +36,24 @@ class Pad(Step):
             raise ValueError("give `height` and `width`, one of them, or `multiple_of`")
         return self
 
+    def target(self, tall: int, wide: int) -> tuple[int, int]:
+        """The height and width that a picture is padded to; less than its own where it is too large."""
+        if self.multiple_of:
+            height, width = (-(-size // self.multiple_of) * self.multiple_of for size in (tall, wide))
+            return height, width
+        return self.height or tall, self.width or wide
+
+    def corner(self, tall: int, wide: int) -> tuple[int, int]:
+        """How many rows lie above the picture, and how many columns left of it."""
+        height, width = self.target(tall, wide)
+        return ((height - tall) // 2, (width - wide) // 2) if self.place == "centre" else (0, 0)
+
     def run(self, value: Array) -> Array:
         import numpy as np
 
         rows = 1 if self.axis == "first" else 0
         tall, wide = value.shape[rows : rows + 2]
-        if self.multiple_of:
-            height, width = (-(-size // self.multiple_of) * self.multiple_of for size in (tall, wide))
-        else:
-            height, width = self.height or tall, self.width or wide
+        height, width = self.target(tall, wide)
         if height < tall or width < wide:
             raise UsageError(
                 f"it pads to {height} x {width} pixels, and the picture has {tall} x {wide}",
@@ -64,8 +73,7 @@ class Pad(Step):
         fill = fill.astype(value.dtype).reshape((-1, 1, 1) if self.axis == "first" else (1, 1, -1))
         padded = np.empty(shape, dtype=value.dtype)
         padded[...] = fill
-        centred = self.place == "centre"
-        top, left = ((height - tall) // 2, (width - wide) // 2) if centred else (0, 0)
+        top, left = self.corner(tall, wide)
         inside = (slice(top, top + tall), slice(left, left + wide))
         padded[(slice(None), *inside) if self.axis == "first" else (*inside, slice(None))] = value
         return padded
