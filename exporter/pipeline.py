@@ -31,7 +31,8 @@ from exporter.bundle.write import (
     seal,
     unlike_the_release,
 )
-from exporter.cache.release import Kept, Releases, on_the_way
+from exporter.cache.on_the_way import on_the_way
+from exporter.cache.release import Kept, Releases
 from exporter.cache.told import told_findings, told_report, told_training
 from exporter.check import settle
 from exporter.check.run import examine

@@ -271,14 +271,3 @@ def _holds(place: Path, files: Mapping[str, str]) -> bool:
 
 def _today() -> str:
     return datetime.now(timezone.utc).date().isoformat()
-
-
-def on_the_way(spec: Spec) -> tuple[Path, ...]:
-    """Where a release leaves what it makes besides the bundle."""
-    from exporter.prune.search import run as pruning  # with pydantic and yaml, which an unchanged gate does without
-    from exporter.train import qat
-
-    folders = [qat.default_folder(spec), pruning.default_folder(spec)]
-    if spec.recipe is not None:
-        folders.append(default_folder(spec.recipe))
-    return (*folders, *(folder.with_name(f"{folder.name}.partial") for folder in folders))
