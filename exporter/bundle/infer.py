@@ -18,8 +18,7 @@ from exporter.bundle.script import annotations_as_text
 from exporter.fold.split import parts
 from exporter.spec.model import Spec
 from exporter.spec.pipeline import Pipeline
-from exporter.steps.chain import Chain, Declared, read_chain
-from exporter.steps.settle import settled
+from exporter.steps.chain import Chain, Declared
 
 _ROOT = Path(__file__).parents[1]
 _KINDS = "exporter.steps.kinds."
@@ -67,9 +66,7 @@ def _outside(pipeline: Pipeline) -> tuple[Chain, Chain]:
     if pipeline.fold:
         found = parts(pipeline)
         return found.before_outside, found.after_outside
-    steps = pipeline.deployed()
-    before = read_chain(settled(steps["before"], "before", "pipeline.preprocess.deployment"))
-    return before, read_chain(settled(steps["after"], "after", "pipeline.postprocess.deployment"))
+    return pipeline.deployed()
 
 
 def _told(link: Any) -> dict[str, Any]:

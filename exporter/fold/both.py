@@ -40,8 +40,7 @@ def run_both(request: Json) -> Json:
     if spec.pipeline is None:
         raise ValueError("a spec without a pipeline folds nothing in")
     found = parts(spec.pipeline)
-    first = spec.pipeline.fed(spec.inputs)
-    inputs = [first, *(name for name in spec.inputs if name != first)]
+    inputs = spec.pipeline.fed_first(spec.inputs)
     layer = load_layer(factory_text(spec.model, spec.args), request["checkpoint"], spec.seed)
     golden = load(Path(request["golden"]))
     cases = {case: [golden[f"{case}/input/{name}"] for name in inputs] for case in request["cases"]}

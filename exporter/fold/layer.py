@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import UsageError
 from exporter.fold.split import OPERATORS, parts
 from exporter.fold.steps.base import Tensors
-from exporter.references import bound_arguments, load_object, split_factory
 from exporter.spec.pipeline import Pipeline
 from exporter.steps.base import VALUE
 from exporter.steps.chain import Chain, Declared
+from exporter.trace.layer import factory_of
 from exporter.trace.structure import leaves, output_names
 
 if TYPE_CHECKING:
@@ -30,15 +29,7 @@ def build(model: str, pipeline: Mapping[str, Any], inputs: Sequence[str], output
     Raises:
         UsageError: the factory is no such thing, or no step before or after it can be in a graph.
     """
-    import paddle
-
-    reference, arguments = split_factory(model)
-    factory = load_object(reference)
-    bound_arguments(factory, arguments, reference)
-    layer: paddle.nn.Layer = factory(**arguments)
-    if not isinstance(layer, paddle.nn.Layer):
-        what = f"the factory returned {type(layer).__name__}, not a paddle.nn.Layer"
-        raise UsageError(what, where=model, hint="name a function that builds the layer")
+    layer = factory_of(model)()
     found = parts(Pipeline.model_validate(pipeline))
     return fold(layer, found.before, found.after, inputs, outputs)
 

@@ -9,8 +9,7 @@ from exporter.errors import UsageError
 from exporter.fold.steps.base import Operator
 from exporter.registry import Registry
 from exporter.spec.pipeline import Pipeline
-from exporter.steps.chain import Chain, Declared, Link, read_chain
-from exporter.steps.settle import settled
+from exporter.steps.chain import Chain, Declared, Link
 
 OPERATORS: Registry[Operator[Any]] = Registry("exporter.fold.steps", "step in a graph")
 
@@ -36,9 +35,7 @@ def parts(pipeline: Pipeline) -> Parts:
     Raises:
         UsageError: no step of it can be in a graph; or a file that it names is not there.
     """
-    steps = pipeline.deployed()
-    before = read_chain(settled(steps["before"], "before", "pipeline.preprocess.deployment"))
-    after = read_chain(settled(steps["after"], "after", "pipeline.postprocess.deployment"))
+    before, after = pipeline.deployed()
     outside = max((at + 1 for at, link in enumerate(before) if why_outside(link)), default=0)
     inside = next((at for at, link in enumerate(after) if why_outside(link)), len(after))
     found = Parts(before[:outside], before[outside:], after[:inside], after[inside:])

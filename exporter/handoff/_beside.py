@@ -13,8 +13,7 @@ from exporter.errors import UsageError
 from exporter.handoff._step_files import FORMS, written
 from exporter.handoff.base import Chosen, Proof, Target
 from exporter.spec.pipeline import Pipeline
-from exporter.steps.chain import Chain, read_chain
-from exporter.steps.settle import settled
+from exporter.steps.chain import Chain
 from exporter.workers import Limits
 
 
@@ -69,6 +68,4 @@ def deployment(chosen: Chosen) -> tuple[Chain, Chain]:
         what = "its steps are in the graph, and the runtime would take them again"
         hint = "release the model without `fold`, or hand it to another target"
         raise UsageError(what, where="pipeline.fold", hint=hint)
-    steps = pipeline.deployed()
-    before = read_chain(settled(steps["before"], "before", "pipeline.preprocess.deployment"))
-    return before, read_chain(settled(steps["after"], "after", "pipeline.postprocess.deployment"))
+    return pipeline.deployed()

@@ -96,8 +96,11 @@ def has_functions(*chains: Chain) -> bool:
 
 def fed(spec: Spec) -> tuple[str, ...]:
     """The names in a state that feed the inputs, `VALUE` the one that the pipeline names."""
-    first = spec.pipeline.input if spec.pipeline and spec.pipeline.input else next(iter(spec.inputs))
-    return (VALUE, *(name for name in spec.inputs if name != first))
+    return (VALUE, *_fed_first(spec)[1:])
+
+
+def _fed_first(spec: Spec) -> list[str]:
+    return spec.pipeline.fed_first(spec.inputs) if spec.pipeline else list(spec.inputs)
 
 
 def inputs_of(spec: Spec, state: State, sample: str) -> dict[str, Array]:
@@ -106,16 +109,15 @@ def inputs_of(spec: Spec, state: State, sample: str) -> dict[str, Array]:
     Raises:
         UsageError: an input is not fed, or by another dtype or size than the spec promises.
     """
-    names = fed(spec)
-    first = next(name for name in spec.inputs if name not in names)
-    order = dict(zip((first, *names[1:]), names, strict=True))
+    first = _fed_first(spec)[0]
     where = f"pipeline: sample {sample}"
     result: dict[str, Array] = {}
     for name, one in spec.inputs.items():
-        if order[name] not in state:
+        key = VALUE if name == first else name
+        if key not in state:
             hint = "return a mapping with an array of that name from a function, or `tracks: true` of `resize`"
             raise UsageError(f"no step gives the input '{name}'", where=where, hint=hint)
-        value = state[order[name]]
+        value = state[key]
         if value.dtype.name != one.dtype:
             what = f"the steps give '{name}' as {value.dtype.name}, and the spec has {one.dtype}"
             raise UsageError(what, where=where, hint=f"add `cast: {{dtype: {one.dtype}}}` at the end")

@@ -22,8 +22,7 @@ from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain
 from exporter.steps.compare import Measure
 from exporter.steps.material import Material
-from exporter.steps.run import save_states, state_of
-from exporter.tensors import load
+from exporter.steps.run import load_states, save_states
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.workers import SINGLE_THREAD, Json, Setting, call
 
@@ -156,11 +155,9 @@ class _Comparison:
         assert self.pipeline.postprocess is not None  # noqa: S101  # the claim was planned because there is one
         if not ends.is_file():
             return Evidence(Outcome.INCONCLUSIVE, "the steps before the model differ: see source/pipeline/preprocess")
-        held = load(ends)
-        states = [state_of(held, str(at)) for at in range(len({name.partition("/")[0] for name in held}))]
         run, made = self.harness.run_of(claim), self.place / f"{claim.variant}-{claim.engine}.safetensors"
         try:
-            save_states(made, answered(self.harness.subject, run, states, self.harness.setting))
+            save_states(made, answered(self.harness.subject, run, load_states(ends), self.harness.setting))
         except ExporterError as error:
             return Evidence(Outcome.CRASHED, str(error), stage="run")
         request = {

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 from exporter.errors import UsageError
 from exporter.references import factory_text
 from exporter.spec.inputs import Flag, Frozen, Identifier
-from exporter.steps.chain import read_chain
+from exporter.steps.chain import Chain, read_chain
 from exporter.steps.settle import FAMILIES, NAMED, Side, settled
 
 _CHAINS = ("training", "deployment")
@@ -98,25 +98,33 @@ class Pipeline(Frozen):
         """The input, of all by name, that the last step feeds; of a folded model that which the first one takes."""
         return self.input or next(iter(inputs))
 
+    def fed_first(self, inputs: Iterable[str]) -> list[str]:
+        """All inputs by name, first the one that the steps feed."""
+        first = self.fed(inputs)
+        return [first, *(name for name in inputs if name != first)]
+
     @property
     def compared(self) -> tuple[str, ...]:
         """The sides whose chains a proof compares. The steps behind a folded model are part of its graph."""
         behind = self.postprocess is not None and not self.fold
         return ("preprocess", "postprocess") if behind else ("preprocess",)
 
-    def deployed(self) -> dict[str, Any]:
-        """The steps of the deployment `before` and `after` the model, as plain data."""
-        after = self.postprocess.deployment if self.postprocess else ()
-        sides = {"before": self.preprocess.deployment, "after": after}
-        return {side: steps if isinstance(steps, str) else list(steps) for side, steps in sides.items()}
+    def deployed(self) -> tuple[Chain, Chain]:
+        """The steps of the deployment before and after the model, each in full.
+
+        Raises:
+            UsageError: a file that one names is not there, or lists what no step is known for.
+        """
+        given = self.postprocess.deployment if self.postprocess else ()
+        before = settled(self.preprocess.deployment, "before", "pipeline.preprocess.deployment")
+        after = settled(given, "after", "pipeline.postprocess.deployment")
+        return read_chain(before), read_chain(after)
 
     def around(self, factory: str, inputs: Iterable[str], outputs: Iterable[str]) -> str:
         """The factory that builds the model of another one with the steps folded in; without `fold` that one itself."""
         if not self.fold:
             return factory
-        first = self.fed(inputs)
-        ordered = [first, *(name for name in inputs if name != first)]
-        said = {"model": factory, "pipeline": self.model_dump(mode="json"), "inputs": ordered}
+        said = {"model": factory, "pipeline": self.model_dump(mode="json"), "inputs": self.fed_first(inputs)}
         return factory_text("exporter.fold.layer:build", {**said, "outputs": len(list(outputs))})
 
 

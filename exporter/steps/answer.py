@@ -19,8 +19,7 @@ from exporter.steps.compare import Measure
 from exporter.steps.judge import Finding
 from exporter.steps.material import Material, behind_model
 from exporter.steps.replay import replay
-from exporter.steps.run import state_of
-from exporter.tensors import load
+from exporter.steps.run import load_states
 from exporter.workers import Json, doing
 
 #: How often eager's outputs are moved.
@@ -30,8 +29,7 @@ _MOVES = 8
 def judge(request: Json) -> Json:
     """In a child: judge the answers of one run; `made` holds its outputs, `moves` how far each may be from eager's."""
     material = Material.read(Path(request["material"]))
-    made = load(Path(request["made"]))
-    outputs = [state_of(made, str(number)) for number in material.numbers]
+    outputs = load_states(Path(request["made"]))
     chains = (read_chain(request["training"]), read_chain(request["deployment"]))
     finding = judged(chains, material, outputs, request["moves"])
     return {"outcome": finding.outcome, "reason": finding.reason, "elements": finding.elements, "notes": finding.notes}

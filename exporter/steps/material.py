@@ -84,10 +84,7 @@ class Material:
 
     def part(self, prefix: str) -> dict[str, Array]:
         """The tensors below a prefix, by what stands behind it."""
-        found = {
-            name[len(prefix) + 1 :]: value for name, value in self.tensors.items() if name.startswith(f"{prefix}/")
-        }
-        return found
+        return below(self.tensors, prefix)
 
     def states(self, side: str, chain: str, number: int, length: int) -> list[State]:
         """The states of one sample: before the first of `length` steps, and after each; those not kept are empty."""
@@ -115,6 +112,11 @@ class Material:
                     for name in self.part(f"{side}/training/{step}/{number}"):
                         del self.tensors[f"{side}/training/{step}/{number}/{name}"]
             yield self.samples[number]
+
+
+def below(held: Mapping[str, Array], prefix: str) -> dict[str, Array]:
+    """The tensors of a file below a prefix, by what stands behind it."""
+    return {name[len(prefix) + 1 :]: value for name, value in held.items() if name.startswith(f"{prefix}/")}
 
 
 def behind_model(outputs: Mapping[str, Array], order: Sequence[str]) -> State:

@@ -6,7 +6,7 @@ A child only stores what each step gave. Who compares the values has imported no
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from exporter import tensors
 from exporter.scratch import scratch
 from exporter.steps.base import State
 from exporter.steps.chain import Chain, Function, data_of, read_chain, steps_of
+from exporter.steps.material import below
 from exporter.workers import SINGLE_THREAD, Json, Setting, call, doing
 
 
@@ -57,7 +58,7 @@ def _in_child(
         call("exporter.steps.run:child", request, limits, environment=SINGLE_THREAD, on_event=setting.on_event)
         made = tensors.load(into)
     for number in range(len(states)):
-        yield [state_of(made, f"{number}/{step}") for step in range(len(part))]
+        yield [below(made, f"{number}/{step}") for step in range(len(part))]
 
 
 def child(request: Json) -> Json:
@@ -67,7 +68,7 @@ def child(request: Json) -> Json:
     made: dict[str, Any] = {}
     for number in range(request["samples"]):
         doing(f"running the steps of {request['name']} on sample {number + 1}")
-        states = steps_of(chain, state_of(given, str(number)), request["name"], request["start"])
+        states = steps_of(chain, below(given, str(number)), request["name"], request["start"])
         for step, state in enumerate(states):
             made |= {f"{number}/{step}/{name}": value for name, value in state.items()}
     tensors.save_scratch(Path(request["into"]), made)
@@ -81,6 +82,7 @@ def save_states(path: Path, states: Sequence[State]) -> None:
     )
 
 
-def state_of(held: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The state that lies below a prefix of a file."""
-    return {name[len(prefix) + 1 :]: value for name, value in held.items() if name.startswith(f"{prefix}/")}
+def load_states(path: Path) -> list[State]:
+    """Read what :func:`save_states` wrote; raises as :func:`exporter.tensors.load`."""
+    held = tensors.load(path)
+    return [below(held, str(at)) for at in range(len({name.partition("/")[0] for name in held}))]

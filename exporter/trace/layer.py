@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,27 +51,42 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
 
 def _build(model: str, seed: int) -> paddle.nn.Layer:
     """Call the factory; a process may do so as often as it likes, and gets the same weights each time."""
-    import paddle
-
     _seed_all(seed)  # a module may draw when it is imported
-    model, arguments = split_factory(model)
-    factory = load_object(model)
-    if not callable(factory):
-        raise UsageError(
-            f"{type(factory).__name__} is not callable", where=model, hint="name a factory or a Layer class"
-        )
-    bound_arguments(factory, arguments, model)
+    build = factory_of(model)
     forget_parameter_names()
     _seed_all(seed)  # and is imported once: the next layer of this process must draw the same numbers
-    layer = factory(**arguments)
-    if not isinstance(layer, paddle.nn.Layer):
-        raise UsageError(
-            f"the factory returned {type(layer).__name__}, not a paddle.nn.Layer",
-            where=model,
-            hint="name a function that builds the layer",
-        )
-    _refuse_shared_names(layer, model)
+    layer = build()
+    _refuse_shared_names(layer, split_factory(model)[0])
     return layer
+
+
+def factory_of(model: str) -> Callable[[], paddle.nn.Layer]:
+    """Import the factory that a text names with its arguments; calling what comes back builds the layer.
+
+    Raises:
+        UsageError: it cannot be imported, is no callable, does not take the arguments, or gives no Layer when called.
+    """
+    import paddle
+
+    reference, arguments = split_factory(model)
+    factory = load_object(reference)
+    if not callable(factory):
+        raise UsageError(
+            f"{type(factory).__name__} is not callable", where=reference, hint="name a factory or a Layer class"
+        )
+    bound_arguments(factory, arguments, reference)
+
+    def build() -> paddle.nn.Layer:
+        layer = factory(**arguments)
+        if not isinstance(layer, paddle.nn.Layer):
+            raise UsageError(
+                f"the factory returned {type(layer).__name__}, not a paddle.nn.Layer",
+                where=reference,
+                hint="name a function that builds the layer",
+            )
+        return layer
+
+    return build
 
 
 def _refuse_nan(layer: paddle.nn.Layer, model: str, checkpoint: str | None) -> None:

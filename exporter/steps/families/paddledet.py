@@ -21,9 +21,7 @@ from exporter.steps.families.base import (
     nothing,
     translated,
 )
-
-#: What is taken where a configuration gives none: ImageNet's, of RGB.
-_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+from exporter.steps.families.paddleclas import MEAN, STD
 
 
 def _decode(options: Options) -> Entries:
@@ -44,7 +42,7 @@ def _normalize(options: Options) -> Entries:
     if options.take("norm_type", "mean_std") == "none":
         options.ignore("mean", "std")
         return [{"normalize": {"scale": scale}}]
-    mean, std = options.numbers("mean", _MEAN), options.numbers("std", _STD)
+    mean, std = options.numbers("mean", MEAN), options.numbers("std", STD)
     return [{"normalize": {"scale": scale, "mean": mean, "std": std}}]
 
 
