@@ -41,7 +41,7 @@ MEMBERS: Mapping[str, tuple[str, ...]] = {
     "paddle.jit.dy2static.program_translator.StaticFunction": ("_function_spec", "_program_cache"),
     "paddle.nn.BatchNorm2D": ("_use_global_stats",),
     "paddle.nn.Conv2D": ("_groups", "_in_channels", "_out_channels"),
-    "paddle.nn.Layer": ("_buffers", "_parameters", "_to_impl"),
+    "paddle.nn.Layer": ("_buffers", "_forward_pre_hooks", "_parameters", "_to_impl"),
     "paddle.optimizer.Optimizer": ("_grad_clip", "_learning_rate", "_parameter_list"),
     "paddle.static.quantization.PostTrainingQuantization": ("_scale_dict",),
 }
@@ -93,6 +93,9 @@ NAMES: Mapping[str, Name] = {
     "ConcreteProgram": Name("paddle.jit.dy2static.program_translator.ConcreteProgram", ("__init__",)),
     "convert_call_func": Name("paddle.jit.dy2static.convert_call_func", ("convert_zip", "convert_enumerate")),
     "origins": Name("paddle.jit.dy2static.origin_info.global_origin_info_map"),
+    # the hooks that compute a weight from others before each call
+    "WeightNorm": Name("paddle.nn.utils.weight_norm_hook.WeightNorm", ("__call__",)),
+    "SpectralNorm": Name("paddle.nn.utils.spectral_norm_hook.SpectralNorm", ("__call__",)),
     # what is patched while a layer is traced
     "inplace_utils": Name("paddle.utils.inplace_utils"),
     "math_op_patch": Name("paddle.base.layers.math_op_patch"),

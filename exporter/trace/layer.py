@@ -46,6 +46,7 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
         _assign(layer, tensors, checkpoint)
     _refuse_nan(layer, model, checkpoint)
     layer.eval()
+    _compute_normed_weights(layer)
     return layer
 
 
@@ -104,6 +105,21 @@ def _refuse_nan(layer: paddle.nn.Layer, model: str, checkpoint: str | None) -> N
                 where=f"{checkpoint or model}: {name}",
                 hint="export a checkpoint without NaN: training has diverged, or the file is damaged",
             )
+
+
+def _compute_normed_weights(layer: paddle.nn.Layer) -> None:
+    """Let `weight_norm` and `spectral_norm` compute the weights that they keep in buffers, as each eager call does.
+
+    A trace drops what their hooks write (`assign(value, buffer)` in `Layer.__setattr__`, which PIR does not support): a
+    program holds the weight of the last eager call, which was before the checkpoint was loaded, or of none at all
+    (3.3.1; 'nn/utils/weight_norm_hook.py', 'nn/utils/spectral_norm_hook.py').
+    """
+    from exporter.paddle.private import SpectralNorm, WeightNorm
+
+    for sublayer in layer.sublayers(include_self=True):
+        for hook in sublayer._forward_pre_hooks.values():
+            if isinstance(hook, (WeightNorm, SpectralNorm)):
+                hook(sublayer, ())
 
 
 def _seed_all(seed: int) -> None:

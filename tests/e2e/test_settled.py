@@ -53,7 +53,6 @@ def test_what_fails_behind_an_undecided_condition_is_foretold_by_a_warning_and_r
         ("MaskedQuestion", "EX112"),
         ("Noise", "EX101"),
         ("Counting", "EX103"),
-        ("Spectral", "EX130"),
     ],
 )
 def test_what_would_be_silently_wrong_and_what_fails_as_foretold_is_refused(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.facts import Called, Fact, Facts, Phase
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 
 class SpectralNorm(Rule):
@@ -17,12 +17,12 @@ class SpectralNorm(Rule):
 
     Why:
         A hook divides the weight by its norm before each call, and stores the result as a buffer of the layer. A trace
-        drops that write. The program holds the buffer as it was left by the last eager call: of a layer that never ran,
-        the weight without any division; of one that ran before its weights were loaded or trained further, the weight
-        of that time. Nothing warns. The exported model is right only if the layer ran in evaluation after its weights
-        changed for the last time. Power iteration is not the cause: it runs in training only, and two calls in
-        evaluation agree. `weight_norm` is stored in the same way, but starts out right: it is exported wrong only where
-        a checkpoint was loaded after the last call, and no rule tells of that.
+        drops that write. A program that `paddle.jit.save` writes holds the buffer as the last eager call left it: of a
+        layer that never ran, the weight without any division; of one that ran before its weights were loaded or trained
+        further, the weight of that time. Nothing warns. Power iteration is not the cause: it runs in training only, and
+        two calls in evaluation agree. `weight_norm` is stored in the same way, but starts out right: it is wrong only
+        where a checkpoint was loaded after the last call. `exporter convert` lets both hooks compute their weights once
+        the checkpoint is loaded, so that its programs are right; other tools do not.
 
     Example:
         import paddle
@@ -64,6 +64,7 @@ class SpectralNorm(Rule):
     """
 
     code = "EX130"
+    severity = Severity.WARNING
     predicts = (Fault.VALUES, Fault.FAILS)
     shown = Shown.EVERY_RUN
 
@@ -74,10 +75,8 @@ class SpectralNorm(Rule):
                 and fact.site.phase is not Phase.MODULE
                 and fact.name.endswith(".spectral_norm")
             ):
-                message = (
-                    "a trace does not see what spectral_norm computes; the program keeps the last eager call's weight"
-                )
-                cure = "give a plain layer the normalised weight and export that, or run the layer in evaluation once "
+                message = "paddle.jit.save stores the weight of the last eager call, not what spectral_norm computes"
+                cure = "export by `exporter convert`, which lets it compute, or run the layer in evaluation once "
                 yield self.at(fact.site, message, cure + "its last weights are loaded")
 
 
