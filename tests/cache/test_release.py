@@ -164,6 +164,7 @@ def test_a_spec_is_read_again_where_it_its_overrides_or_our_code_changed(
         read()
 
 
+@pytest.mark.slow
 def test_another_content_under_a_released_version_is_refused_and_a_gate_lays_it_beside(place: Place) -> None:
     (place.work / "net/helping.py").write_text("def factor():\n    return 0.25\n")
     before, cached = contents(place.bundle), ("--cache", place.known.store.folder)

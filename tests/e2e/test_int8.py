@@ -84,12 +84,14 @@ def speed(bundle: Path) -> tuple[str, dict[str, Any]]:
     return done.json()["verdict"], found
 
 
+@pytest.mark.slow
 def test_a_speed_that_was_promised_and_is_not_reached_fails(promising: Path) -> None:
     verdict, found = speed(promising)
     assert (verdict, found["outcome"]) == ("failed", "mismatch")
     assert "times as fast as fp32 by onnxruntime" in found["reason"] and "at least 100 promised" in found["reason"]
 
 
+@pytest.mark.slow
 def test_a_cpu_that_can_less_than_the_one_that_released_it_breaks_no_promise(promising: Path) -> None:
     elsewhere = shutil.copytree(promising, promising.with_name("elsewhere"))
     content = json.loads((elsewhere / "manifest.json").read_text())
@@ -100,6 +102,7 @@ def test_a_cpu_that_can_less_than_the_one_that_released_it_breaks_no_promise(pro
     assert "but this CPU has no avx_of_tomorrow" in found["reason"]
 
 
+@pytest.mark.slow
 def test_a_speed_that_is_promised_of_no_engine_is_missing(promising: Path) -> None:
     """Released by a gate that did not look, with a typing error in it: the promise does not vanish."""
     mistyped = shutil.copytree(promising, promising.with_name("mistyped"))
@@ -133,6 +136,7 @@ def for_vnni(workplace: Path) -> Path:
     return workplace / "vnni"
 
 
+@pytest.mark.slow
 def test_what_is_made_for_vnni_fails_without_and_says_why(for_vnni: Path) -> None:
     done = exporter("verify", for_vnni.name, "--source", ".", "--json", cwd=for_vnni.parent)
     (pairs,) = (one for one in done.json()["checks"] if one["kind"] == "overflow")
@@ -150,6 +154,7 @@ def test_what_is_made_for_vnni_fails_without_and_says_why(for_vnni: Path) -> Non
         assert any("is made for CPUs with VNNI" in note for note in done.json()["notes"])
 
 
+@pytest.mark.slow
 def test_a_file_of_all_8_bits_that_is_promised_for_any_cpu_fails_on_every_one(for_vnni: Path) -> None:
     """The spec decides, whatever the manifest says beside it of how the file was made."""
     promised = shutil.copytree(for_vnni, for_vnni.with_name("promised"))

@@ -46,6 +46,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_it_is_verified_and_differs_in_nothing_from_itself(masked: Path) -> None:
     done = exporter("verify", "artifacts/masked/1.0.0", "--source", ".", "--json", cwd=masked)
     assert done.code == 0, done.out + done.err

@@ -43,6 +43,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_it_is_trained_released_and_verified_in_every_number_of_threads(named: Path) -> None:
     done = exporter("verify", "artifacts/named/1.0.0", "--source", ".", "--json", cwd=named)
     assert done.code == 0, done.out + done.err

@@ -11,6 +11,7 @@ import pytest
 from exporter.errors import ExitCode
 from tests import faults
 from tests.command import Done, exporter
+from tests.sampling import some
 
 FAULTS: dict[str, Callable[[Path], object]] = {
     "one tensor zeroed": faults.zero_tensor,
@@ -36,7 +37,7 @@ def forged(bundle: Path) -> None:
     faults.reseal(bundle)
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", some(FAULTS, 2))
 @pytest.mark.parametrize("engine", ["jit_load", "paddle_inference"])
 def test_in_the_parameters_of_either_paddle_format(digits: Path, tmp_path: Path, name: str, engine: str) -> None:
     """Both formats in one run, each judged by itself."""
@@ -54,7 +55,7 @@ def test_in_the_parameters_of_either_paddle_format(digits: Path, tmp_path: Path,
 
 
 # With the batch norms folded, the digits' ONNX holds no two tensors of one shape.
-@pytest.mark.parametrize("name", [name for name, fault in FAULTS.items() if fault is not faults.swap_tensors])
+@pytest.mark.parametrize("name", some((name for name, fault in FAULTS.items() if fault is not faults.swap_tensors), 2))
 def test_in_the_initializers_of_onnx(digits: Path, tmp_path: Path, name: str) -> None:
     copy = faults.copied(digits, tmp_path / "copy")
     FAULTS[name](copy / "onnx/model.onnx")
@@ -90,7 +91,7 @@ def test_by_content_alone_when_the_manifest_was_not_forged(digits: Path, tmp_pat
         ("onnx/model.onnx", "onnxruntime"),
     ],
 )
-@pytest.mark.parametrize("keep", [0.5, 0.999])
+@pytest.mark.parametrize("keep", some([0.5, 0.999], 2))
 def test_a_file_truncated(digits: Path, tmp_path: Path, name: str, engine: str, keep: float) -> None:
     copy = faults.copied(digits, tmp_path / "copy")
     faults.truncate(copy / name, keep)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.command import Done, contents, environment, exporter, refused
+from tests.sampling import some
 
 INPUT = ("--input", "x=float32[batch,4]", "--dim", "batch=1..4", "--formats", "pir", "--out", "out")
 
@@ -78,7 +79,7 @@ MADE = [
 ]
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", some(MADE, 3))
 def test_only_the_import_says_whether_there_is_a_factory(workplace: Path, name: str) -> None:
     checked = exporter("check", "--no-probe", f"models.made:{name}", cwd=workplace)
     assert checked.code == 0 and "error" not in checked.out, checked.out + checked.err

@@ -93,6 +93,7 @@ def commands(done: Done) -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("exporter ")]
 
 
+@pytest.mark.slow
 def test_from_a_model_to_a_hand_off(day: Day) -> None:
     started = day.run("init", "scorer", "--model", "models.scorer:build", "--recipe")
     check, train, release = commands(started)

@@ -336,6 +336,7 @@ def test_the_jenkinsfile_fetches_the_target_and_gates_against_it(project: Projec
     assert git(clone, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_the_hooks_run_under_pre_commit(project: Project) -> None:
     hooks = [{**hook, "language": "system"} for hook in yaml.safe_load(HOOKS.read_text())]
     (project.work / "hooks.yaml").write_text(json.dumps({"repos": [{"repo": "local", "hooks": hooks}]}))

@@ -12,12 +12,13 @@ from exporter.modes.run import compare
 from exporter.registry import Registry
 from exporter.workers import Setting
 from tests.command import ROOT, exporter, refused
+from tests.sampling import some
 
 #: Long enough that the modes could drift apart, if they did not compute the same.
 SHORT = {"steps": 12, "rounds": 2, "seconds": 0.01, "serve": 0.0, "batches": (1, 4)}
 
 
-@pytest.mark.parametrize("recipe", ["linear", "softmax"])
+@pytest.mark.parametrize("recipe", some(["linear", "softmax"], 2))
 def test_all_modes_learn_the_same(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     found = compare(Wish(recipe, **SHORT), Setting())  # type: ignore[arg-type]

@@ -17,14 +17,14 @@ from tests.recipes.fonts import needs_fonts
 #: By recipe: its metric, and an operator that the ONNX file must have kept.
 FAST: dict[str, tuple[str, str]] = {
     "linear": ("r_squared", "Gemm"),
-    "policy": ("at_rest", "Tanh"),
     "rows": ("accuracy", "Loop"),
-    "shapes": ("f1", "NonMaxSuppression"),
     "softmax": ("accuracy", "If"),
     "text": ("accuracy", "GRU"),
-    "tree": ("accuracy", "Loop"),
 }
 SLOW: dict[str, tuple[str, str]] = {
+    "policy": ("at_rest", "Tanh"),
+    "shapes": ("f1", "NonMaxSuppression"),
+    "tree": ("accuracy", "Loop"),
     "resnet": ("accuracy", "Conv"),
 }
 #: Released by tests/e2e/test_folded.py.
@@ -50,9 +50,14 @@ def test_every_recipe_is_tried() -> None:
 DRAWN = ("recipes.ocr.detect", "recipes.ocr.direction", "recipes.ocr.read")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=needs_fonts if name in DRAWN else ()) for name in sorted(modules())]
-)
+def examined() -> Iterator[Any]:
+    """The recipes; those whose releases are slow are examined with the slow tests."""
+    for name in sorted(modules()):
+        marks = [pytest.mark.slow] if name in DRAWN or name.rpartition(".")[2] in SLOW else []
+        yield pytest.param(name, marks=[*marks, needs_fonts] if name in DRAWN else marks)
+
+
+@pytest.mark.parametrize("name", list(examined()))
 def test_the_gradient_doctor_finds_nothing(name: str, workplace: Path) -> None:
     done = exporter("train", name, "--doctor", "--json", cwd=workplace)
     assert done.code == 0, done.err

@@ -105,6 +105,7 @@ X, Y = np.ones([2_000_000, 2], "float32"), np.zeros([2_000_000, 1], "float32")""
     assert isinstance(ended, Refusal) and "would take about" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_is_foreseen_is_what_is_measured(examined: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     text = spoil(DEEP, "build").replace("batch_size=4", "batch_size=800")
     measured = examined(text)["memory"]["step"]

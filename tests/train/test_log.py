@@ -89,6 +89,7 @@ def test_a_resumed_run_goes_on_where_the_log_was(tmp_path: Path) -> None:
     assert [step for step, _ in points] == list(range(1, 3 * STEPS + 1))
 
 
+@pytest.mark.slow
 def test_the_weights_do_not_know_of_the_log(tmp_path: Path) -> None:
     reader_of("tensorboard")
     for name, more in (("with", ["--log", "tensorboard"]), ("without", [])):

@@ -22,6 +22,7 @@ from exporter.train import run
 from exporter.train.run import TrainRequest
 from exporter.workers import Setting
 from tests.command import ROOT, exporter
+from tests.sampling import some
 
 CLI = [sys.executable, "-c", "from exporter.cli import main; main()"]
 
@@ -31,7 +32,7 @@ def trained(name: str, folder: Path, ranks: int = 2, **more: object) -> dict[str
     return load(result.checkpoint)
 
 
-@pytest.mark.parametrize("name", ["plain", "accumulating"])
+@pytest.mark.parametrize("name", some(["plain", "accumulating"], 2))
 def test_two_processes_equal_one_at_the_joint_batch(name: str, tmp_path: Path) -> None:
     """A hundred updates, with a last batch of one row; the same metric at every epoch."""
     one, two = (trained(name, tmp_path / str(ranks), ranks) for ranks in (1, 2))
@@ -69,6 +70,7 @@ def test_the_error_of_one_rank_is_told_and_not_what_the_others_saw(tmp_path: Pat
         trained("failing", tmp_path / "failing")
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     whole = trained("dropping", tmp_path / "whole")
     command = [*CLI, "train", "tests.train.parallel_fits:dropping", "--out", str(tmp_path / "stopped"), "--ranks", "2"]

@@ -24,6 +24,7 @@ from exporter.lower.precision.base import Order
 from exporter.lower.precision.int8 import plugin
 from exporter.spec.model import PrecisionSettings
 from tests.command import ROOT, environment
+from tests.sampling import some
 
 #: The shape of the weight, that of the input, and the groups of a convolution; 0 is a matrix product.
 LAYERS = {
@@ -87,7 +88,7 @@ def test_onnx_for_vnni_overflows_exactly_where_the_arithmetic_says(tmp_path: Pat
     assert noise > 35 if {"avx_vnni", "avx512_vnni"} & set(machine.cpu()["abilities"]) else noise < 15
 
 
-@pytest.fixture(scope="module", params=["AVX2", "SSE41"])
+@pytest.fixture(scope="module", params=some(["AVX2", "SSE41"], 2))
 def onednn(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """What oneDNN makes of int8 `.pdmodel` files on a CPU of this level."""
     place = tmp_path_factory.mktemp(request.param)
