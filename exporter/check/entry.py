@@ -28,7 +28,7 @@ from exporter.check.facts import Defined, Fact, Ignored, Phase
 from exporter.check.inputs import Inputs, declared_specs
 from exporter.check.interpret.calls import hooked_after, hooked_before
 from exporter.check.source.project import ClassInfo, ParsedModule
-from exporter.check.source.syntax import inside
+from exporter.check.source.syntax import of_kind
 from exporter.check.state.frames import Circumstances, Frame
 from exporter.check.state.run import OutOfBudget, Run
 from exporter.check.tables import tables
@@ -116,7 +116,7 @@ def _used(module: ParsedModule) -> frozenset[str]:
     if cached is None:
         names: set[str] = set()
         for info in module.classes.values():
-            names |= {each.id for each in inside(info.node) if isinstance(each, ast.Name) and each.id != info.name}
+            names |= {each.id for each in of_kind(info.node, ast.Name)} - {info.name}
         cached = module.__dict__["_used_names"] = frozenset(names)
     return cached
 
@@ -135,10 +135,10 @@ def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple
         required = len(node.args.args) - len(node.args.defaults)
         if required and not target:
             continue
-        mentioned = {each.id for each in inside(node) if isinstance(each, ast.Name)}
+        mentioned = {each.id for each in of_kind(node, ast.Name)}
         if target or (mentioned & layers):
             yield node, frozenset(mentioned & layers)
-        elif mentioned & imported and any(isinstance(each, ast.Return) and each.value for each in inside(node)):
+        elif mentioned & imported and any(each.value for each in of_kind(node, ast.Return)):
             yield node, frozenset({name})
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from exporter.check.domain.values import Extent, Size
 from exporter.check.source.project import ParsedModule
+from exporter.check.source.syntax import of_kind
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
 
 def _lists(module: ParsedModule) -> Iterator[ast.List]:
     if any("InputSpec" in line for line in module.lines):
-        yield from (node for node in ast.walk(module.tree) if isinstance(node, ast.List))
+        yield from of_kind(module.tree, ast.List)
         return
     for statement in module.tree.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):

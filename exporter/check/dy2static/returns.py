@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from exporter.check.source.syntax import inside
+from exporter.check.source.syntax import of_kind
 
 _SOME, _ALL, _NONE = "some", "all", "none"
 
@@ -19,7 +19,7 @@ def uneven(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[ast.If
 
     Source: 'jit/dy2static/transformers/early_return_transformer.py' of Paddle 3.3.1.
     """
-    if not any(isinstance(each, ast.Return) for each in inside(function)):
+    if not of_kind(function, ast.Return):
         return frozenset()
     found: set[ast.If] = set()
     _block(function.body, found, True)
@@ -64,4 +64,4 @@ def _holds_return(body: list[ast.stmt]) -> bool:
 
 def first_return(statement: ast.If) -> ast.Return:
     """The first `return` below a statement that holds one."""
-    return min((each for each in inside(statement) if isinstance(each, ast.Return)), key=lambda one: one.lineno)
+    return min(of_kind(statement, ast.Return), key=lambda one: one.lineno)

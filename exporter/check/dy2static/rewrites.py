@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from typing import TypeGuard
 
-from exporter.check.source.syntax import inside
+from exporter.check.source.syntax import inside_without, of_kind
 
 
 @lru_cache(maxsize=4096)
@@ -16,17 +15,16 @@ def assigned_calls(function: ast.AST) -> tuple[ast.expr, ...]:
     That is `append` or `pop`, below an `if`, `for` or `while`, of what is no name, as in `found.get(key).append(x)`;
     and an attribute `shape` that is assigned to.
     """
-    nodes = list(inside(function))
-    blocks = [each for each in nodes if isinstance(each, (ast.If, ast.For, ast.While))]
-    found: dict[ast.expr, None] = {each: None for one in blocks for each in inside(one) if _is_stray_append(each)}
-    shapes = [each for each in nodes if isinstance(each, ast.Attribute) and each.attr == "shape"]
+    blocks = of_kind(function, ast.If, ast.For, ast.While)
+    found = {call: None for block in blocks for call in of_kind(block, ast.Call) if _is_stray_append(call)}
+    shapes = [each for each in of_kind(function, ast.Attribute) if each.attr == "shape"]
     return (*found, *(each for each in shapes if isinstance(each.ctx, ast.Store)))
 
 
-def _is_stray_append(node: ast.AST) -> TypeGuard[ast.Call]:
-    method = node.func if isinstance(node, ast.Call) else None
+def _is_stray_append(call: ast.Call) -> bool:
+    method = call.func
     changes = isinstance(method, ast.Attribute) and method.attr in ("append", "pop")
-    return changes and not isinstance(method.value, _TARGETS)  # type: ignore[union-attr]
+    return changes and not isinstance(method.value, _TARGETS)  # type: ignore[attr-defined]
 
 
 _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
@@ -35,8 +33,7 @@ _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
 @lru_cache(maxsize=4096)
 def unpacked_enumerates(function: ast.AST) -> tuple[ast.For, ...]:
     """Loops through `enumerate` that take their items apart, and that a `return` or a `break` of their own leaves."""
-    loops = (each for each in inside(function) if isinstance(each, ast.For) and _takes_apart(each))
-    return tuple(each for each in loops if _left_early(each))
+    return tuple(loop for loop in of_kind(function, ast.For) if _takes_apart(loop) and _left_early(loop))
 
 
 def _takes_apart(loop: ast.For) -> bool:
@@ -48,7 +45,7 @@ def _takes_apart(loop: ast.For) -> bool:
 
 def _left_early(loop: ast.For) -> bool:
     functions, loops = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda), (ast.For, ast.While)
-    if any(isinstance(each, ast.Return) for each in inside(loop, functions)):
+    if any(isinstance(each, ast.Return) for each in inside_without(loop, functions)):
         return True
     own = [each for each in loop.body if not isinstance(each, loops)]
-    return any(isinstance(each, ast.Break) for one in own for each in (one, *inside(one, (*loops, *functions))))
+    return any(isinstance(each, ast.Break) for one in own for each in (one, *inside_without(one, (*loops, *functions))))

@@ -12,7 +12,7 @@ from exporter.check.dy2static.returns import first_return, uneven
 from exporter.check.facts import Clashed, Left
 from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
 from exporter.check.source.def_use import asked_and_set
-from exporter.check.source.syntax import inside
+from exporter.check.source.syntax import inside, of_kind
 from exporter.check.state.heap import Changes
 from exporter.check.state.run import Run
 
@@ -46,10 +46,10 @@ def _if(run: Run, node: ast.If) -> bool:
 
 def _attributes_born(run: Run, node: ast.If, changes: Changes) -> None:
     """A branch of a tensor's reads what it sets before it does: an attribute that is not there yet is a fault."""
-    made = {each.id for each in inside(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+    made = {each.id for each in of_kind(node, ast.Name) if isinstance(each.ctx, ast.Store)}
     for (_, key), (where, value) in changes.items():
         at = run.memory.assigned_at(value) if isinstance(value, Value) and key not in where else None
-        if run.forward and isinstance(at, ast.Attribute) and any(at is each for each in inside(node)):
+        if run.forward and isinstance(at, ast.Attribute) and at in inside(node):
             if isinstance(at.value, ast.Name) and at.value.id in made:
                 continue
             certain = not run.now.undecided

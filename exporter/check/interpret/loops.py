@@ -26,7 +26,7 @@ from exporter.check.interpret.assign import assign
 from exporter.check.interpret.events import from_container, read_content
 from exporter.check.interpret.items import iterate
 from exporter.check.interpret.truth import ask, evaluate_condition, truth_of
-from exporter.check.source.syntax import inside
+from exporter.check.source.syntax import inside, of_kind
 from exporter.check.state.run import Run
 
 _TURNS = 2  # the second turn of a loop sees what the first left behind
@@ -89,7 +89,7 @@ def _while(run: Run, node: ast.While) -> bool:
     if truth_of(run, condition) is False:
         return run.execute(node.orelse)
     tensor = only_tensor(condition) and run.now.converted
-    forever = truth_of(run, condition) is True and not any(isinstance(each, ast.Break) for each in ast.walk(node))
+    forever = truth_of(run, condition) is True and not of_kind(node, ast.Break)
 
     def turn() -> None:
         run.execute(node.body)
@@ -152,7 +152,7 @@ def _attribute_carried(run: Run, where: object, key: str, new: Value, node: ast.
     layer = run.frame.names.get("self")
     if not isinstance(layer, Instance) or where is not layer.attributes or not layer.cls.is_layer:
         return
-    reads = (each for part in node.body for each in inside(part) if isinstance(each, ast.Attribute))
+    reads = (each for part in node.body for each in of_kind(part, ast.Attribute))
     if any(each.attr == key and isinstance(each.ctx, ast.Load) for each in reads):
         at = run.memory.assigned_at(new) or node
         broken = Broken("attribute", f"self.{key}", run.frame.module, at, new)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from exporter.check.domain.values import Tensor
 from exporter.check.facts import Called, Facts, Site
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.source.syntax import inside
+from exporter.check.source.syntax import inside, of_kind
 from exporter.diagnostics import Diagnostic, Severity
 
 _RANDOM = ("random.", "numpy.random.", "secrets.", "uuid.uuid")
@@ -78,25 +78,20 @@ class OutsideValue(Rule):
 
 def _only_told(site: Site) -> bool:
     """Whether a value goes into messages and attributes only, by the names of the function: it measures, no more."""
-    around = next((each for each in ast.walk(site.module.tree) if _holds(each, site.node)), None)
-    if not isinstance(around, ast.FunctionDef):
+    around = next((each for each in of_kind(site.module.tree, ast.FunctionDef) if site.node in inside(each)), None)
+    if around is None:
         return False
     names: set[str] = set()
-    for statement in (each for each in inside(around) if isinstance(each, (ast.Assign, ast.AugAssign))):
+    for statement in of_kind(around, ast.Assign, ast.AugAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        if any(each is site.node for each in inside(statement)) or _reads(statement.value, names):
+        if site.node in inside(statement) or _reads(statement.value, names):
             if any(isinstance(each, ast.Subscript) for each in targets):
                 return False
             names |= {each.id for each in targets if isinstance(each, ast.Name)}
             names |= {each.attr for each in targets if isinstance(each, ast.Attribute)}
-    rest = (each for each in inside(around) if isinstance(each, (ast.Return, ast.If, ast.While, ast.Expr)))
-    used = [each for each in rest if not _tells(each) and not isinstance(each, (ast.If, ast.While))]
-    tests = [each.test for each in inside(around) if isinstance(each, (ast.If, ast.While, ast.IfExp))]
-    return not any(_reads(each, names) or any(one is site.node for one in inside(each)) for each in (*used, *tests))
-
-
-def _holds(function: ast.AST, node: ast.AST) -> bool:
-    return isinstance(function, ast.FunctionDef) and any(each is node for each in inside(function))
+    used = [each for each in of_kind(around, ast.Return, ast.Expr) if not _tells(each)]
+    tests = [each.test for each in of_kind(around, ast.If, ast.While, ast.IfExp)]
+    return not any(_reads(each, names) or site.node in inside(each) for each in (*used, *tests))
 
 
 def _reads(node: ast.AST, names: set[str]) -> bool:

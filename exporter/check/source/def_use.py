@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from exporter.check.source.syntax import inside, last_name
+from exporter.check.source.syntax import inside, last_name, of_kind
 
 
 def asked_and_set(node: ast.If) -> frozenset[str]:
@@ -48,7 +48,7 @@ def changed_names(tree: ast.Module, lines: Sequence[str]) -> frozenset[str]:
         body = getattr(statement, "body", None)
         end = body[0].lineno if body else statement.end_lineno or statement.lineno
         if not hot.isdisjoint(range(statement.lineno, end + 1)):
-            calls = (each.func for each in inside(statement) if isinstance(each, ast.Call))
+            calls = (each.func for each in of_kind(statement, ast.Call))
             found |= {last_name(e.value) for e in calls if isinstance(e, ast.Attribute) and e.attr in MUTATORS}
         if isinstance(statement, (ast.Assign, ast.Delete)):
             found |= {last_name(one) for each in statement.targets for one in _parts(each)}
@@ -88,8 +88,8 @@ def read_later(function: ast.AST | None, name: str, node: ast.AST) -> bool:
     elsewhere = _other_sides(function, getattr(node, "lineno", 0))
     later = [
         (each.lineno, isinstance(each.ctx, ast.Store))
-        for each in inside(function)
-        if isinstance(each, ast.Name) and each.id == name and each.lineno > end and each.lineno not in elsewhere
+        for each in of_kind(function, ast.Name)
+        if each.id == name and each.lineno > end and each.lineno not in elsewhere
     ]
     return bool(later) and not min(later)[1]
 
@@ -97,7 +97,7 @@ def read_later(function: ast.AST | None, name: str, node: ast.AST) -> bool:
 def _other_sides(function: ast.AST, line: int) -> set[int]:
     """The lines that do not run where this one does: the `else` of each `if` that it stands under."""
     found: set[int] = set()
-    for each in inside(function):
-        if isinstance(each, ast.If) and each.orelse and each.body[0].lineno <= line < each.orelse[0].lineno:
+    for each in of_kind(function, ast.If):
+        if each.orelse and each.body[0].lineno <= line < each.orelse[0].lineno:
             found.update(range(each.orelse[0].lineno, (each.end_lineno or line) + 1))
     return found

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from exporter.check.source.def_use import changed_names
 from exporter.check.source.mro import linearized
+from exporter.check.source.syntax import of_kind
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 #: Libraries that are never looked into, wherever they lie: what matters of them is known by name.
@@ -187,7 +188,7 @@ class ParsedModule:
         """Top-level names that some function declares `global`."""
         if not any("global " in line for line in self.lines):
             return frozenset()
-        return frozenset(name for node in ast.walk(self.tree) if isinstance(node, ast.Global) for name in node.names)
+        return frozenset(name for node in of_kind(self.tree, ast.Global) for name in node.names)
 
     @cached_property
     def changed(self) -> frozenset[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from exporter.check.domain.contents import holds, inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Tensor, Value
 from exporter.check.facts import Changed, Site
-from exporter.check.source.syntax import inside, last_name
+from exporter.check.source.syntax import inside, last_name, of_kind
 from exporter.check.state.heap import Place
 
 
@@ -191,7 +191,7 @@ class Effects:
 
     def take_back(self, before: Mapping[Place, Write], body: ast.AST) -> None:
         """A context manager has run: what it sets behind its `yield` too is as it was when the block is left."""
-        pauses = [node.lineno for node in inside(body) if isinstance(node, (ast.Yield, ast.YieldFrom))]
+        pauses = [node.lineno for node in of_kind(body, ast.Yield, ast.YieldFrom)]
         behind = [node for node in inside(body) if getattr(node, "lineno", 0) > max(pauses, default=0)]
         names = {last_name(node) for node in behind if isinstance(getattr(node, "ctx", None), ast.Store)}
         for place, access in self._accesses.items():
