@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from exporter.check.domain.values import Extent, Size
@@ -33,6 +34,7 @@ class Declared:
     nodes: tuple[ast.AST, ...]
 
 
+@lru_cache(maxsize=1)
 def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
     """Lists of input specs that the module declares: `InputSpec` calls, or dicts with name, shape and dtype."""
     if not any("InputSpec" in line or "dtype" in line for line in module.lines):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import UsageError, closest, did_you_mean
 from exporter.registry import Registry
 
-_COLLECT_AFTER = 40_000  # lines; some 100 MB of trees
+_MOST_OBJECTS = 1_000_000  # containers made since garbage was last collected: some 150 MB of trees
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
     every = rules()
     _known((*settings.select, *settings.ignore, *settings.severity), every)
     project, findings, layers, probed, files = Project(), list[Diagnostic](), 0, 0, dict[str, None]()
-    with _collector_at_rest() as collect:
+    with _collector_at_rest():
         for place in resolve(targets):
             module = project.read(place.path)
             if isinstance(module, Diagnostic):
@@ -85,7 +85,8 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
                 probed += len(models)
                 judged = prove(judged, [probe(place.path, model, probe_seconds) for model in models])
             findings += judged
-            collect(len(module.lines))
+            project.release()
+            _collect()
     if not layers and not findings:
         cure = "name the file or class of a paddle.nn.Layer; a check of nothing is no check"
         only = targets[0] if len(targets) == 1 else "."
@@ -101,27 +102,25 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
 
 
 @contextmanager
-def _collector_at_rest() -> Iterator[Callable[[int], None]]:
-    """Inside the block, garbage is collected by the number of lines read, not by the number of objects made.
+def _collector_at_rest() -> Iterator[None]:
+    """Inside the block, garbage is collected where :func:`_collect` is called.
 
     Trees are made of a great many objects that live, so that Python's own rule looks through them again and again: half
     of the time of a check.
     """
-    enabled, read = gc.isenabled(), 0
-
-    def collect(lines: int) -> None:
-        nonlocal read
-        read += lines
-        if read > _COLLECT_AFTER:
-            read = 0
-            gc.collect()
-
+    enabled = gc.isenabled()
     gc.disable()
     try:
-        yield collect
+        yield
     finally:
         if enabled:
             gc.enable()
+
+
+def _collect() -> None:
+    """Collect garbage if much may have come together: most of what is read is freed without."""
+    if gc.get_count()[0] > _MOST_OBJECTS:
+        gc.collect()
 
 
 def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:

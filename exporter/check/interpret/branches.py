@@ -38,9 +38,9 @@ def _if(run: Run, node: ast.If) -> bool:
     else:
         run.heap.apply(one if alive_one else other)
         if tensor:  # what follows is the other side of the branch
-            run.now = replace(run.now, branches=run.now.branches + 1)
+            run.now = run.now._replace(branches=run.now.branches + 1)
         elif len(run.frame.returns) > returns:  # and what a guard that raises lets through is the usual way
-            run.now = replace(run.now, undecided=run.now.undecided + 1)
+            run.now = run.now._replace(undecided=run.now.undecided + 1)
     return alive_one or alive_other
 
 

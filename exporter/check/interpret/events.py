@@ -68,8 +68,10 @@ def from_container(run: Run, container: Sequence | Mapping, value: Value, node: 
 
 def note_stray(run: Run, value: Value, node: ast.AST, home: str) -> None:
     """A layer that lives outside the model, in a global or a closure, is used by it."""
+    if not run.forward or not isinstance(value, (Layer, Instance)):
+        return
     running = any(value is next(iter(frame.names.values()), None) for frame in run.stack)
-    if run.forward and not running and isinstance(value, (Layer, Instance)) and _is_nobodys(value):
+    if not running and _is_nobodys(value):
         run.facts.append(Strayed(run.site(node), home, False))
 
 

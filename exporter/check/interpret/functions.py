@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-from dataclasses import replace
 
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.join import fresh, join, join_all, select
@@ -81,8 +80,7 @@ def _enter(
     frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
     frame.unrolled = now.unrolled
     left = now.converted and not function.converted
-    inside = replace(
-        now,
+    inside = now._replace(
         converted=now.converted and function.converted,
         called_from=(run.frame.module, node) if left else now.called_from,
         loop_kind="",

@@ -47,14 +47,19 @@ class ClassInfo:
         found = (self.module.resolve(base) for base in self.node.bases)
         return tuple(each for each in found if each is not None)
 
-    @cached_property
+    @property
     def family(self) -> tuple[ClassInfo | str, ...]:
         """The class and all its bases in the order of C3, nearest first; those of libraries by qualified name."""
+        return (self, *self._above)
+
+    @cached_property
+    def _above(self) -> tuple[ClassInfo | str, ...]:
+        """The family without the class itself, which would keep itself in memory."""
 
         def bases(cls: ClassInfo | str) -> tuple[ClassInfo | str, ...]:
             return () if isinstance(cls, str) else cls.bases
 
-        return linearized(self, bases)
+        return linearized(self, bases)[1:]
 
     @cached_property
     def is_layer(self) -> bool:
@@ -132,6 +137,8 @@ class ParsedModule:
         self.names: dict[str, list[Binding]] = {}
         self.classes: dict[str, ClassInfo] = {}
         self.globals: dict[str, object] = {}
+        #: Whether another module imports it, and may know its classes.
+        self.shared = False
         _index(self.tree.body, self)
 
     @cached_property
@@ -178,7 +185,7 @@ class ParsedModule:
                 return inner or full
         return None if name in self.names else f"builtins.{name}"
 
-    @property
+    @cached_property
     def bound(self) -> frozenset[str]:
         """Every name bound at the top level."""
         return frozenset(self.names) | frozenset(self.classes)
@@ -219,6 +226,7 @@ class Project:
     def __init__(self) -> None:
         self._modules: OrderedDict[Path, ParsedModule | Diagnostic] = OrderedDict()
         self._found: dict[tuple[str, Path], Path | None] = {}
+        self._forgotten: list[ParsedModule | Diagnostic] = []
         self._kept = 0
         self._comments: dict[str, list[tuple[int, str]]] = {}
         #: Whether models in installed packages are followed too: a target's class may lie in one.
@@ -240,8 +248,20 @@ class Project:
             if said:
                 self._comments[module.shown] = said
         while len(self._modules) > 1 and self._kept > _MOST_LINES_KEPT:
-            self._kept -= _length(self._modules.popitem(last=False)[1])
+            self._forgotten.append(self._modules.popitem(last=False)[1])
+            self._kept -= _length(self._forgotten[-1])
         return module
+
+    def release(self) -> None:
+        """Free the modules that were forgotten, now that no model is followed.
+
+        A module and its classes refer to each other: once that is cut, no garbage need be collected, which takes as
+        long as parsing does. Of a module that others import the garbage collector finds out whether it is in use.
+        """
+        for module in self._forgotten:
+            if isinstance(module, ParsedModule) and not module.shared:
+                module.classes.clear()
+        self._forgotten.clear()
 
     def comments(self, shown: str) -> Sequence[tuple[int, str]]:
         """The lines of a file that speak to us, with their numbers, by the path that findings show."""
@@ -265,7 +285,10 @@ class Project:
             self._found[key] = _file_of(name, (base, Path.cwd()))
         path = self._found[key] or (_installed(name) if self.installed else None)
         found = self.read(path) if path else None
-        return found if isinstance(found, ParsedModule) else None
+        if not isinstance(found, ParsedModule):
+            return None
+        found.shared = True
+        return found
 
     def member(self, module: str, name: str, importer: ParsedModule) -> ClassInfo | str | None:
         """A member of a module of the user's, if there is such a one."""

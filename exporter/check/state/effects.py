@@ -12,6 +12,7 @@ from exporter.check.domain.values import UNKNOWN, Instance, Tensor, Value
 from exporter.check.facts import Changed, Site
 from exporter.check.source.syntax import inside, last_name, of_kind
 from exporter.check.state.heap import Place
+from exporter.check.state.held import Held
 
 
 @dataclass(frozen=True)
@@ -68,23 +69,13 @@ class Effects:
 
     # -------------------------------------------------------------------------------------------------- how it is read
 
-    @contextmanager
-    def updating(self, target: ast.expr) -> Iterator[None]:
+    def updating(self, target: ast.expr) -> Held:
         """Inside the block, what is read of the target is read for its own next value."""
-        before, self._updated = self._updated, last_name(target)
-        try:
-            yield
-        finally:
-            self._updated = before
+        return Held(self, "_updated", last_name(target))
 
-    @contextmanager
-    def reaching(self) -> Iterator[None]:
+    def reaching(self) -> Held:
         """Inside the block, reading a place is no use of its value yet (`self.cache is None`, `self.seen.append`)."""
-        before, self._reaching = self._reaching, True
-        try:
-            yield
-        finally:
-            self._reaching = before
+        return Held(self, "_reaching", True)
 
     def _for_its_next(self, place: Place) -> bool:
         return place[1] == self._updated

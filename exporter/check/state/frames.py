@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from exporter.check.domain.values import Value
 from exporter.check.facts import Phase
 from exporter.check.source.project import ClassInfo, ParsedModule
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """What a call gave at one `return`; `by_tensor`: a tensor chose this way, `certain`: Python surely goes it."""
 
     node: ast.AST
@@ -48,8 +48,7 @@ class Frame:
     undecided: int = 0
 
 
-@dataclass(frozen=True)
-class Circumstances:
+class Circumstances(NamedTuple):
     """See :class:`exporter.check.facts.Site`.
 
     `undecided` counts the conditions that Python will decide, `unrolled` those of the `python_loops` that are run item

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+from weakref import proxy
 
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Value
@@ -15,6 +16,7 @@ from exporter.check.source.project import ParsedModule
 from exporter.check.state.effects import Effects
 from exporter.check.state.frames import Circumstances, Frame
 from exporter.check.state.heap import Heap
+from exporter.check.state.held import Held
 
 #: Nodes evaluated for one model before the rest is taken as unknown; ResNet-50 with all its blocks needs some 20,000.
 BUDGET = 120_000
@@ -60,7 +62,8 @@ class Run:
         self.outputs: tuple[Value, ...] = ()
         self.control_dependent: frozenset[str] = frozenset()
         self.visited: set[ast.AST] = set()
-        self.effects = Effects(lambda: self.now.phase is Phase.FORWARD)
+        run = proxy(self)  # who refers to itself is not freed at its end
+        self.effects = Effects(lambda: run.now.phase is Phase.FORWARD)
         self.memory = Memory()
         self.usage = Usage()
         #: Calls whose value has a name that was not read yet, by the scope and the name.
@@ -125,15 +128,9 @@ class Run:
             not now.undecided,
         )
 
-    @contextmanager
-    def circumstances(self, **changed: Any) -> Iterator[None]:
+    def circumstances(self, **changed: Any) -> Held:
         """Inside the block, some circumstances are others."""
-        before = self.now
-        self.now = replace(before, **changed)
-        try:
-            yield
-        finally:
-            self.now = before
+        return Held(self, "now", self.now._replace(**changed))
 
     @contextmanager
     def elsewhere(self, frame: Frame, now: Circumstances) -> Iterator[None]:
