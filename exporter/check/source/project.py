@@ -59,7 +59,8 @@ class ClassInfo:
         def bases(cls: ClassInfo | str) -> tuple[ClassInfo | str, ...]:
             return () if isinstance(cls, str) else cls.bases
 
-        return linearized(self, bases)[1:]
+        family: tuple[ClassInfo | str, ...] = linearized(self, bases)
+        return family[1:]
 
     @cached_property
     def is_layer(self) -> bool:
