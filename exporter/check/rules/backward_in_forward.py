@@ -47,8 +47,8 @@ class BackwardInForward(Rule):
     predicts = (Fault.FAILS,)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if fact.site.forward and fact.name in _NAMES:
+        for fact in facts.in_forward(Called):
+            if fact.name in _NAMES:
                 message = f"`{fact.name.rpartition('.')[2]}` belongs to eager training; a trace does not have it"
                 yield self.at(fact.site, message, "use paddle.grad(outputs, inputs)")
 

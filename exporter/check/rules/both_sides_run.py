@@ -51,10 +51,8 @@ class BothSidesRun(Rule):
     shown = Shown.SOME_RUNS
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
+        for fact in facts.in_forward(Fact):
             site = fact.site
-            if not site.forward:
-                continue
             if isinstance(fact, Tested) and fact.form in ("and", "or") and fact.value_used:
                 if not (_is_truth(fact.value) and _is_truth(fact.right)):
                     message = f"the value of `{fact.form}` behind a tensor is a bool in the program, not one of the two"

@@ -81,9 +81,7 @@ class BranchTypes(Rule):
     predicts = (Fault.FAILS, Fault.ENDS)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Clashed):
-            if not fact.site.forward:
-                continue
+        for fact in facts.in_forward(Clashed):
             broken = fact.broken
             name = "the result" if broken.name == "the result" else f"`{broken.name}`"
             message, cure = f"{name} {_REASONS[broken.reason]}", _CURES[broken.reason]

@@ -61,8 +61,8 @@ class BuiltinKeywords(Rule):
     mended = True
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if fact.site.forward and fact.keywords and fact.name in _CURES:
+        for fact in facts.in_forward(Called):
+            if fact.keywords and fact.name in _CURES:
                 named, plain = ", ".join(fact.keywords), fact.name.rpartition(".")[2]
                 message = f"`{plain}` is given `{named}` by name, which Paddle's own does not take: the export fails"
                 yield self.at(fact.site, message, _CURES[fact.name])

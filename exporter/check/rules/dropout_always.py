@@ -47,8 +47,8 @@ class DropoutAlways(Rule):
     shown = Shown.EVERY_RUN
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if not fact.site.forward or not fact.name.startswith("paddle."):
+        for fact in facts.in_forward(Called):
+            if not fact.name.startswith("paddle."):
                 continue
             if isinstance(fact.owner, Layer) and fact.owner.training and _drops(fact.owner):
                 message = f"`{_last(fact.owner.name)}` is made in forward: a new layer is in training mode, and drops"

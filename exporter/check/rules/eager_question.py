@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor, Value, options
-from exporter.check.facts import Asked, Called, Fact, Facts
+from exporter.check.facts import Asked, Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.source.syntax import (
     compared_with,
@@ -87,12 +87,13 @@ class EagerQuestion(Rule):
     shown = Shown.DECISION
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
-            if not fact.site.forward or fact.site.quiet:
-                continue
+        for call in facts.in_forward(Called):
+            if not call.site.quiet:
+                yield from self._called(call)
+        for fact in facts.in_forward(Asked):
             if (
-                isinstance(fact, Asked)
-                and fact.name in _ATTRIBUTES
+                fact.name in _ATTRIBUTES
+                and not fact.site.quiet
                 and fact.tensor.origin not in ("parameter", "buffer")
                 and handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device")
             ):
@@ -101,8 +102,6 @@ class EagerQuestion(Rule):
                 told = told or (fact.name in ("place", "device") and is_named(fact.site.module.tree, fact.site.node))
                 cure = "decide it by an argument or by an attribute set in __init__"
                 yield self.at(fact.site, message, cure, Severity.WARNING if told else None)
-            elif isinstance(fact, Called):
-                yield from self._called(fact)
 
     def _called(self, fact: Called) -> Iterator[Diagnostic]:
         name = fact.name.rpartition(".")[2]

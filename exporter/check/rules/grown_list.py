@@ -54,9 +54,9 @@ class GrownList(Rule):
     shown = Shown.EVERY_RUN
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
+        for fact in facts.in_forward(Fact):
             what = _misused(fact)
-            if what and fact.site.forward and not isinstance(fact, Changed):
+            if what and not isinstance(fact, Changed):
                 message = f"a list that grew under a tensor condition is an array of the program; {what}"
                 mild = isinstance(fact, Called) and fact.name == "builtins.len"  # a comparison with it is right
                 mild = mild or (isinstance(fact, Returned) and not fact.certain)

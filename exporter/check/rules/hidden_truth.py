@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Extent, Sequence, Shape, Value, only_tensor
-from exporter.check.facts import Fact, Facts, Operated, Tested
+from exporter.check.facts import Facts, Operated, Tested
 from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -58,14 +58,12 @@ class HiddenTruth(Rule):
     predicts = (Fault.FAILS,)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
-            if not fact.site.forward:
-                continue
-            if isinstance(fact, Tested) and fact.form in _FORMS:
+        for operated in facts.in_forward(Operated):
+            yield from self._operated(operated)
+        for fact in facts.in_forward(Tested):
+            if fact.form in _FORMS:
                 what, cure = _FORMS[fact.form]
                 yield self.at(fact.site, f"{what} is not converted: Python asks the tensor for its truth", cure)
-            elif isinstance(fact, Operated):
-                yield from self._operated(fact)
 
     def _operated(self, fact: Operated) -> Iterator[Diagnostic]:
         if fact.operator in ("In", "NotIn") and isinstance(fact.right, Sequence):

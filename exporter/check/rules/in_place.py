@@ -69,9 +69,7 @@ class InPlace(Rule):
             message = f"`{fact.shared}`, read further on, shares this data: in a program it does not change"
             cure = f"work on a copy (`.clone()`), or write into the tensor that `{fact.shared}` is"
             yield self.at(fact.site, message, cure)
-        for call in facts.of(Called):
-            if not call.site.forward:
-                continue
+        for call in facts.in_forward(Called):
             name = call.name.rpartition(".")[2]
             target = call.owner if call.owner is not None else (call.arguments[0] if call.arguments else None)
             known = call.name.startswith(("Tensor.", "paddle."))

@@ -58,8 +58,8 @@ class InheritedSuper(Rule):
     predicts = (Fault.FAILS,)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if fact.name == "inherited super" and fact.site.forward:
+        for fact in facts.in_forward(Called):
+            if fact.name == "inherited super":
                 message = (
                     "`super()` in an inherited method: dy2static takes the wrong class, and the method calls itself"
                 )

@@ -47,9 +47,7 @@ class LayerInForward(Rule):
     predicts = (Fault.FAILS,)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if not fact.site.forward:
-                continue
+        for fact in facts.in_forward(Called):
             name = fact.name.rpartition(".")[2]
             made = is_layer_class(fact.name) and not is_weightless(fact.name, fact.keywords)
             if made or fact.name == "new layer" or name == "create_parameter":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Tensor
-from exporter.check.facts import Asked, Called, Fact, Facts
+from exporter.check.facts import Asked, Called, Facts
 from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -62,17 +62,16 @@ class MissingOnTraced(Rule):
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "use an operator that both modes know, e.g. `detach`, `reshape`, `clone`"
-        for fact in facts.of(Fact):
-            if not fact.site.forward or fact.site.quiet:
-                continue
-            if isinstance(fact, Asked) and fact.name in _ATTRIBUTES:
+        for fact in facts.in_forward(Asked):
+            if fact.name in _ATTRIBUTES and not fact.site.quiet:
                 given = fact.tensor.guessed and fact.tensor.origin == "input" and fact.name == "view"
                 if (not fact.tensor.guessed or given) and fact.tensor.origin not in ("parameter", "buffer"):
                     message = f"a tensor of the trace has no `{fact.name}`: the export fails"
                     yield self.at(fact.site, message, cure, Severity.WARNING if given else None)
-            elif isinstance(fact, Called) and fact.name in _FUNCTIONS and _given_one(fact):
-                message = f"`{fact.name}` does not take a tensor of the trace: the export fails"
-                yield self.at(fact.site, message, cure)
+        for call in facts.in_forward(Called):
+            if call.name in _FUNCTIONS and not call.site.quiet and _given_one(call):
+                message = f"`{call.name}` does not take a tensor of the trace: the export fails"
+                yield self.at(call.site, message, cure)
 
 
 def _given_one(fact: Called) -> bool:

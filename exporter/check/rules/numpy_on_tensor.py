@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exporter.check.domain.contents import holds
 from exporter.check.domain.values import Array, Dim, Extent, Sequence, Shape, Tensor, Value, only_tensor
-from exporter.check.facts import Called, Fact, Facts, Operated
+from exporter.check.facts import Called, Facts, Operated
 from exporter.check.models.numpy import handed_on
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
@@ -52,10 +52,10 @@ class NumpyOnTensor(Rule):
     shown = Shown.EVERY_RUN
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
-            if not fact.site.forward or fact.site.quiet:
+        for fact in facts.in_forward(Called):
+            if fact.site.quiet:
                 continue
-            if isinstance(fact, Called) and fact.name.startswith("numpy."):
+            if fact.name.startswith("numpy."):
                 given = (*fact.arguments, *fact.keywords.values())
                 if fact.name == "numpy.prod" and not any(isinstance(each, Tensor) for each in given):
                     continue  # it only multiplies, and gives a dimension back
@@ -64,15 +64,17 @@ class NumpyOnTensor(Rule):
                     cure = f"use paddle's own operator in place of `{fact.name}`"
                     mild = handed_on(fact.name) or _of_dimensions(fact)
                     yield self.at(fact.site, message, cure, Severity.WARNING if mild else None)
-            elif isinstance(fact, Called) and fact.name in _MISSING:
+            elif fact.name in _MISSING:
                 message = "`.numpy()` gives a tensor while the model is traced, and that has no such method"
                 yield self.at(fact.site, message, "leave out `.numpy()` and use the tensor's own methods")
-            elif isinstance(fact, Operated) and fact.operator not in ("Is", "IsNot", "In", "NotIn"):
-                pair = (fact.left, fact.right)
-                if any(isinstance(each, Tensor) for each in pair) and any(_array(each) for each in pair):
-                    message = "a tensor of the trace meets a NumPy array: the export crashes or fails"
-                    cure = "make the array a buffer in __init__: self.register_buffer(name, paddle.to_tensor(array))"
-                    yield self.at(fact.site, message, cure)
+        for operated in facts.in_forward(Operated):
+            pair = (operated.left, operated.right)
+            if operated.site.quiet or operated.operator in ("Is", "IsNot", "In", "NotIn"):
+                continue
+            if any(isinstance(each, Tensor) for each in pair) and any(_array(each) for each in pair):
+                message = "a tensor of the trace meets a NumPy array: the export crashes or fails"
+                cure = "make the array a buffer in __init__: self.register_buffer(name, paddle.to_tensor(array))"
+                yield self.at(operated.site, message, cure)
 
 
 def _of_dimensions(fact: Called) -> bool:

@@ -53,8 +53,8 @@ class OutsideValue(Rule):
     shown = Shown.SOME_RUNS
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if not fact.site.forward or fact.site.quiet or fact.unread:
+        for fact in facts.in_forward(Called):
+            if fact.site.quiet or fact.unread:
                 continue
             name = fact.name
             if name.startswith(_HARMLESS):

@@ -54,8 +54,8 @@ class PythonFunction(Rule):
     predicts = (Fault.FAILS,)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if not fact.site.forward or fact.site.quiet or "key" in fact.keywords:
+        for fact in facts.in_forward(Called):
+            if fact.site.quiet or "key" in fact.keywords:
                 continue  # what a key gives is what is compared: a fact of its own
             space, _, name = fact.name.rpartition(".")
             if space == "builtins" and name in _COMPARING and _compares(fact.arguments):

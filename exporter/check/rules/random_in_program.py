@@ -47,8 +47,8 @@ class RandomInProgram(Rule):
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "make the noise an input of forward, or guard it with self.training"
-        for fact in facts.of(Called):
-            if not fact.site.forward or fact.site.quiet:
+        for fact in facts.in_forward(Called):
+            if fact.site.quiet:
                 continue
             name = fact.name.rpartition(".")[2]
             if entry(name.removesuffix("_")).has("random") and fact.name.startswith(("paddle.", "Tensor.")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.facts import Called, Fact, Facts, Phase
+from exporter.check.facts import Called, Facts, Phase
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -69,12 +69,8 @@ class SpectralNorm(Rule):
     shown = Shown.EVERY_RUN
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
-            if (
-                isinstance(fact, Called)
-                and fact.site.phase is not Phase.MODULE
-                and fact.name.endswith(".spectral_norm")
-            ):
+        for fact in facts.of(Called):
+            if fact.site.phase is not Phase.MODULE and fact.name.endswith(".spectral_norm"):
                 message = "paddle.jit.save stores the weight of the last eager call, not what spectral_norm computes"
                 cure = "export by `exporter convert`, which lets it compute, or run the layer in evaluation once "
                 yield self.at(fact.site, message, cure + "its last weights are loaded")

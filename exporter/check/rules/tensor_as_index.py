@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Mapping, Sequence, Value, only_tensor
-from exporter.check.facts import Called, Fact, Facts, Indexed, Operated
+from exporter.check.facts import Called, Facts, Indexed, Operated
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
@@ -55,23 +55,22 @@ class TensorAsIndex(Rule):
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "stack the parts and use paddle.index_select, or paddle.where"
-        for fact in facts.of(Fact):
-            if not fact.site.forward:
-                continue
-            if isinstance(fact, Indexed) and _is_pythons(fact.container) and only_tensor(fact.index):
+        for fact in facts.in_forward(Indexed):
+            if _is_pythons(fact.container) and only_tensor(fact.index):
                 grown = isinstance(fact.container, Sequence) and fact.container.grown_in_branch
                 unread = (
                     isinstance(fact.container, Mapping) and fact.container.rest is not None
                 )  # a key may be a tensor
                 if not grown and not unread:  # such a list is an array of the program, which takes a tensor
                     yield self.at(fact.site, "a tensor indexes a container of Python's: the export fails", cure)
-            elif isinstance(fact, Operated) and fact.operator == "Mult":
-                pair = (fact.left, fact.right)
-                if any(isinstance(each, Sequence) for each in pair) and any(only_tensor(each) for each in pair):
-                    message = "a list is multiplied by a tensor: its length must be known while the model is traced"
-                    yield self.at(fact.site, message, "use paddle.full([n], value) or tile")
-            elif isinstance(fact, Called) and fact.name == "dict.get" and any(map(only_tensor, fact.arguments[:1])):
-                yield self.at(fact.site, "a dict is asked for a tensor: the program always takes the default", cure)
+        for operated in facts.in_forward(Operated):
+            pair = (operated.left, operated.right) if operated.operator == "Mult" else ()
+            if any(isinstance(each, Sequence) for each in pair) and any(only_tensor(each) for each in pair):
+                message = "a list is multiplied by a tensor: its length must be known while the model is traced"
+                yield self.at(operated.site, message, "use paddle.full([n], value) or tile")
+        for call in facts.in_forward(Called):
+            if call.name == "dict.get" and any(map(only_tensor, call.arguments[:1])):
+                yield self.at(call.site, "a dict is asked for a tensor: the program always takes the default", cure)
 
 
 def _is_pythons(container: Value) -> bool:

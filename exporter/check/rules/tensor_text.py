@@ -50,8 +50,8 @@ class TensorText(Rule):
     shown = Shown.SOME_RUNS
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if not fact.site.forward or fact.site.quiet or fact.dropped:
+        for fact in facts.in_forward(Called):
+            if fact.site.quiet or fact.dropped:
                 continue
             made = fact.name in _MAKERS or fact.name in ("Const.format", "Scalar.format")
             if made and any(only_tensor(each) for each in (*fact.arguments, *fact.keywords.values())):

@@ -44,8 +44,8 @@ class ToList(Rule):
     shown = Shown.EVERY_RUN
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if fact.site.forward and not fact.site.quiet and fact.name == "Tensor.tolist":
+        for fact in facts.in_forward(Called):
+            if not fact.site.quiet and fact.name == "Tensor.tolist":
                 message = "`.tolist()` needs values, and while the model is traced there are none"
                 yield self.at(
                     fact.site, message, "compute with tensors; for masks: paddle.arange(n) < lens.unsqueeze(-1)"

@@ -52,9 +52,7 @@ class TrainMode(Rule):
     shown = Shown.EVERY_RUN
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Called):
-            if not fact.site.forward:
-                continue
+        for fact in facts.in_forward(Called):
             if fact.name.endswith(".train") and fact.name.startswith(("Layer.", "paddle.nn.")):
                 message = "a layer is put into training mode in forward: its statistics move at each eager call"
                 yield self.at(fact.site, message, "leave the mode to the caller")

@@ -54,8 +54,8 @@ class UnconvertedCode(Rule):
     shown = Shown.EVERY_RUN
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
-            if not fact.site.forward or fact.site.converted:
+        for fact in facts.in_forward(Fact):
+            if fact.site.converted:
                 continue
             if isinstance(fact, Tested) and fact.form not in ("chain", "filter", "match"):
                 if not (isinstance(fact.value, Tensor) and fact.value.shaped):

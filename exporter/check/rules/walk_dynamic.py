@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Extent, Sequence, Tensor, Value, only_tensor
-from exporter.check.facts import Called, Fact, Facts, Iterated
+from exporter.check.facts import Called, Facts, Iterated
 from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -49,13 +49,10 @@ class WalkDynamic(Rule):
     predicts = (Fault.FAILS, Fault.ENDS)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
-        for fact in facts.of(Fact):
-            if not fact.site.forward:
-                continue
-            if isinstance(fact, Called) and (message := _taken_apart(fact)):
-                yield self.at(fact.site, message, "compute on the whole tensor, or use a plain `for` statement over it")
-            if not isinstance(fact, Iterated):
-                continue
+        for call in facts.in_forward(Called):
+            if message := _taken_apart(call):
+                yield self.at(call.site, message, "compute on the whole tensor, or use a plain `for` statement over it")
+        for fact in facts.in_forward(Iterated):
             if fact.form == "unpack" and not (isinstance(fact.value, Tensor) and fact.value.closed):
                 continue  # most likely a call with several results that nothing is known of
             if fact.form == "enumerate" and isinstance(fact.value, Sequence):
