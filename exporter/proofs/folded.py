@@ -93,7 +93,8 @@ def judge_both(made: TensorMap, what: str) -> Evidence:
         elements += steps.size
     if not elements:
         return Evidence(Outcome.MISSING, "no recorded case came back", stage="run")
-    if all(not _apart(row, steps[0])[0] for steps, _ in pairs.values() for row in steps):
+    batches = [np.atleast_1d(steps) for steps, _ in pairs.values()]
+    if all(not _apart(row, rows[0])[0] for rows in batches for row in rows):
         what_is = "the answer of every sample" if what == ANSWER else "what the steps give of every sample"
         return Evidence(Outcome.VACUOUS, f"{what_is} is the same, so any would have passed", elements=elements)
     exact = worst == 0.0

@@ -52,11 +52,8 @@ class AroundModel(Proof):
         if pipeline is None:
             return frozenset()
         claims = {Claim("source", "fp32", output=side, kind=self.kind) for side in pipeline.compared}
-        if (
-            "postprocess" in pipeline.compared
-            and pipeline.postprocess
-            and not has_functions(read_chain(pipeline.postprocess.deployment))
-        ):
+        behind = pipeline.postprocess if "postprocess" in pipeline.compared else None
+        if behind and not has_functions(read_chain(behind.deployment)):
             claims |= {
                 Claim(run.format, run.precision, run.engine, output="answer", kind=self.kind)
                 for run in harness.runs

@@ -47,10 +47,10 @@ def judged(
         given = replay(deployment, behind_model(outputs[number], material.outputs))
         if given.error:
             return Finding("mismatch", f"the steps cannot run on sample {number + 1}: {given.error}")
-        answers.append(wanted[VALUE])
         moved = list(_moved(deployment, material.start("after", number), moves))
         difference = _unlike(wanted, given.states[-1], moved)
         if not difference:
+            answers.append(wanted[VALUE])
             elements += wanted[VALUE].size
         elif any(Measure().unlike(wanted, state) for state in moved) and wanted[VALUE].dtype.kind != "f":
             edges.append(number + 1)
@@ -95,6 +95,6 @@ def _unlike(wanted: State, given: State, moved: Sequence[State]) -> str:
     value, other = wanted[VALUE], given[VALUE]
     if not difference or value.dtype.kind != "f" or value.shape != other.shape or value.dtype != other.dtype:
         return difference
-    spread = [np.abs(state[VALUE] - value).max(initial=0.0) for state in moved if state[VALUE].shape == value.shape]
-    distance = np.abs(other - value).max(initial=0.0)
+    spread = [np.abs(state[VALUE] - value).max() for state in moved if state[VALUE].shape == value.shape]
+    distance = np.abs(other - value).max()
     return "" if spread and distance <= 2 * max(spread) else difference

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exporter.steps.base import VALUE, State
+from exporter.steps.replay import Replayed
 
 if TYPE_CHECKING:
     from exporter.tensors import Array
@@ -53,12 +54,15 @@ class Measure:
 
 def _numbers(wanted: Array, given: Array, tolerance: float) -> str:
     """Arrays of one shape; not-a-number equals itself."""
-    if wanted.size == 0 or np.array_equal(wanted, given):
+    if np.array_equal(wanted, given):
         return ""
     plain, other = wanted.astype("float64"), given.astype("float64")
-    same = (plain == other) | (np.isnan(plain) & np.isnan(other))
+    same = (wanted == given) | (np.isnan(plain) & np.isnan(other))
     finite = np.isfinite(plain) & np.isfinite(other)
-    distance = np.where(same, 0.0, np.where(finite, np.abs(plain - other), np.inf))
+    whole = "f" not in (wanted.dtype.kind, given.dtype.kind)
+    with np.errstate(invalid="ignore"):  # one infinity less another
+        apart = np.maximum(np.abs(plain - other), float(whole))  # float64 rounds whole numbers above 2**53
+    distance = np.where(same, 0.0, np.where(finite, apart, np.inf))
     far = distance > _allowed(wanted, given, plain[finite], tolerance)
     if not far.any():
         return ""
@@ -86,33 +90,31 @@ class Agreement:
     whole: bool
 
 
-def agreement(training: Sequence[Sequence[State]], deployment: Sequence[Sequence[State]], by: Measure) -> Agreement:
+def agreement(training: Sequence[Sequence[State]], deployment: Sequence[Replayed], by: Measure) -> Agreement:
     """How far the chains agree on all samples.
 
-    Each sample has its states: the raw one, then one after each step; those of a training step that was not recorded
-    for it are empty. A chain whose last step could not run has fewer.
+    Each sample of training has its states: the raw one, then one after each step; those of a step that was not recorded
+    for it are empty. Chains do not agree as a whole where one of deployment could not run to its end.
     """
-    lengths = [len(states) for states in deployment]
-    ends, longest = len(training[0]) - 1, max(lengths)
-    whole = min(lengths) == longest and all(
-        not by.unlike(wanted[-1], given[-1], dtypes=True) for wanted, given in zip(training, deployment, strict=True)
-    )
-    if whole:
-        return Agreement(longest - 1, ends, whole=True)
-    short = min(lengths)
-    for dtypes in (False, True):
-        reached = _furthest(training, deployment, by, short, dtypes=dtypes)
-        if reached != (longest - 1, ends):  # where only the dtype differs, the dtypes tell where
-            return Agreement(*reached, whole=False)
-    return Agreement(0, 0, whole=False)
+    failed = any(sample.error for sample in deployment)
+    ends, last = len(training[0]) - 1, min(len(sample.states) for sample in deployment) - 1
+    if not failed and all(
+        not by.unlike(wanted[-1], given.states[-1], dtypes=True)
+        for wanted, given in zip(training, deployment, strict=True)
+    ):
+        return Agreement(last, ends, whole=True)
+    reached = _furthest(training, deployment, by, last, dtypes=False)
+    if reached == (last, ends) and not failed:  # only the dtype differs: the dtypes tell where
+        reached = _furthest(training, deployment, by, last, dtypes=True)
+    return Agreement(*reached, whole=False)
 
 
 def _furthest(
-    training: Sequence[Sequence[State]], deployment: Sequence[Sequence[State]], by: Measure, short: int, *, dtypes: bool
+    training: Sequence[Sequence[State]], deployment: Sequence[Replayed], by: Measure, last: int, *, dtypes: bool
 ) -> tuple[int, int]:
-    for at in range(short - 1, 0, -1):
+    for at in range(last, 0, -1):
         for beside in range(len(training[0]) - 1, 0, -1):
-            pairs = [(wanted[beside], given[at]) for wanted, given in zip(training, deployment, strict=True)]
+            pairs = [(wanted[beside], given.states[at]) for wanted, given in zip(training, deployment, strict=True)]
             recorded = [(wanted, given) for wanted, given in pairs if wanted]
             if recorded and all(not by.unlike(wanted, given, dtypes=dtypes) for wanted, given in recorded):
                 return at, beside

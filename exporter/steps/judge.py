@@ -82,7 +82,7 @@ def judged(request: Json, material: Material, fresh: Material) -> Finding:
         for number in material.numbers
     ]
     compared = Compared(training, deployment, recorded, replayed, by)
-    reached = agreement(recorded, compared.states, by)
+    reached = agreement(recorded, replayed, by)
     if not reached.whole:
         return Finding("mismatch", _difference(compared, reached))
     return _noticed(compared)
@@ -94,7 +94,7 @@ def _unrecorded(recorded: Sequence[Sequence[State]], training: Chain) -> str:
         return "the chain of training has no step"
     if any(not states[0] for states in recorded):
         return "no outputs were recorded for the samples"
-    if any(not states[-1] or VALUE not in states[-1] for states in recorded):
+    if any(VALUE not in states[-1] for states in recorded):
         return "what training made of the samples was not recorded"
     return ""
 
@@ -130,8 +130,8 @@ def _difference(compared: Compared, reached: Agreement) -> str:
     causes = likely_causes(compared.training, compared.deployment, compared.recorded, compared.replayed, compared.by)
     at, beside = reached.deployment, reached.training
     coarser = len(compared.training) - beside < len(compared.deployment) - at
-    if causes.whole and coarser and causes.at > at:
-        at = causes.at
+    if causes.whole and coarser:
+        at = max(at, causes.at)
     elif not causes.told and (at, beside) == (0, 0) and len(compared.training) < len(compared.deployment):
         return (
             f"the chains differ: {_amount(compared, len(compared.deployment), len(compared.training))}; training is "

@@ -32,7 +32,7 @@ class Evidence:
 
     def reached(self, samples: Sequence[Replayed]) -> Agreement:
         """How far a deployment chain agrees, of which these are the states."""
-        return agreement(self.recorded[: len(samples)], [one.states for one in samples], self.by)
+        return agreement(self.recorded[: len(samples)], samples, self.by)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _best(
         if time.process_time() > end:
             break
         first = again(trial, now[0])
-        reached = agreement(evidence.recorded[:1], [first.states], evidence.by)
+        reached = evidence.reached([first])
         if not _further(reached, best[3] if best else before):
             continue
         every = [first, *(again(trial, one) for one in now[1:])]

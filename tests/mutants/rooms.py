@@ -15,9 +15,9 @@ class Room:
     tests: tuple[str, ...]
 
 
-#: Without `declared` and `sublayers`, which release a bundle first: that takes a minute for each fault.
-_PROOFS = ("agreement", "alike", "budgets", "fold_limits", "folds", "interface", "look", "noise", "origins", "overflow")
-_PROOFS += ("plans", "rating", "speed", "task_metric", "trained", "weights")
+#: Without `declared`, `pipeline` and `sublayers`, which release or verify bundles: that takes a minute for each fault.
+_PROOFS = ("agreement", "alike", "budgets", "chains", "fold_limits", "folded", "folds", "interface", "look", "noise")
+_PROOFS += ("origins", "overflow", "plans", "rating", "samples", "speed", "task_metric", "trained", "weights")
 
 ROOMS = {
     "verdict": Room(("exporter/verdict",), ("tests/verdict", "tests/judge")),
@@ -31,6 +31,16 @@ ROOMS = {
             *(f"tests/proofs/test_{name}.py" for name in _PROOFS),
             "tests/judge",
             "tests/lower/precision/test_int8.py",
+        ),
+    ),
+    "steps": Room(
+        tuple(
+            f"exporter/steps/{name}.py"
+            for name in ("answer", "compare", "controls", "judge", "material", "replay", "search")
+        ),
+        tuple(
+            f"tests/steps/test_{name}.py"
+            for name in ("answer", "compare", "controls", "judge", "material", "replay", "search")
         ),
     ),
     "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),

@@ -7,18 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from exporter import pipeline, tensors
+from exporter import pipeline
 from exporter.bundle.manifest import sealed
 from exporter.errors import UsageError
 from exporter.judge.report import Report
-from exporter.proofs._samples import SAMPLES, fed, inputs_of
+from exporter.proofs._samples import SAMPLES
 from exporter.proofs.base import Narrowing
-from exporter.proofs.pipeline import _changed
 from exporter.spec.read import validate
-from exporter.steps.base import VALUE
 from exporter.steps.material import Material
 from exporter.workers import Setting
 from tests import faults
@@ -94,37 +91,6 @@ def test_a_bundle_without_its_samples_lacks_what_its_spec_promises(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
-    [
-        ({}, "no step gives the input 'image'"),
-        ({VALUE: np.zeros((3, 16, 16))}, "as float64"),
-        ({VALUE: np.zeros((16, 16), "float32")}, "of shape \\[16, 16\\]"),
-        ({VALUE: np.zeros((16, 16, 3), "float32")}, "of shape \\[16, 16, 3\\]"),
-        ({VALUE: np.zeros((9, 3, 16, 16), "float32")}, "of shape \\[9, 3, 16, 16\\]"),
-    ],
-)
-def test_what_does_not_fit_the_inputs_is_said(state: dict[str, Any], said: str) -> None:
-    spec = validate(dict(CONTENT), "test")
-    with pytest.raises(UsageError, match=said) as caught:
-        inputs_of(spec, state, "1")
-    assert caught.value.hint
-
-
-def test_inputs_get_a_batch_and_are_fed_by_name() -> None:
-    spec = validate(dict(CONTENT), "test")
-    assert inputs_of(spec, {VALUE: np.zeros((3, 16, 16), "float32")}, "1")["image"].shape == (1, 3, 16, 16)
-    dims = {"batch": {"min": 2, "typical": 2, "max": 4}}
-    several = {**CONTENT["inputs"], "scale": {"dtype": "float32", "shape": ["batch", 2], "values": "normal"}}
-    wider = validate({**CONTENT, "dims": dims, "inputs": several, "version": None}, "test")
-    assert fed(wider) == (VALUE, "scale")
-    state = {VALUE: np.zeros((3, 16, 16), "float32"), "scale": np.ones(2, "float32")}
-    assert {name: value.shape for name, value in inputs_of(wider, state, "1").items()} == {
-        "image": (2, 3, 16, 16),
-        "scale": (2, 2),
-    }
-
-
-@pytest.mark.parametrize(
     ("steps", "said"),
     [
         ({"training": ["decode"], "deployment": ["decod"]}, "unknown step 'decod'"),
@@ -135,39 +101,6 @@ def test_inputs_get_a_batch_and_are_fed_by_name() -> None:
 def test_a_wrong_pipeline_is_refused_where_it_stands(steps: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         validate({**CONTENT, "pipeline": {"samples": ["a"], "preprocess": steps}}, "test")
-
-
-def test_the_material_keeps_what_there_is_room_for(tmp_path: Path) -> None:
-    material = Material.of({"a": np.zeros(4), "b": np.ones(4)})
-    for number in range(2):
-        for step in (1, 2):
-            material.keep("before", "training", step, number, {VALUE: np.full(100, step)})
-    assert list(material.thinned(10_000)) == [] and list(material.thinned(3_000)) == ["b"]
-    material.write(tmp_path / "m.safetensors")
-    again = Material.read(tmp_path / "m.safetensors")
-    assert again.samples == ("a", "b")
-    assert [bool(state) for state in again.states("before", "training", 1, 2)] == [True, False, True]
-    assert [bool(state) for state in again.states("before", "training", 0, 2)] == [True, True, True]
-
-
-def test_a_hostile_file_of_samples_is_damage(tmp_path: Path) -> None:
-    from exporter.errors import BundleError
-
-    path = tmp_path / "m.safetensors"
-    for about in ({}, {"samples": "7"}, {"samples": "["}, {"samples": '["a"]'}):
-        tensors.save(path, {"raw/1": np.zeros(2)}, about)
-        with pytest.raises(BundleError):
-            Material.read(path)
-
-
-def test_training_that_gives_something_else_each_time_is_found() -> None:
-    material = Material.of({"a": np.zeros(4)})
-    material.keep("before", "training", 1, 0, {VALUE: np.ones((2, 2), "float32")})
-    material.keep("before", "training", 2, 0, {VALUE: np.ones((2, 2), "float32")})
-    again = Material(material.samples, dict(material.tensors))
-    assert _changed(material, again) == ""
-    again.keep("before", "training", 2, 0, {VALUE: np.full((2, 2), 1.1, "float32")})
-    assert _changed(material, again) == "step 2 before the model, on sample 1,"
 
 
 def test_the_manifest_of_the_stored_bundle_is_sealed() -> None:

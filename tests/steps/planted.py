@@ -16,10 +16,9 @@ import numpy as np
 import PIL
 
 from exporter.steps.base import VALUE
-from exporter.steps.chain import read_chain, steps_of
 from exporter.steps.judge import Finding, judged
-from exporter.steps.material import Material
 from tests.steps.pictures import encoded, picture
+from tests.steps.recorded import recorded
 
 HERE = "tests.steps.users"
 #: The tests run on either side of the change of Pillow 13.
@@ -180,13 +179,7 @@ def samples(task: str) -> dict[str, Any]:
 def look(task: str, training: list[Any], deployment: list[Any]) -> Finding:
     """What the judge says of a chain of deployment beside one of training."""
     side = "after" if task in AFTER else "before"
-    material = Material.of({name: np.zeros(1) for name in samples(task)} if side == "after" else samples(task))
-    for number, value in enumerate(samples(task).values()):
-        if side == "after":
-            material.outputs = ("scores",)
-            material.tensors[f"outputs/{number}/scores"] = value
-        for step, state in enumerate(steps_of(read_chain(training), material.start(side, number), "training")):
-            material.keep(side, "training", step + 1, number, state)
+    material = recorded(side, training, samples(task))
     request = {"side": side, "training": training, "deployment": deployment, "tolerance": 0.0}
     return judged({**request, "names": [VALUE, *NAMES.get(task, ())]}, material, material)
 

@@ -59,3 +59,23 @@ def tokens(content: Any) -> Any:
         2 + "abcdefghijklmnopqrstuvwxyz".find(one) if one.isalpha() else 1 for one in content.tobytes().decode().lower()
     ]
     return np.asarray((ids + [0] * 12)[:12], dtype="int64")
+
+
+def squared(value: Any) -> Any:
+    """No declared step gives it."""
+    return value.astype("float32") ** 2
+
+
+def with_size(value: Any) -> Any:
+    """The value, and its shape beside it."""
+    return {"value": value, "size": np.asarray(value.shape)}
+
+
+def halved(value: Any) -> Any:
+    return value / np.float32(2)
+
+
+def doubled(state: Any) -> Any:
+    """Of the value, or behind a model of the value of the state."""
+    value = state["value"] if isinstance(state, dict) else state
+    return value * np.float32(2)

@@ -1,0 +1,179 @@
+"""The answers of an artifact's outputs: which are training's, which rounding decides, which are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.steps.answer import _moved, _unlike, judge, judged
+from exporter.steps.base import VALUE
+from exporter.steps.chain import read_chain
+from exporter.steps.judge import Finding
+from exporter.steps.run import save_states
+from tests.steps.recorded import recorded
+
+FIRST, SECOND = np.float32([1, 2, 0]), np.float32([3, 0, 1])
+MOVE = {"scores": 0.01}
+ABOVE: Any = {"threshold": {"above": 0.5}}
+EDGE = "lies on an edge, where rounding decides"
+
+
+def look(
+    chain: list[Any],
+    samples: Sequence[Any],
+    made: Sequence[Any],
+    moves: Mapping[str, float] = MOVE,
+    deployment: list[Any] | None = None,
+) -> Finding:
+    """The finding where eager gives `samples`, and an artifact `made`."""
+    material = recorded("after", chain, {str(at): value for at, value in enumerate(samples)})
+    chains = read_chain(chain), read_chain(chain if deployment is None else deployment)
+    return judged(chains, material, [{"scores": value} for value in made], moves)
+
+
+def test_equal_answers_match() -> None:
+    finding = look(["argmax"], [FIRST, SECOND], [FIRST + np.float32(1e-6), SECOND])
+    assert finding == Finding("match", elements=2)
+    assert look(["softmax", "argmax"], [FIRST, SECOND], [FIRST, SECOND]) == Finding("match", elements=2)
+
+
+def test_another_answer_is_a_mismatch() -> None:
+    finding = look(["argmax"], [FIRST, SECOND], [FIRST, SECOND[::-1]])
+    assert finding.outcome == "mismatch" and finding.elements == 0
+    assert finding.reason.startswith("the answer to sample 2 is another than training's: by up to 2 in 100.0% of 1 num")
+
+
+def test_another_dtype_is_a_mismatch() -> None:
+    finding = look(["argmax"], [FIRST], [FIRST], deployment=["argmax", {"cast": {"dtype": "int32"}}])
+    assert finding.outcome == "mismatch" and finding.reason.endswith("dtype int32, not int64")
+
+
+def test_steps_that_cannot_run_are_a_mismatch() -> None:
+    finding = look(["argmax"], [FIRST, SECOND], [FIRST, np.float32(1)])
+    assert finding.outcome == "mismatch"
+    assert finding.reason.startswith("the steps cannot run on sample 2: it takes an array of ")
+
+
+def wide(value: float, *last: float) -> Any:
+    """So many numbers that some are moved by nearly as much as they may be, either way."""
+    return np.float32([value] * 400 + [*last])
+
+
+@pytest.mark.parametrize("value", [0.509, 0.491])
+def test_an_answer_that_rounding_decides_is_left_out_and_told(value: float) -> None:
+    near, far = wide(value, 0.2), wide(0.8, 0.9)
+    finding = look([ABOVE], [far, near], [far, 1 - near])
+    note = "the answers to samples 2 lie on an edge, where rounding decides"
+    assert finding == Finding("match", elements=401, notes=[note])
+    assert look([ABOVE], [near], [1 - near]) == Finding("inconclusive", f"every answer {EDGE}: give other samples")
+    assert look([ABOVE], [near, far], [1 - near, far], {}).outcome == "mismatch", "nothing may move"
+
+
+def test_one_move_that_changes_an_answer_is_enough() -> None:
+    """Of eight moves of one number some change it and some do not."""
+    assert look([ABOVE], [np.float32([0.501])], [np.float32([0.499])]).outcome == "inconclusive"
+
+
+@pytest.mark.parametrize("value", [0.511, 0.489])
+def test_an_answer_beyond_rounding_is_wrong(value: float) -> None:
+    near, far = wide(value, 0.2), wide(0.8, 0.9)
+    assert look([ABOVE], [far, near], [far, 1 - near]).outcome == "mismatch"
+
+
+def test_an_answer_without_a_number_shows_nothing() -> None:
+    rows = np.float32([[0, 0.3, 1, 2, 3, 4]])
+    assert look(["boxes"], [rows], [rows]) == Finding("inconclusive", "no answer was compared: give other samples")
+
+
+def test_one_answer_to_all_samples_shows_nothing() -> None:
+    finding = look(["argmax"], [FIRST, FIRST * 2, FIRST + 1], [FIRST] * 3)
+    said = "every sample has the same answer, so any other model may pass: give other samples"
+    assert finding == Finding("vacuous", said)
+    assert look(["argmax"], [FIRST, FIRST, SECOND], [FIRST, FIRST, SECOND]).outcome == "match"
+    assert look(["argmax"], [FIRST, SECOND, SECOND], [FIRST, SECOND, SECOND]).outcome == "match"
+    assert look(["argmax"], [FIRST], [FIRST]).outcome == "match", "of one sample nobody knows"
+
+
+def test_an_answer_on_an_edge_is_none_that_differs_from_the_others() -> None:
+    near, far = wide(0.491, 0.2), wide(0.8, 0.9)
+    assert look([ABOVE], [far, far, near], [far, far, 1 - near]).outcome == "vacuous"
+
+
+@pytest.mark.parametrize(("off", "outcome"), [(0.0195, "match"), (0.0205, "mismatch")])
+def test_numbers_may_be_off_by_twice_as_much_as_moved_outputs_make_them(off: float, outcome: str) -> None:
+    chain: list[Any] = [{"normalize": {}}]
+    value = np.random.default_rng(1).random(4000).astype("float32")
+    assert look(chain, [value, value * 2], [value + np.float32(off), value * 2]).outcome == outcome
+
+
+def answers(*values: Any) -> list[dict[str, Any]]:
+    return [{VALUE: value} for value in values]
+
+
+class TestUnlike:
+    VALUE_ = np.float64([1, 2])
+
+    def unlike(self, given: Any, *moved: Any) -> str:
+        return _unlike({VALUE: self.VALUE_}, {VALUE: given}, answers(*moved))
+
+    def test_the_limit_is_twice_the_largest_move(self) -> None:
+        moved = np.add(self.VALUE_, [0.25, 0]), np.subtract(self.VALUE_, [0, 0.125])
+        assert self.unlike(np.add(self.VALUE_, [0, 0.5]), *moved) == ""
+        assert self.unlike(np.add(self.VALUE_, [0, 0.53125]), *moved).startswith("by up to 0.5312")
+        assert self.unlike(np.subtract(self.VALUE_, [0.53125, 0]), *moved).startswith("by up to 0.5312")
+        assert self.unlike(np.add(self.VALUE_, [np.nan, 0]), *moved).startswith("by up to inf")
+
+    def test_moves_that_give_another_shape_say_nothing(self) -> None:
+        other = np.zeros((0, 2))
+        assert self.unlike(np.add(self.VALUE_, [0, 0.5]), other).startswith("by up to 0.5")
+        assert self.unlike(np.add(self.VALUE_, [0, 0.5]), other, self.VALUE_ + 0.25) == ""
+        assert self.unlike(np.add(self.VALUE_, [0, 0.5])).startswith("by up to 0.5")
+
+    def test_no_move_explains_another_shape_or_dtype(self) -> None:
+        moved = self.VALUE_ + 9
+        assert self.unlike(np.float64([[1, 2]]), moved) == "shape [1, 2], not [2]"
+        assert self.unlike(np.float32([1, 2]), moved) == "dtype float32, not float64"
+
+    def test_whole_numbers_are_equal_or_not(self) -> None:
+        wanted, given, moved = answers(np.int64([1, 2]), np.int64([1, 3]), np.int64([9, 9]))
+        assert _unlike(wanted, given, [moved]).startswith("by up to 1 in")
+        assert _unlike(wanted, wanted, [moved]) == ""
+
+
+class TestMoved:
+    def moved(self, chain: list[Any], moves: dict[str, float]) -> list[Any]:
+        zeros = np.zeros(2000, "float32")
+        outputs = {"whole": np.int64([1, 2]), "scores": zeros, "other": zeros.copy()}
+        return list(_moved(read_chain(chain), {VALUE: zeros, **outputs}, moves))
+
+    def test_each_number_of_an_output_is_moved_by_at_most_its_move(self) -> None:
+        states = self.moved([], {"scores": 0.5, "whole": 9.0})
+        assert len(states) == 8
+        for state in states:
+            value = state[VALUE]
+            assert state["scores"] is value and value.dtype == "float32"
+            assert -0.5 <= value.min() < -0.49 and 0.49 < value.max() <= 0.5
+            assert not state["other"].any()
+            assert (state["whole"].tolist(), state["whole"].dtype) == ([1, 2], np.int64)
+        assert not np.array_equal(states[0][VALUE], states[1][VALUE])
+
+    def test_what_is_handed_on_is_the_output_that_was(self) -> None:
+        assert not self.moved([], {"other": 0.5})[0][VALUE].any()
+
+    def test_steps_that_cannot_run_on_moved_outputs_say_nothing(self) -> None:
+        assert self.moved(["layout"], {"scores": 0.5}) == []
+
+
+def test_the_child_reads_both_files(tmp_path: Path) -> None:
+    material = recorded("after", ["argmax"], {"a": FIRST, "b": SECOND})
+    material.write(tmp_path / "samples")
+    save_states(tmp_path / "made", [{"scores": FIRST}, {"scores": SECOND[::-1].copy()}])
+    chains = {"training": ["argmax"], "deployment": ["argmax"]}
+    places = {"material": str(tmp_path / "samples"), "made": str(tmp_path / "made")}
+    answer = judge({**chains, **places, "moves": MOVE})
+    assert answer["reason"].startswith("the answer to sample 2 is another than training's: ")
+    assert answer == {"outcome": "mismatch", "reason": answer["reason"], "elements": 0, "notes": []}
