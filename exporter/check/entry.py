@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 from exporter.check.domain.contents import inputs_of
@@ -36,13 +36,10 @@ from exporter.diagnostics import Location
 
 Build: TypeAlias = Callable[[], Instance | None]
 
-
 #: Arguments of a factory: names, and values as literals of Python.
 Given: TypeAlias = tuple[tuple[str, str], ...]
 
-
 _MOST_FACTORIES = 2  # of one class: their arguments choose other branches
-
 
 _MAYBE_TENSOR = re.compile(r"(typing\.)?Optional\[[\w.]*Tensor\]|[\w.]*Tensor \| None")
 #: Names of what is a number or a configuration, where no annotation says otherwise.
@@ -110,15 +107,11 @@ def run_module(
     return found
 
 
+@lru_cache(maxsize=1)
 def _used(module: ParsedModule) -> frozenset[str]:
     """Classes that other classes of the module build on or contain: nobody exports them by themselves."""
-    cached = module.__dict__.get("_used_names")
-    if cached is None:
-        names: set[str] = set()
-        for info in module.classes.values():
-            names |= {each.id for each in of_kind(info.node, ast.Name)} - {info.name}
-        cached = module.__dict__["_used_names"] = frozenset(names)
-    return cached
+    classes = module.classes.values()
+    return frozenset(each.id for info in classes for each in of_kind(info.node, ast.Name) if each.id != info.name)
 
 
 def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
@@ -160,9 +153,7 @@ def _run_factory(
     factory, given = called
 
     def build() -> Instance | None:
-        made = run.call(Function(factory, module), (), _literals(run, given), factory)
-        chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
-        return chosen[0] if chosen else None
+        return _layer_of(run.call(Function(factory, module), (), _literals(run, given), factory))
 
     _run(run, module, build, inputs, found, True)
     if run.root is not None:
@@ -182,14 +173,16 @@ def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Finding
     ast.copy_location(expression, module.tree.body[0])
 
     def build() -> Instance | None:
-        made = run.call(run.evaluate(expression), (), {}, expression)
-        chosen = [each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer]
-        return chosen[0] if chosen else None
+        return _layer_of(run.call(run.evaluate(expression), (), {}, expression))
 
     _run(run, module, build, inputs, found, True)
     if run.root is not None:
         found.models.append(Model(target, _forward_of(run.root), inputs))
     seen |= run.visited
+
+
+def _layer_of(made: Value) -> Instance | None:
+    return next((each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer), None)
 
 
 def _literals(run: Run, given: Given) -> dict[str, Value]:

@@ -86,7 +86,8 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
                 judged = prove(judged, [probe(place.path, model, probe_seconds) for model in models])
             findings += judged
             project.release()
-            _collect()
+            if gc.get_count()[0] > _MOST_OBJECTS:
+                gc.collect()
     if not layers and not findings:
         cure = "name the file or class of a paddle.nn.Layer; a check of nothing is no check"
         only = targets[0] if len(targets) == 1 else "."
@@ -103,10 +104,9 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Inside the block, garbage is collected where :func:`_collect` is called.
+    """Inside the block, garbage is collected only where that is asked for.
 
-    Trees are made of a great many objects that live, so that Python's own rule looks through them again and again: half
-    of the time of a check.
+    Trees are many objects that live: Python's own rule looks through them again and again, half of a check's time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -115,12 +115,6 @@ def _collector_at_rest() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _collect() -> None:
-    """Collect garbage if much may have come together: most of what is read is freed without."""
-    if gc.get_count()[0] > _MOST_OBJECTS:
-        gc.collect()
 
 
 def _run(module: ParsedModule, place: Target) -> Findings | Diagnostic:

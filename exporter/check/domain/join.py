@@ -32,7 +32,6 @@ from exporter.check.domain.values import (
 
 _MOST_OPTIONS = 8
 
-
 _CHOSEN = (Layer, Instance, Function, Partial, Class, External)
 
 

@@ -44,7 +44,6 @@ _PLAIN_ATTRIBUTES = frozenset(
     "dtype ndim name place stop_gradient persistable is_leaf type layout trainable __class__".split()
 )
 
-
 _NOT_OF_TENSORS = frozenset("append extend items keys values get pop update setdefault copy format join".split())
 
 
@@ -53,7 +52,6 @@ def _attribute(run: Run, node: ast.Attribute) -> Value:
 
 
 def _record_attribute(run: Run, owner: Record, name: str, node: ast.AST) -> Value:
-    del node
     if owner.persistent:
         run.effects.read((id(owner.attributes), name))
     return owner.attributes.get(name, UNKNOWN)
@@ -88,7 +86,6 @@ def _tensor_attribute(run: Run, owner: Tensor, name: str, node: ast.AST) -> Valu
 
 
 def _external_attribute(run: Run, owner: External, name: str, node: ast.AST) -> Value:
-    del node
     found = run.frame.module.project.find(owner.name, run.frame.module)
     if found is not None and name in found.bound:
         return global_value(run, found, name)
@@ -239,7 +236,6 @@ def _union_attribute(run: Run, owner: Union, name: str, node: ast.AST) -> Value:
 
 
 def _function_attribute(run: Run, owner: Function, name: str, node: ast.AST) -> Value:
-    del node
     run.effects.read((id(owner.node), name))
     return UNKNOWN
 
@@ -251,7 +247,6 @@ def _const_attribute(run: Run, owner: Const, name: str, node: ast.AST) -> Value:
 
 
 def _plain_attribute(run: Run, owner: Value, name: str, node: ast.AST) -> Value:
-    del run, node
     return Method(owner, name)
 
 

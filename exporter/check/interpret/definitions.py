@@ -14,9 +14,7 @@ from exporter.check.state.run import Run
 
 _KEEPERS = ("paddle.jit.not_to_static", "paddle.jit.marker.unified", "paddle.jit.ignore_module")
 
-
 _DISPATCHERS = ("functools.singledispatch", "functools.singledispatchmethod")
-
 
 _CACHES = ("functools.lru_cache", "functools.cache")
 

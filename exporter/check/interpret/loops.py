@@ -31,9 +31,7 @@ from exporter.check.state.run import Run
 
 _TURNS = 2  # the second turn of a loop sees what the first left behind
 
-
 _DEEP_LOOPS = 3
-
 
 _FEW = 4  # items of a loop that is run one by one
 

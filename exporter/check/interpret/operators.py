@@ -50,7 +50,6 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
 }
 
-
 _DUNDERS: dict[type, str] = {
     ast.Add: "__add__",
     ast.Sub: "__sub__",
@@ -65,7 +64,6 @@ _DUNDERS: dict[type, str] = {
     ast.RShift: "__rshift__",
     ast.LShift: "__lshift__",
 }
-
 
 _BIG = 1 << 40
 
@@ -147,8 +145,7 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
             with run.circumstances(guard=(run.frame.module, node) if run.now.converted else run.now.guard):
                 found = run.evaluate(right)
             run.facts.append(Tested(run.site(node), value, form, found, node not in run.usage.tested))
-            value = found
-            value = Tensor((), True, inputs_of((*seen, value)), boolean=True)
+            value = Tensor((), True, inputs_of((*seen, found)), boolean=True)
         else:
             with narrowed(run, node.values[0], form == "and"), run.circumstances(undecided=run.now.undecided + 1):
                 found = run.evaluate(right)

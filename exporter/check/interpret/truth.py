@@ -62,12 +62,9 @@ def truth_of(run: Run, value: Value) -> bool | None:
 def narrowed(run: Run, test: ast.expr, positive: bool) -> Iterator[None]:
     """Inside the block, `x is None` and `x is not None` in the test are what they must be on this side."""
     name, none = none_test(test)
-    value = run.frame.names.get(name) if name else None
-    if value is None or not isinstance(value, (Union, Tensor)):
-        yield
-        return
+    value = run.frame.names.get(name, UNBOUND)
     kept = [each for each in options(value) if (isinstance(each, Const) and each.value is None) is (none is positive)]
-    if len(kept) != 1 or kept[0] is value:
+    if not isinstance(value, (Union, Tensor)) or len(kept) != 1 or kept[0] is value:
         yield
         return
     run.frame.names[name] = kept[0]

@@ -82,7 +82,7 @@ def _only_told(site: Site) -> bool:
     if around is None:
         return False
     names: set[str] = set()
-    for statement in of_kind(around, ast.Assign, ast.AugAssign):
+    for statement in (each for each in inside(around) if isinstance(each, (ast.Assign, ast.AugAssign))):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         if site.node in inside(statement) or _reads(statement.value, names):
             if any(isinstance(each, ast.Subscript) for each in targets):
@@ -90,7 +90,7 @@ def _only_told(site: Site) -> bool:
             names |= {each.id for each in targets if isinstance(each, ast.Name)}
             names |= {each.attr for each in targets if isinstance(each, ast.Attribute)}
     used = [each for each in of_kind(around, ast.Return, ast.Expr) if not _tells(each)]
-    tests = [each.test for each in of_kind(around, ast.If, ast.While, ast.IfExp)]
+    tests = [each.test for each in inside(around) if isinstance(each, (ast.If, ast.While, ast.IfExp))]
     return not any(_reads(each, names) or site.node in inside(each) for each in (*used, *tests))
 
 

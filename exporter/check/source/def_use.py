@@ -31,7 +31,6 @@ MUTATORS = frozenset(
     "reverse sort discard".split()
 )
 
-
 _MUTATES = re.compile(rf"\.({'|'.join(sorted(MUTATORS))})\(")
 
 

@@ -254,10 +254,9 @@ class Project:
         return module
 
     def release(self) -> None:
-        """Free the modules that were forgotten, now that no model is followed.
+        """Between two targets: cut forgotten modules from their classes, so that they are freed without a collection.
 
-        A module and its classes refer to each other: once that is cut, no garbage need be collected, which takes as
-        long as parsing does. Of a module that others import the garbage collector finds out whether it is in use.
+        A module that others import may be in use; the garbage collector finds out.
         """
         for module in self._forgotten:
             if isinstance(module, ParsedModule) and not module.shared:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any, TypeVar, overload
+from typing import TypeVar
 
 N = TypeVar("N", bound=ast.AST)
-M = TypeVar("M", bound=ast.AST)
-L = TypeVar("L", bound=ast.AST)
 
 
 def loaded(target: ast.expr) -> ast.expr:
@@ -49,7 +47,6 @@ _CHILDREN = {
     if isinstance(kind, type) and issubclass(kind, ast.AST)
 } | dict.fromkeys((ast.Constant, ast.Global, ast.Nonlocal), ())
 _DEFINITIONS = frozenset((ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
-_KEPT = "nodes_inside"  # the attribute of a definition where they are kept
 
 
 def inside(node: ast.AST) -> list[ast.AST]:
@@ -59,25 +56,13 @@ def inside(node: ast.AST) -> list[ast.AST]:
     """
     if node.__class__ not in _DEFINITIONS:
         return _collected(node)
-    known: list[ast.AST] | None = vars(node).get(_KEPT)
-    if known is None:
-        known = vars(node)[_KEPT] = _collected(node)
-    return known
+    kept: dict[str, list[ast.AST]] = vars(node)  # at the node, to live as long as it does
+    if "nodes_inside" not in kept:
+        kept["nodes_inside"] = _collected(node)
+    return kept["nodes_inside"]
 
 
-@overload
-def of_kind(node: ast.AST, kind: type[N], /) -> list[N]: ...
-
-
-@overload
-def of_kind(node: ast.AST, kind: type[N], second: type[M], /) -> list[N | M]: ...
-
-
-@overload
-def of_kind(node: ast.AST, kind: type[N], second: type[M], third: type[L], /) -> list[N | M | L]: ...
-
-
-def of_kind(node: ast.AST, *kinds: type[ast.AST]) -> list[Any]:
+def of_kind(node: ast.AST, *kinds: type[N]) -> list[N]:
     """The nodes below a node that are of one of the classes."""
     return [each for each in inside(node) if each.__class__ in kinds]
 
