@@ -44,9 +44,11 @@ class Decode(Step):
                     raise ValueError(f"it announces {picture.width} x {picture.height} pixels")
                 turned = ImageOps.exif_transpose(picture) if self.exif else picture
                 whole = np.asarray(turned.convert("L" if self.order == "gray" else "RGB"))
-        except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            # Pillow's text names the object that it read from, by its address.
+            why = "its format is not known" if isinstance(error, UnidentifiedImageError) else error
             raise UsageError(
-                f"it is no picture that can be read: {error}", hint="give a PNG, JPEG or BMP file that is whole"
+                f"it is no picture that can be read: {why}", hint="give a PNG, JPEG or BMP file that is whole"
             ) from error
         if self.order == "gray":
             return np.ascontiguousarray(whole[:, :, None])
