@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TypeAlias
 
+from exporter.check.assumptions import assumed
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import (
     UNKNOWN,
@@ -25,7 +26,7 @@ from exporter.check.domain.values import (
     options,
 )
 from exporter.check.facts import Defined, Fact, Ignored, Phase
-from exporter.check.inputs import Inputs, declared_specs
+from exporter.check.inputs import Input, Inputs, declared_specs
 from exporter.check.interpret.calls import hooked_after, hooked_before
 from exporter.check.source.project import ClassInfo, ParsedModule
 from exporter.check.source.syntax import of_kind
@@ -39,6 +40,8 @@ Build: TypeAlias = Callable[[], Instance | None]
 #: Arguments of a factory: names, and values as literals of Python.
 Given: TypeAlias = tuple[tuple[str, str], ...]
 
+
+_MOST_TOLD = 3  # assumed inputs that a message names
 _MOST_FACTORIES = 2  # of one class: their arguments choose other branches
 
 _MAYBE_TENSOR = re.compile(r"(typing\.)?Optional\[[\w.]*Tensor\]|[\w.]*Tensor \| None")
@@ -64,6 +67,15 @@ class Findings:
     layers: int
     unfinished: int
     models: list[Model] = field(default_factory=list)
+    assumed: list[Assumed] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What running a model gave with the inputs and arguments that its code suggests, where nothing says them."""
+
+    what: str
+    facts: list[Fact]
 
 
 def run_module(
@@ -84,7 +96,7 @@ def run_module(
         if target or any(runs.get(name, 0) < _MOST_FACTORIES for name in mentioned):
             for name in mentioned:
                 runs[name] = runs.get(name, 0) + 1
-            _run_factory(module, (factory, given), inputs, found, seen)
+            _run_factory(module, (factory, given), inputs, found, seen, named)
     if target and not _is_defined(module, target):
         _run_value(module, target, inputs, found, seen)
     layers = [info for info in module.classes.values() if info.is_layer and target in ("", info.name)]
@@ -97,8 +109,11 @@ def run_module(
             continue
         exported = bool(target) or info.name not in _used(module)
         run = Run(tables())
-        _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
+        finished = _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
         constructor = info.method("__init__")
+        if finished and exported and named and not info.name.endswith("Loss"):  # that takes lists, and is a part
+            usual = partial(_blank, info=info, known=True, given=given, usual=True)
+            _assume(run, usual, inputs, found, constructor)
         if exported and named and run.root is not None and _callable_bare(constructor):
             found.models.append(Model(info.name, _forward_of(run.root), inputs))
         seen |= run.visited
@@ -148,14 +163,16 @@ def _run_factory(
     inputs: Inputs,
     found: Findings,
     seen: set[ast.AST],
+    named: bool,
 ) -> None:
     run = Run(tables())
     factory, given = called
 
-    def build() -> Instance | None:
+    def build(run: Run) -> Instance | None:
         return _layer_of(run.call(Function(factory, module), (), _literals(run, given), factory))
 
-    _run(run, module, build, inputs, found, True)
+    if _run(run, module, partial(build, run), inputs, found, True) and named:
+        _assume(run, build, inputs, found)
     if run.root is not None:
         found.models.append(Model(factory.name, _forward_of(run.root), inputs))
     seen |= run.visited
@@ -172,16 +189,14 @@ def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Finding
     expression = ast.parse(target, mode="eval").body
     ast.copy_location(expression, module.tree.body[0])
 
-    def build() -> Instance | None:
-        return _layer_of(run.call(run.evaluate(expression), (), {}, expression))
-
-    _run(run, module, build, inputs, found, True)
+    _run(run, module, lambda: _layer_of(run.call(run.evaluate(expression), (), {}, expression)), inputs, found, True)
     if run.root is not None:
         found.models.append(Model(target, _forward_of(run.root), inputs))
     seen |= run.visited
 
 
 def _layer_of(made: Value) -> Instance | None:
+    """The layer that a factory gave."""
     return next((each for each in options(made) if isinstance(each, Instance) and each.cls.is_layer), None)
 
 
@@ -189,8 +204,11 @@ def _literals(run: Run, given: Given) -> dict[str, Value]:
     return {name: run.evaluate(ast.parse(text, mode="eval").body) for name, text in given}
 
 
-def _blank(run: Run, info: ClassInfo, known: bool, given: Given = ()) -> Instance:
-    """An instance whose constructor got arguments that nothing is known of, but for those that are `given`."""
+def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: bool = False) -> Instance:
+    """An instance whose constructor got arguments that nothing is known of, but for those that are `given`.
+
+    `usual`: those that have a default are left out.
+    """
     run.blank = True
     made = Instance(info, complete=known, persistent=True)
     constructor = info.method("__init__")
@@ -200,13 +218,54 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = ()) -> Instanc
         count = len(spec.posonlyargs) + len(spec.args) - 1
         stated = _literals(run, given)
         places = [each.arg for each in (*spec.posonlyargs, *spec.args)][1:]
-        unknown = tuple(stated.pop(name, UNKNOWN) for name in places[: max(count, 0)])
-        named: dict[str, Value] = {each.arg: stated.get(each.arg, UNKNOWN) for each in spec.kwonlyargs}
+        required = max(count, 0) - (len(spec.defaults) if usual else 0)
+        unknown = tuple(stated.pop(name, UNKNOWN) for name in places[: max(required, 0)])
+        named: dict[str, Value] = {
+            each.arg: stated.get(each.arg, UNKNOWN)
+            for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+            if each.arg in stated or default is None or not usual
+        }
+        named |= {name: stated[name] for name in places[max(required, 0) :] if name in stated}
         run.call(Function(method, owner.module, (), made, owner), unknown, named, method)
     return made
 
 
-def _run(run: Run, module: ParsedModule, build: Build, inputs: Inputs, found: Findings, exported: bool) -> None:
+def _assume(
+    run: Run,
+    build: Callable[[Run], Instance | None],
+    inputs: Inputs,
+    found: Findings,
+    constructor: tuple[ClassInfo, ast.FunctionDef] | None = None,
+) -> None:
+    """Run a model again with what nothing says: inputs as the first run used them, the constructor's own defaults."""
+    method = run.root.cls.method("forward") if run.root is not None else None
+    if method is None:
+        return
+    taken = inputs or _suggested(run, method[1])
+    told = [] if inputs else [f"`{each.name}` is {each}" for each in taken if each is not None]
+    told[_MOST_TOLD:] = ["…"] if told[_MOST_TOLD:] else []
+    if constructor is not None and (constructor[1].args.defaults or any(constructor[1].args.kw_defaults)):
+        told.append("the constructor's arguments are its defaults")
+    again, seen = Run(tables()), Findings([], 0, 0)
+    if told and _run(again, method[0].module, partial(build, again), taken, seen, True):
+        found.assumed.append(Assumed("if " + ", ".join(told), seen.facts))
+
+
+def _suggested(run: Run, forward: ast.FunctionDef) -> tuple[Input | None, ...]:
+    """An input for each parameter of `forward` that must be given; None for what may be no tensor."""
+    spec = forward.args
+    parameters = [*spec.posonlyargs, *spec.args][1:]
+    parameters = parameters[: len(parameters) - len(spec.defaults)]
+    names = [each.arg for each in parameters if isinstance(_assumed(each), Tensor)]
+    suggested = assumed(run.facts, forward, names)
+    return tuple(suggested.get(each.arg) for each in parameters)
+
+
+def _run(
+    run: Run, module: ParsedModule, build: Build, inputs: tuple[Input | None, ...], found: Findings, exported: bool
+) -> bool:
+    """Build a layer and call it; false if the run did not come to its end."""
+    begun = found.unfinished
     run.frame = Frame(module, {})
     try:
         run.now = Circumstances(Phase.INIT)
@@ -218,9 +277,10 @@ def _run(run: Run, module: ParsedModule, build: Build, inputs: Inputs, found: Fi
     finally:
         module.project.forget_globals()  # what this run wrote there is not the next one's
     found.facts += run.facts
+    return found.unfinished == begun
 
 
-def _call(run: Run, layer: Instance, inputs: Inputs, exported: bool) -> None:
+def _call(run: Run, layer: Instance, inputs: tuple[Input | None, ...], exported: bool) -> None:
     method = layer.cls.method("forward")
     if method is None:
         return
@@ -271,7 +331,9 @@ def _is_identity(forward: ast.FunctionDef) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Name)
 
 
-def _arguments(run: Run, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tuple[Value, ...], list[str]]:
+def _arguments(
+    run: Run, forward: ast.FunctionDef, inputs: tuple[Input | None, ...]
+) -> tuple[tuple[Value, ...], list[str]]:
     """Values for the parameters of `forward`, and which of them an exported program must be fed."""
     spec = forward.args
     parameters = [*spec.posonlyargs, *spec.args][1:]
@@ -281,8 +343,9 @@ def _arguments(run: Run, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tupl
     given = inputs if len(inputs) <= len(parameters) or spec.vararg is not None else ()
     for at, parameter in enumerate(parameters):
         name = parameter.arg
-        if at < len(given):
-            values.append(Tensor(given[at].sizes, True, frozenset((name,)), "input", name, dtype=given[at].dtype))
+        one = given[at] if at < len(given) else None
+        if one is not None:
+            values.append(Tensor(one.sizes, True, frozenset((name,)), "input", name, dtype=one.dtype))
             required.append(name)
         elif at < first_default or first_default < 0:
             values.append(_assumed(parameter))
@@ -292,7 +355,8 @@ def _arguments(run: Run, forward: ast.FunctionDef, inputs: Inputs) -> tuple[tupl
             default = run.evaluate(spec.defaults[at - first_default])
             values.append(default if given else _maybe(default, name))
     if spec.vararg is not None:
-        rest = [Tensor(one.sizes, True, frozenset((one.name,)), "input", one.name) for one in given[len(parameters) :]]
+        further = [one for one in given[len(parameters) :] if one is not None]
+        rest = [Tensor(one.sizes, True, frozenset((one.name,)), "input", one.name) for one in further]
         values += rest or [Tensor((Extent.DYNAMIC,), False, frozenset(("*",)), "input", spec.vararg.arg, guessed=True)]
     return tuple(values), required
 

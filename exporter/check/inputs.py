@@ -21,6 +21,10 @@ class Input:
     sizes: tuple[Size, ...]
     dtype: str
 
+    def __str__(self) -> str:
+        sizes = ", ".join(str(size) if isinstance(size, int) else "None" for size in self.sizes)
+        return f"{self.dtype}[{sizes}]"
+
 
 #: In the order of `forward`.
 Inputs: TypeAlias = tuple[Input, ...]

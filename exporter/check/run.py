@@ -137,6 +137,13 @@ def _judge(module: ParsedModule, found: Findings, chosen: Sequence[Rule]) -> lis
     facts = Facts(module, found.facts)
     for rule in chosen:
         findings += rule.check(facts)
+    told = {(each.code, each.location) for each in findings}
+    for guess in found.assumed:
+        facts = Facts(module, guess.facts)
+        for finding in (each for rule in chosen for each in rule.check(facts)):
+            if (finding.code, finding.location) not in told:
+                severity = Severity.WARNING if finding.severity is Severity.ERROR else finding.severity
+                findings.append(replace(finding, severity=severity, message=f"{finding.message} ({guess.what})"))
     if found.unfinished:
         cure = "name one class: exporter check module:Class"
         message = "a model of this file is too large to be followed to its end; what was seen of it is reported"

@@ -19,12 +19,24 @@ CHECK = ROOT / "exporter" / "check"
 FILES = sorted(CHECK.rglob("*.py"))
 #: A file imports what stands above it, and nothing below; a room's files order themselves.
 ORDER = (
-    *("source", "catalogue", "domain", "facts", "dy2static", "state", "interpret", "models", "tables", "inputs"),
+    *(
+        "source",
+        "catalogue",
+        "domain",
+        "facts",
+        "dy2static",
+        "state",
+        "interpret",
+        "models",
+        "tables",
+        "inputs",
+        "assumptions",
+    ),
     *("entry", "rules", "codes", "settings", "suppressions", "targets", "settle", "changed", "probe", "run"),
     *("fixes", "documentation"),
 )
 #: Lines of code and prose in all files but the rules; it may fall, and rises only with a reason.
-MOST_LINES = 8_700
+MOST_LINES = 8_920
 MOST_METHODS = 25
 
 

@@ -107,8 +107,11 @@ class TestPlan:
 
 
 class TestProve:
-    def test_nothing_claimed_is_nothing_proven(self) -> None:
-        assert plugin.prove([], given(said())) == {}
+    def test_nothing_claimed_is_nothing_proven_and_nothing_runs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(proof, "run_chains", _raising(AssertionError("it must not run")))
+        assert plugin.prove([], with_material(tmp_path, said(training=(FUNCTION,)))) == {}
         assert plugin.prove([BEFORE], given(None)) == {}
 
     def test_without_samples_all_is_missing(self, tmp_path: Path) -> None:
@@ -277,7 +280,7 @@ class TestChanged:
     def both(self) -> tuple[Material, Material]:
         material = Material.of({"a": np.zeros(4)})
         material.keep("before", "training", 1, 0, {VALUE: np.ones((2, 2), "float32")})
-        material.keep("before", "training", 2, 0, {"size": np.ones((2, 2), "float32")})
+        material.keep("before", "training", 2, 0, {"size": np.ones((2, 2), "float32"), "a/b": np.ones(2)})
         material.keep("before", "deployment", 1, 0, {VALUE: np.ones(3)})
         material.tensors["training/training/1/0/value"] = np.ones(3)
         return material, Material(material.samples, dict(material.tensors))
@@ -316,7 +319,7 @@ class TestNotes:
         assert plugin.notes(at_hand) == (f"{AFTER}: {reason}",)
 
     def test_functions_that_do_not_run_without_their_code_are_told(self) -> None:
-        content = said((f"{FUNCTION}_b", "layout"), ("layout", f"{FUNCTION}_a"), ((f"{FUNCTION}_a",), ("argmax",)))
+        content = said((f"{FUNCTION}_b", "layout"), ("layout", f"{FUNCTION}_a"), ((f"{FUNCTION}_b",), ("argmax",)))
         assert plugin.notes(given(content)) == ()
         assert plugin.notes(given(content, no_source="no --source")) == (
             f"the pipeline has functions of the model's code ({FUNCTION}_a, {FUNCTION}_b), which are not run without "

@@ -37,6 +37,7 @@ def test_what_a_function_gave_is_taken_and_the_steps_behind_it_run() -> None:
     replayed = replay(chain, RAW, [{}, GIVEN, {}])
     assert replayed.states[1] is GIVEN and shapes(replayed)[2] == (3, 1, 2) and not replayed.error
     assert replayed.states[2][VALUE].max() == 1
+    assert replay(chain[:1], RAW, [{}, GIVEN]).states[1] is GIVEN
 
 
 def test_a_function_of_which_nothing_was_recorded_stops_it() -> None:
