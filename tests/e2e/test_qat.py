@@ -56,7 +56,6 @@ def manifest(bundle: Path) -> Any:
     return json.loads((bundle / "manifest.json").read_text())
 
 
-@pytest.mark.slow
 def test_training_with_roundings_brings_back_what_calibration_loses(workplace: Path) -> None:
     calibrated = release(workplace, "calibrated", "formats=[onnx]", "engines=[onnxruntime]")
     assert calibrated.code == 1, calibrated.out + calibrated.err
