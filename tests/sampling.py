@@ -1,4 +1,4 @@
-"""Which cases of a test CI runs, where each takes seconds and all of them show one kind."""
+"""Which cases of a `parametrize` CI runs, where each takes seconds and all of them show one kind."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 
+def slow(case: Any) -> Any:
+    """A case, of one argument or a tuple of several, that runs with the slow tests."""
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+
+
 def some(cases: Iterable[Any], every: int) -> list[Any]:
-    """The cases of a `parametrize`, of which the first of each `every` run in CI; the others are slow."""
-    return [
-        case if number % every == 0 else pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=[_SLOW])
-        for number, case in enumerate(cases)
-    ]
-
-
-_SLOW = pytest.mark.slow
+    """The cases, of which the first of each `every` run in CI; the others are slow."""
+    return [case if number % every == 0 else slow(case) for number, case in enumerate(cases)]

@@ -26,7 +26,7 @@ from exporter.check.domain.values import (
     options,
 )
 from exporter.check.facts import Defined, Fact, Ignored, Phase
-from exporter.check.inputs import Input, Inputs, declared_specs
+from exporter.check.inputs import Inputs, Suggested, declared_specs
 from exporter.check.interpret.calls import hooked_after, hooked_before
 from exporter.check.source.project import ClassInfo, ParsedModule
 from exporter.check.source.syntax import of_kind
@@ -218,14 +218,14 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
         count = len(spec.posonlyargs) + len(spec.args) - 1
         stated = _literals(run, given)
         places = [each.arg for each in (*spec.posonlyargs, *spec.args)][1:]
-        required = max(count, 0) - (len(spec.defaults) if usual else 0)
-        unknown = tuple(stated.pop(name, UNKNOWN) for name in places[: max(required, 0)])
+        required = max(count - (len(spec.defaults) if usual else 0), 0)
+        unknown = tuple(stated.pop(name, UNKNOWN) for name in places[:required])
         named: dict[str, Value] = {
             each.arg: stated.get(each.arg, UNKNOWN)
             for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
             if each.arg in stated or default is None or not usual
         }
-        named |= {name: stated[name] for name in places[max(required, 0) :] if name in stated}
+        named |= {name: stated[name] for name in places[required:] if name in stated}
         run.call(Function(method, owner.module, (), made, owner), unknown, named, method)
     return made
 
@@ -251,7 +251,7 @@ def _assume(
         found.assumed.append(Assumed("if " + ", ".join(told), seen.facts))
 
 
-def _suggested(run: Run, forward: ast.FunctionDef) -> tuple[Input | None, ...]:
+def _suggested(run: Run, forward: ast.FunctionDef) -> Suggested:
     """An input for each parameter of `forward` that must be given; None for what may be no tensor."""
     spec = forward.args
     parameters = [*spec.posonlyargs, *spec.args][1:]
@@ -261,9 +261,7 @@ def _suggested(run: Run, forward: ast.FunctionDef) -> tuple[Input | None, ...]:
     return tuple(suggested.get(each.arg) for each in parameters)
 
 
-def _run(
-    run: Run, module: ParsedModule, build: Build, inputs: tuple[Input | None, ...], found: Findings, exported: bool
-) -> bool:
+def _run(run: Run, module: ParsedModule, build: Build, inputs: Suggested, found: Findings, exported: bool) -> bool:
     """Build a layer and call it; false if the run did not come to its end."""
     begun = found.unfinished
     run.frame = Frame(module, {})
@@ -280,7 +278,7 @@ def _run(
     return found.unfinished == begun
 
 
-def _call(run: Run, layer: Instance, inputs: tuple[Input | None, ...], exported: bool) -> None:
+def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
     method = layer.cls.method("forward")
     if method is None:
         return
@@ -331,9 +329,7 @@ def _is_identity(forward: ast.FunctionDef) -> bool:
     return len(body) == 1 and isinstance(body[0], ast.Return) and isinstance(body[0].value, ast.Name)
 
 
-def _arguments(
-    run: Run, forward: ast.FunctionDef, inputs: tuple[Input | None, ...]
-) -> tuple[tuple[Value, ...], list[str]]:
+def _arguments(run: Run, forward: ast.FunctionDef, inputs: Suggested) -> tuple[tuple[Value, ...], list[str]]:
     """Values for the parameters of `forward`, and which of them an exported program must be fed."""
     spec = forward.args
     parameters = [*spec.posonlyargs, *spec.args][1:]

@@ -28,6 +28,8 @@ class Input:
 
 #: In the order of `forward`.
 Inputs: TypeAlias = tuple[Input, ...]
+#: Likewise; None for what may be no tensor.
+Suggested: TypeAlias = tuple[Input | None, ...]
 
 
 @dataclass(frozen=True)

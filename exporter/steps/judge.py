@@ -36,11 +36,6 @@ class Compared:
     replayed: Sequence[Replayed]
     by: Measure
 
-    @property
-    def states(self) -> list[list[State]]:
-        """The states of deployment, of each sample."""
-        return [list(one.states) for one in self.replayed]
-
 
 @dataclass
 class Finding:
@@ -163,7 +158,7 @@ def _amount(compared: Compared, at: int, beside: int) -> str:
 
 def _noticed(compared: Compared) -> Finding:
     """The chains agree. That counts where changes of them would have been noticed."""
-    if all(_constant(states) for states in compared.states):
+    if all(_constant(sample.states) for sample in compared.replayed):
         return Finding("vacuous", "every sample is constant, so most mistakes would change nothing: give real ones")
     unseen, notes = controlled(compared.deployment, compared.recorded, compared.replayed, compared.by)
     if unseen:
@@ -172,7 +167,7 @@ def _noticed(compared: Compared) -> Finding:
     elements = sum(state[name].size for state in ends for name in compared.by.names if name in state)
     if not elements:
         return Finding("vacuous", "the chains end in arrays without a number")
-    last = [states[-1] for states in compared.states]
+    last = [sample.states[-1] for sample in compared.replayed]
     return Finding("match", elements=int(elements), notes=list(notes), ends=last)
 
 

@@ -13,6 +13,7 @@ from exporter.check.inputs import Input
 from exporter.check.probe.run import Outcome, probe, prove
 from exporter.check.run import examine
 from exporter.diagnostics import Diagnostic, Location, Severity
+from tests.sampling import some
 from tests.traps.score import HERE, cases
 
 HEAD = "import random, time\n\nimport paddle\nfrom paddle.static import InputSpec\n\n"
@@ -72,9 +73,7 @@ def test_a_model_that_names_its_parameters_is_built_as_often_as_the_search_for_t
     assert probed(tmp_path, NAMED) == [("EX205", 12, True)]
 
 
-@pytest.mark.parametrize(
-    "what", [pytest.param(each, marks=[pytest.mark.slow] if at else []) for at, each in enumerate(PARTINGS)]
-)
+@pytest.mark.parametrize("what", some(PARTINGS, len(PARTINGS)))
 def test_the_line_where_eager_and_program_part_is_found(what: str, tmp_path: Path) -> None:
     body, line = PARTINGS[what]
     file = tmp_path / "net.py"

@@ -30,6 +30,7 @@ from exporter.engines.paddle_inference_tensorrt import placement
 from exporter.errors import EnvironmentLacks
 from exporter.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, Done, environment, exporter, refused
+from tests.sampling import slow
 
 LIMITS = Limits(seconds=300)
 PRETENDED = Path(__file__).parent / "pretended_gpu"
@@ -160,11 +161,7 @@ def test_the_model_of_the_probe_is_what_it_is_said_to_be() -> None:
         ("", "ran"),
         ("half", "ran"),
         ("tf32", "use_tf32 '0' was asked for and '1' is in effect"),
-        pytest.param(
-            "idle",
-            "provider 'CUDAExecutionProvider' was asked for and 'CPUExecutionProvider' is in effect",
-            marks=pytest.mark.slow,
-        ),
+        slow(("idle", "provider 'CUDAExecutionProvider' was asked for and 'CPUExecutionProvider' is in effect")),
         ("late", "provider 'CUDAExecutionProvider' was asked for and 'CPUExecutionProvider' is in effect"),
     ],
 )

@@ -9,17 +9,15 @@ import pytest
 
 from tests.finds.catalogue import FINDS
 from tests.finds.show import bundle_of, verified
+from tests.sampling import slow
 
 #: Each stands for a kind: a mistake of a converter, a network that proves nothing.
 #: The others are slow.
 IN_CI = ("lstm", "overflow")
+STOCK = [name for name, find in FINDS.items() if find.stock]
 
 
-def marked(names: list[str], in_ci: tuple[str, ...]) -> list[object]:
-    return [one if one in in_ci else pytest.param(one, marks=pytest.mark.slow) for one in names]
-
-
-@pytest.mark.parametrize("name", marked(list(FINDS), IN_CI))
+@pytest.mark.parametrize("name", [name if name in IN_CI else slow(name) for name in FINDS])
 def test_it_is_found_and_blamed(name: str, tmp_path: Path) -> None:
     find = FINDS[name]
     done = verified(bundle_of(find, tmp_path / name), find, as_json=True)
@@ -33,7 +31,7 @@ def test_it_is_found_and_blamed(name: str, tmp_path: Path) -> None:
     assert wrong and {one["outcome"] for one in wrong} <= {"match", "mismatch", "inconclusive"}
 
 
-@pytest.mark.parametrize("name", marked([name for name, find in FINDS.items() if find.stock], ("bilstm",)))
+@pytest.mark.parametrize("name", [name if name == "bilstm" else slow(name) for name in STOCK])
 def test_what_the_converter_gets_wrong_we_write_right(name: str, tmp_path: Path) -> None:
     find = replace(FINDS[name], stock=False)
     done = verified(bundle_of(find, tmp_path / name), find, as_json=True)

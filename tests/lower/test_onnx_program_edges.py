@@ -20,6 +20,7 @@ from exporter.lower.onnx import plugin as onnx_format
 from exporter.lower.pir import plugin as pir_format
 from exporter.tensors import TensorSpec
 from exporter.trace.traced import trace
+from tests.sampling import some
 
 Body = Callable[[Any], Any]
 
@@ -145,7 +146,7 @@ class Calling(paddle.nn.Layer):
         return self.body(x)
 
 
-SAMPLED = [name if not at % 5 else pytest.param(name, marks=pytest.mark.slow) for at, name in enumerate(CASES)]
+SAMPLED = some(CASES, 5)
 
 
 @pytest.mark.parametrize("name", SAMPLED)

@@ -13,6 +13,7 @@ import pytest
 from exporter.spec.read import read_spec
 from tests.command import ROOT, exporter
 from tests.recipes.fonts import needs_fonts
+from tests.sampling import slow
 
 #: By recipe: its metric, and an operator that the ONNX file must have kept.
 FAST: dict[str, tuple[str, str]] = {
@@ -30,7 +31,7 @@ SLOW: dict[str, tuple[str, str]] = {
 #: Released by tests/e2e/test_folded.py.
 FOLDED = {"digits-folded", "resnet-folded"}
 OCR = {"ocr-detect", "ocr-direction", "ocr-read"}
-RELEASED = [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+RELEASED = [*FAST, *map(slow, SLOW)]
 
 
 def modules() -> Iterator[str]:

@@ -15,6 +15,7 @@ from exporter.tensors import load, load_with_metadata
 from exporter.train import qat, run
 from exporter.train.run import TrainRequest
 from tests.command import exporter
+from tests.sampling import slow
 
 CLI = [sys.executable, "-c", "from exporter.cli import main; main()"]
 FITS = ("model_fit", "script")
@@ -84,7 +85,7 @@ precisions:
 """
 
 
-@pytest.mark.parametrize("fit", [pytest.param("model_fit", marks=pytest.mark.slow), "script"])
+@pytest.mark.parametrize("fit", [slow("model_fit"), "script"])
 def test_what_it_trained_is_pruned_fine_tuned_with_rounding_and_released(fit: str, tmp_path: Path) -> None:
     shutil.copy(Path(__file__).with_name("own_fits.py"), tmp_path)
     (tmp_path / "stripes.yaml").write_text(SPEC.format(fit=fit))
