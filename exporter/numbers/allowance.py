@@ -76,11 +76,12 @@ def independent_numbers(eager: Array, runs: Sequence[Array]) -> float:
     if not np.isfinite(flat).all():
         return most
     with np.errstate(over="ignore"):
-        flat = flat - flat.mean(axis=0)
+        flat = flat - flat[0]  # exact between runs that are close, where the mean of float64 runs would be rounded
     scale = float(np.abs(flat).max(initial=0.0))
     if not 0.0 < scale < math.inf:
         return most
     flat = flat / scale
+    flat = flat * len(flat) - flat.sum(axis=0)  # about their mean, so many times: the cosines are the same
     products = flat @ flat.T
     lengths = np.sqrt(np.diag(products))
     first, second = np.triu_indices(len(flat), 1)

@@ -34,7 +34,7 @@ from exporter.lower.onnx import plugin as onnx
 from exporter.root_cause.operators.judge import JudgedOperator
 from exporter.tensors import TensorSpec, load, save_scratch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "trace" / "legacy"))
+sys.path.insert(0, str(Path(__file__).parent / "pdmodel"))
 
 #: Cases that one child records: a child that crashes costs one case, the others of its batch go on in a new one.
 _BATCH = 40

@@ -128,6 +128,19 @@ def test_the_cosines_of_the_errors_say_how_many_there_are() -> None:
     assert independent_numbers(values, still[:2]) == 50
 
 
+def test_float64_runs_that_differ_in_the_last_place_are_told_apart() -> None:
+    """The mean of 1, 1 and 1 + eps is rounded to 1, which would leave one error alone, and no pair to compare."""
+    value, beyond = np.ones(1), np.full(1, np.nextafter(1.0, 2.0))
+    values = np.arange(50.0) + 1
+    for runs in ([value, value, beyond], [beyond, value, value], [value, beyond, value, value]):
+        assert independent_numbers(value, runs) == 1
+    for wide in (values, values * 1e300, values * 1e-300):
+        moved = wide.copy()
+        moved[7] = np.nextafter(moved[7], np.inf)
+        # About their mean -1, -1 and 2 thirds of it: one cosine of 1 and two of -1.
+        assert independent_numbers(values, [wide, wide, moved]) == pytest.approx(3 / (1 + 2 * (1 / 3) ** 2))
+
+
 #: As measured on 2026-11-22; (1, 1) lies within a hundredth of Cauchy's 636,619.8.
 FACTORS = {
     (1, 1): 631593.8186267578,
