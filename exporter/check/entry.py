@@ -274,6 +274,8 @@ def _run(run: Run, module: ParsedModule, build: Build, inputs: Suggested, found:
         found.unfinished += 1
     finally:
         module.project.forget_globals()  # what this run wrote there is not the next one's
+        for scope in run.memory.scopes:  # who refers to itself is not freed at its end
+            scope.clear()
     found.facts += run.facts
     return found.unfinished == begun
 

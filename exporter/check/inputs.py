@@ -93,7 +93,7 @@ def _sizes(shape: ast.expr | None) -> tuple[Size, ...] | None:
     sizes: list[Size] = []
     for each in shape.elts:
         try:
-            value = ast.literal_eval(each)
+            value = each.value if isinstance(each, ast.Constant) else ast.literal_eval(each)
         except (ValueError, TypeError):
             value = False
         fixed = isinstance(value, int) and not isinstance(value, bool) and value > 0

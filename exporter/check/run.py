@@ -85,7 +85,7 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
                 probed += len(models)
                 judged = prove(judged, [probe(place.path, model, probe_seconds) for model in models])
             findings += judged
-            project.release()
+            project.release(module)
             if gc.get_count()[0] > _MOST_OBJECTS:
                 gc.collect()
     if not layers and not findings:

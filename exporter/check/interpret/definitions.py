@@ -23,6 +23,7 @@ def define(run: Run, node: Any, cls: ClassInfo | None = None) -> Value:
     """A function or lambda that is defined here, decorators applied."""
     frame = run.frame
     scopes = (frame.names, *frame.scopes) if frame.node is not None else ()
+    run.memory.scopes += scopes[:1]
     # dy2static converts a function that its module's globals hold: none that fresh function made while building
     nested = isinstance(node, ast.Lambda) or (run.now.phase is Phase.INIT and frame.node is not None)
     made_early = not run.forward and nested

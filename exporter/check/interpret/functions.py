@@ -115,7 +115,7 @@ def _enter(
 
 
 def _result(run: Run, frame: Frame, ends: bool) -> Value:
-    if is_generator(frame.node):
+    if isinstance(frame.node, ast.FunctionDef) and is_generator(frame.node):
         return Sequence("generator", (), join_all(frame.yields))
     returns = list(frame.returns)
     if ends:

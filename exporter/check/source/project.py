@@ -227,7 +227,6 @@ class Project:
     def __init__(self) -> None:
         self._modules: OrderedDict[Path, ParsedModule | Diagnostic] = OrderedDict()
         self._found: dict[tuple[str, Path], Path | None] = {}
-        self._forgotten: list[ParsedModule | Diagnostic] = []
         self._kept = 0
         self._comments: dict[str, list[tuple[int, str]]] = {}
         #: Whether models in installed packages are followed too: a target's class may lie in one.
@@ -249,19 +248,15 @@ class Project:
             if said:
                 self._comments[module.shown] = said
         while len(self._modules) > 1 and self._kept > _MOST_LINES_KEPT:
-            self._forgotten.append(self._modules.popitem(last=False)[1])
-            self._kept -= _length(self._forgotten[-1])
+            self._kept -= _length(self._modules.popitem(last=False)[1])
         return module
 
-    def release(self) -> None:
-        """Between two targets: cut forgotten modules from their classes, so that they are freed without a collection.
-
-        A module that others import may be in use; the garbage collector finds out.
-        """
-        for module in self._forgotten:
-            if isinstance(module, ParsedModule) and not module.shared:
-                module.classes.clear()
-        self._forgotten.clear()
+    def release(self, module: ParsedModule) -> None:
+        """Forget a target that no other module imports, cut from its classes: it is freed without a collection."""
+        if not module.shared and self._modules.pop(module.path, None) is not None:
+            self._kept -= _length(module)
+            module.classes.clear()
+            vars(module.tree).clear()
 
     def comments(self, shown: str) -> Sequence[tuple[int, str]]:
         """The lines of a file that speak to us, with their numbers, by the path that findings show."""

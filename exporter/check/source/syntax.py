@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+A = TypeVar("A")
 N = TypeVar("N", bound=ast.AST)
 
 
@@ -49,17 +50,25 @@ _CHILDREN = {
 _DEFINITIONS = frozenset((ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
+def asked_once(question: Callable[[Any], A]) -> Callable[[Any], A]:
+    """A question about a node whose answer is kept at the node, to live as long as it does."""
+    name = f"{question.__module__}.{question.__name__}"
+
+    def answer(node: ast.AST) -> A:
+        kept: dict[str, A] = vars(node)
+        if name not in kept:
+            kept[name] = question(node)
+        return kept[name]
+
+    return answer
+
+
 def inside(node: ast.AST) -> list[ast.AST]:
     """The nodes below a node, outer ones first, without operators and contexts.
 
     Those of a definition are collected once: many questions are asked of each.
     """
-    if node.__class__ not in _DEFINITIONS:
-        return _collected(node)
-    kept: dict[str, list[ast.AST]] = vars(node)  # at the node, to live as long as it does
-    if "nodes_inside" not in kept:
-        kept["nodes_inside"] = _collected(node)
-    return kept["nodes_inside"]
+    return (_inside_definition if node.__class__ in _DEFINITIONS else _collected)(node)
 
 
 def of_kind(node: ast.AST, *kinds: type[N]) -> list[N]:
@@ -80,6 +89,9 @@ def _collected(node: ast.AST) -> list[ast.AST]:
             elif isinstance(value, ast.AST):
                 found.append(value)
     return found[1:] + defined
+
+
+_inside_definition = asked_once(_collected)
 
 
 def inside_without(node: ast.AST, kinds: tuple[type, ...]) -> Iterator[ast.AST]:
@@ -166,11 +178,10 @@ def _of_shape(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and _of_shape(node.left) and isinstance(node.right, ast.Constant)
 
 
-def is_generator(node: ast.AST | None) -> bool:
+@asked_once
+def is_generator(node: ast.AST) -> bool:
     """Whether a function yields, nested functions left out."""
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    if not of_kind(node, ast.Yield, ast.YieldFrom):
+    if not isinstance(node, ast.FunctionDef) or not of_kind(node, ast.Yield, ast.YieldFrom):
         return False
     own = inside_without(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
     return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own)

@@ -182,6 +182,8 @@ class Memory:
         self.calls: dict[Any, tuple[int, Value]] = {}
         #: What class attributes were given since.
         self.class_attributes: dict[str, Value] = {}
+        #: Scopes that functions made here keep, which may lie in them themselves.
+        self.scopes: list[dict[str, Value]] = []
         #: Functions with a cache that were called before the model was.
         self.cached_early: set[ast.AST] = set()
 
