@@ -43,7 +43,7 @@ class Declared:
 @lru_cache(maxsize=1)
 def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
     """Lists of input specs that the module declares: `InputSpec` calls, or dicts with name, shape and dtype."""
-    if not any("InputSpec" in line or "dtype" in line for line in module.lines):
+    if "InputSpec" not in module.text and "dtype" not in module.text:
         return ()
     found = []
     for node in _lists(module):
@@ -55,7 +55,7 @@ def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
 
 
 def _lists(module: ParsedModule) -> Iterator[ast.List]:
-    if any("InputSpec" in line for line in module.lines):
+    if "InputSpec" in module.text:
         yield from of_kind(module.tree, ast.List)
         return
     for statement in module.tree.body:

@@ -245,7 +245,6 @@ class Function(Value):
     dispatched: bool = False
     manager: bool = False
     inline: bool = False
-    defaults: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)

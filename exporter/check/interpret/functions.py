@@ -179,9 +179,6 @@ def _bind_parameters(run: Run, function: Function, arguments: tuple[Value, ...],
 def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr | None) -> Value:
     if default is None:
         return UNKNOWN
-    known = function.defaults.get(parameter.arg)
-    if known is not None:
-        return known
     value = run.evaluate(default)
     if isinstance(value, (Sequence, Mapping)):
         # one object for all calls: what is added to it stays

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from exporter.check.source.syntax import inside, last_name, of_kind
 
@@ -31,31 +30,30 @@ MUTATORS = frozenset(
     "reverse sort discard".split()
 )
 
-_MUTATES = re.compile(rf"\.({'|'.join(sorted(MUTATORS))})\(")
 
-
-def changed_names(tree: ast.Module, lines: Sequence[str]) -> frozenset[str]:
-    """Names and attributes that hold a container which some function, constructors left out, changes or replaces.
-
-    Expressions are looked into only where the text of the line has a method that changes something: to walk through
-    all of them costs a check of many files a tenth of its time.
-    """
+def changed_names(tree: ast.Module) -> frozenset[str]:
+    """Names and attributes that hold a container which some function, constructors left out, changes or replaces."""
     found: set[str] = set()
     aliases: dict[str, str] = {}
-    hot = {number for number, line in enumerate(lines, 1) if _MUTATES.search(line)}
-    for statement in _statements(tree):
-        body = getattr(statement, "body", None)
-        end = body[0].lineno if body else statement.end_lineno or statement.lineno
-        if not hot.isdisjoint(range(statement.lineno, end + 1)):
-            calls = (each.func for each in of_kind(statement, ast.Call))
-            found |= {last_name(e.value) for e in calls if isinstance(e, ast.Attribute) and e.attr in MUTATORS}
-        if isinstance(statement, (ast.Assign, ast.Delete)):
-            found |= {last_name(one) for each in statement.targets for one in _parts(each)}
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                aliases[statement.targets[0].id] = last_name(statement.value)
-        elif isinstance(statement, ast.AugAssign):
-            found.add(last_name(statement.target))
+    functions = of_kind(tree, ast.FunctionDef, ast.AsyncFunctionDef)
+    building = {node for each in functions if each.name == "__init__" for node in inside(each)}
+    running = [node for each in functions if each.name != "__init__" for node in of_kind(each, *_CHANGING)]
+    for node in running:
+        if node in building:
+            continue
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+                found.add(last_name(node.func.value))
+        elif isinstance(node, ast.AugAssign):
+            found.add(last_name(node.target))
+        else:
+            found |= {last_name(one) for each in node.targets for one in _parts(each)}
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                aliases[node.targets[0].id] = last_name(node.value)
     return frozenset(found | {held for alias, held in aliases.items() if alias in found})
+
+
+_CHANGING = (ast.Assign, ast.AugAssign, ast.Call, ast.Delete)
 
 
 def _parts(target: ast.expr) -> Iterator[ast.expr]:
@@ -63,20 +61,6 @@ def _parts(target: ast.expr) -> Iterator[ast.expr]:
     for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,):
         if isinstance(each, (ast.Subscript, ast.Attribute)):
             yield each
-
-
-def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Every statement inside of a function that is no constructor."""
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
-    while waiting:
-        node, inner = waiting.pop()
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            for each in getattr(node, block, ()):
-                function = isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
-                if inner and isinstance(each, ast.stmt):
-                    yield each
-                if not (function and each.name == "__init__"):
-                    waiting.append((each, inner or function))
 
 
 def read_later(function: ast.AST | None, name: str, node: ast.AST) -> bool:

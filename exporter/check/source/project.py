@@ -59,6 +59,8 @@ class ClassInfo:
         def bases(cls: ClassInfo | str) -> tuple[ClassInfo | str, ...]:
             return () if isinstance(cls, str) else cls.bases
 
+        if all(isinstance(base, str) for base in self.bases):
+            return tuple(dict.fromkeys(self.bases))
         family: tuple[ClassInfo | str, ...] = linearized(self, bases)
         return family[1:]
 
@@ -132,7 +134,7 @@ class ParsedModule:
     def __init__(self, path: Path, shown: str, source: str, project: Project) -> None:
         self.path = path
         self.shown = shown
-        self.lines = source.splitlines()
+        self.text = source
         self.project = project
         self.tree = ast.parse(source, filename=shown)
         self.names: dict[str, list[Binding]] = {}
@@ -141,6 +143,11 @@ class ParsedModule:
         #: Whether another module imports it, and may know its classes.
         self.shared = False
         _index(self.tree.body, self)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text by lines."""
+        return self.text.splitlines()
 
     @cached_property
     def package(self) -> tuple[str, ...]:
@@ -194,14 +201,14 @@ class ParsedModule:
     @cached_property
     def rebound(self) -> frozenset[str]:
         """Top-level names that some function declares `global`."""
-        if not any("global " in line for line in self.lines):
+        if "global " not in self.text:
             return frozenset()
         return frozenset(name for node in of_kind(self.tree, ast.Global) for name in node.names)
 
     @cached_property
     def changed(self) -> frozenset[str]:
         """Names of containers that a function other than a constructor changes; see :func:`changed_names`."""
-        return changed_names(self.tree, self.lines)
+        return changed_names(self.tree)
 
     def imported(self, statement: ast.Import | ast.ImportFrom, name: str) -> str:
         """The qualified name that an import binds to `name`."""
@@ -243,10 +250,9 @@ class Project:
         module = _parse(key, shown or _short(path), self)
         self._modules[key] = module
         self._kept += _length(module)
-        if isinstance(module, ParsedModule):
+        if isinstance(module, ParsedModule) and "exporter:" in module.text:
             said = [(number, line) for number, line in enumerate(module.lines, 1) if "exporter:" in line]
-            if said:
-                self._comments[module.shown] = said
+            self._comments[module.shown] = said
         while len(self._modules) > 1 and self._kept > _MOST_LINES_KEPT:
             self._kept -= _length(self._modules.popitem(last=False)[1])
         return module
@@ -314,7 +320,7 @@ def _installed(name: str) -> Path | None:
 
 
 def _length(module: ParsedModule | Diagnostic) -> int:
-    return len(module.lines) if isinstance(module, ParsedModule) else 0
+    return module.text.count("\n") if isinstance(module, ParsedModule) else 0
 
 
 def _short(path: Path) -> str:

@@ -41,12 +41,17 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-#: The fields of each class of syntax that may hold nodes; operators and contexts are left out.
+#: Fields that hold no nodes, and those of operators and contexts.
+_PLAIN = frozenset(
+    "arg asname attr conversion ctx id is_async kind kwd_attrs level module name op ops rest simple str tag "
+    "type_comment".split()
+)
+#: The other fields of each class of syntax: each holds a node, None, or a list of them.
 _CHILDREN = {
-    kind: tuple(field for field in kind._fields if field not in "attr arg ctx id kwd_attrs level module op ops".split())
+    kind: tuple(field for field in kind._fields if field not in _PLAIN)
     for kind in vars(ast).values()
     if isinstance(kind, type) and issubclass(kind, ast.AST)
-} | dict.fromkeys((ast.Constant, ast.Global, ast.Nonlocal), ())
+} | dict.fromkeys((ast.Constant, ast.Global, ast.MatchSingleton, ast.Nonlocal, ast.TypeIgnore), ())
 _DEFINITIONS = frozenset((ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
@@ -73,6 +78,8 @@ def inside(node: ast.AST) -> list[ast.AST]:
 
 def of_kind(node: ast.AST, *kinds: type[N]) -> list[N]:
     """The nodes below a node that are of one of the classes."""
+    if node.__class__ in _DEFINITIONS and _kinds_inside(node).isdisjoint(kinds):
+        return []
     return [each for each in inside(node) if each.__class__ in kinds]
 
 
@@ -86,12 +93,17 @@ def _collected(node: ast.AST) -> list[ast.AST]:
             value = getattr(parent, field)
             if value.__class__ is list:
                 found += filter(None, value)
-            elif isinstance(value, ast.AST):
+            elif value is not None:
                 found.append(value)
     return found[1:] + defined
 
 
 _inside_definition = asked_once(_collected)
+
+
+@asked_once
+def _kinds_inside(node: ast.AST) -> frozenset[type]:
+    return frozenset(map(type, inside(node)))
 
 
 def inside_without(node: ast.AST, kinds: tuple[type, ...]) -> Iterator[ast.AST]:
