@@ -226,9 +226,7 @@ class Facts:
         self._by_kind: dict[type[Fact], list[Fact]] = {Fact: [*facts]}
         for fact in self._by_kind[Fact]:
             self._by_kind.setdefault(type(fact), []).append(fact)
-        self._in_forward = {
-            kind: [fact for fact in facts if fact.site.phase is Phase.FORWARD] for kind, facts in self._by_kind.items()
-        }
+        self._in_forward: dict[type[Fact], list[Fact]] = {}
 
     def of(self, kind: type[F]) -> list[F]:
         """The facts of one kind in their order; of `Fact`, all of them."""
@@ -236,4 +234,6 @@ class Facts:
 
     def in_forward(self, kind: type[F]) -> list[F]:
         """Those of one kind that happened while the model was called, not built."""
-        return cast(list[F], self._in_forward.get(kind, []))
+        if kind not in self._in_forward:
+            self._in_forward[kind] = [fact for fact in self.of(kind) if fact.site.phase is Phase.FORWARD]
+        return cast(list[F], self._in_forward[kind])

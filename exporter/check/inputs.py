@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from exporter.check.domain.values import Extent, Size
 from exporter.check.source.project import ParsedModule
-from exporter.check.source.syntax import of_kind
+from exporter.check.source.syntax import last_name, of_kind
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _lists(module: ParsedModule) -> Iterator[ast.List]:
 
 
 def _entry(node: ast.expr) -> Input | None:
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("InputSpec"):
+    if isinstance(node, ast.Call) and last_name(node.func).endswith("InputSpec"):
         parts = {each.arg: each.value for each in node.keywords}
         shape = parts.get("shape", node.args[0] if node.args else None)
         name = parts.get("name", node.args[2] if len(node.args) > 2 else None)
@@ -93,7 +93,7 @@ def _sizes(shape: ast.expr | None) -> tuple[Size, ...] | None:
     sizes: list[Size] = []
     for each in shape.elts:
         try:
-            value = each.value if isinstance(each, ast.Constant) else ast.literal_eval(each)
+            value: Any = each.value if isinstance(each, ast.Constant) else ast.literal_eval(each)
         except (ValueError, TypeError):
             value = False
         fixed = isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -10,7 +10,7 @@ from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import UNKNOWN, Const, Sequence, Tensor, Value
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Call:
     """What is called, by its qualified name, with what, and where; of a method, the first argument is its owner."""
 

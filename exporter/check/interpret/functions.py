@@ -27,7 +27,7 @@ from exporter.check.interpret.events import capture, emit_call
 from exporter.check.interpret.names import make_home
 from exporter.check.source.syntax import is_generator
 from exporter.check.state.frames import Frame, Result, Scope
-from exporter.check.state.run import DEEPEST, Run
+from exporter.check.state.run import DEEPEST, Elsewhere, Run
 
 _MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
 
@@ -80,12 +80,11 @@ def _enter(
     frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
     frame.unrolled = now.unrolled
     left = now.converted and not function.converted
-    inside = now._replace(
-        converted=now.converted and function.converted,
-        called_from=(run.frame.module, node) if left else now.called_from,
-        loop_kind="",
-    )
-    with run.elsewhere(frame, inside):
+    inside = now
+    if left or now.loop_kind:
+        came_from = (run.frame.module, node) if left else now.called_from
+        inside = now._replace(converted=now.converted and not left, called_from=came_from, loop_kind="")
+    with Elsewhere(run, frame, inside):
         _bind_parameters(run, function, arguments, keywords)
         if isinstance(body, ast.Lambda):
             return run.evaluate(body.body)
@@ -94,7 +93,7 @@ def _enter(
                 emit_call(run, target, "assigned call", None, (), {})
             for loop in unpacked_enumerates(body):
                 emit_call(run, loop, "unpacked enumerate", None, (), {})
-        before = run.effects.written()
+        before = run.effects.written() if function.manager else {}
         ends = run.execute(body.body)
         if function.manager:
             run.effects.take_back(before, body)

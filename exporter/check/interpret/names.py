@@ -35,6 +35,8 @@ def _global(run: Run, node: ast.Name) -> Value:
     if node.id in module.bound:
         run.effects.read((id(module.globals), node.id))
     value = read_broken(run, global_value(run, module, node.id), node)
+    if isinstance(value, (External, Class)):
+        return value
     note_stray(run, value, node, f"global {node.id}")
     return capture(run, value, node, "global")
 

@@ -30,12 +30,14 @@ MUTATORS = frozenset(
     "reverse sort discard".split()
 )
 
+_CHANGING = (ast.Assign, ast.AugAssign, ast.Call, ast.Delete)
+
 
 def changed_names(tree: ast.Module) -> frozenset[str]:
     """Names and attributes that hold a container which some function, constructors left out, changes or replaces."""
     found: set[str] = set()
     aliases: dict[str, str] = {}
-    functions = of_kind(tree, ast.FunctionDef, ast.AsyncFunctionDef)
+    functions = of_kind(tree, ast.FunctionDef) + of_kind(tree, ast.AsyncFunctionDef)
     building = {node for each in functions if each.name == "__init__" for node in inside(each)}
     running = [node for each in functions if each.name != "__init__" for node in of_kind(each, *_CHANGING)]
     for node in running:
@@ -46,14 +48,11 @@ def changed_names(tree: ast.Module) -> frozenset[str]:
                 found.add(last_name(node.func.value))
         elif isinstance(node, ast.AugAssign):
             found.add(last_name(node.target))
-        else:
+        elif isinstance(node, (ast.Assign, ast.Delete)):
             found |= {last_name(one) for each in node.targets for one in _parts(each)}
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 aliases[node.targets[0].id] = last_name(node.value)
     return frozenset(found | {held for alias, held in aliases.items() if alias in found})
-
-
-_CHANGING = (ast.Assign, ast.AugAssign, ast.Call, ast.Delete)
 
 
 def _parts(target: ast.expr) -> Iterator[ast.expr]:

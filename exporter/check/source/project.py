@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from exporter.check.source.def_use import changed_names
 from exporter.check.source.mro import linearized
-from exporter.check.source.syntax import of_kind
+from exporter.check.source.syntax import inside, of_kind
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 #: Libraries that are never looked into, wherever they lie: what matters of them is known by name.
@@ -371,7 +371,7 @@ def _index(body: list[ast.stmt], module: ParsedModule) -> None:
 
 def _index_targets(statement: ast.Assign | ast.AnnAssign | ast.AugAssign, module: ParsedModule) -> None:
     for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
-        for node in ast.walk(target):
+        for node in (target, *inside(target)):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 module.names.setdefault(node.id, []).append(statement)
 

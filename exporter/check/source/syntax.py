@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -41,17 +42,21 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-#: Fields that hold no nodes, and those of operators and contexts.
-_PLAIN = frozenset(
-    "arg asname attr conversion ctx id is_async kind kwd_attrs level module name op ops rest simple str tag "
-    "type_comment".split()
-)
-#: The other fields of each class of syntax: each holds a node, None, or a list of them.
-_CHILDREN = {
-    kind: tuple(field for field in kind._fields if field not in _PLAIN)
-    for kind in vars(ast).values()
-    if isinstance(kind, type) and issubclass(kind, ast.AST)
-} | dict.fromkeys((ast.Constant, ast.Global, ast.MatchSingleton, ast.Nonlocal, ast.TypeIgnore), ())
+#: What fields hold besides nodes, and operators and contexts.
+_PLAIN = frozenset("boolop cmpop constant expr_context identifier int operator string unaryop".split())
+_FIELD = re.compile(r"(\w+)(\??)(\*?)\?? (\w+)")
+
+
+def _fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a class of syntax that hold a node or None, and those that hold a list of them.
+
+    Its docstring says so: `For(expr target, expr iter, stmt* body, stmt* orelse, string? type_comment)`.
+    """
+    found = [(name, bool(many)) for held, _, many, name in _FIELD.findall(kind.__doc__ or "") if held not in _PLAIN]
+    return tuple(name for name, many in found if not many), tuple(name for name, many in found if many)
+
+
+_FIELDS = {kind: _fields(kind) for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
 _DEFINITIONS = frozenset((ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
@@ -60,7 +65,7 @@ def asked_once(question: Callable[[Any], A]) -> Callable[[Any], A]:
     name = f"{question.__module__}.{question.__name__}"
 
     def answer(node: ast.AST) -> A:
-        kept: dict[str, A] = vars(node)
+        kept: dict[str, A] = node.__dict__
         if name not in kept:
             kept[name] = question(node)
         return kept[name]
@@ -69,41 +74,47 @@ def asked_once(question: Callable[[Any], A]) -> Callable[[Any], A]:
 
 
 def inside(node: ast.AST) -> list[ast.AST]:
-    """The nodes below a node, outer ones first, without operators and contexts.
-
-    Those of a definition are collected once: many questions are asked of each.
-    """
-    return (_inside_definition if node.__class__ in _DEFINITIONS else _collected)(node)
+    """The nodes below a node without operators and contexts: outer ones first, those in definitions last."""
+    found = _own(node)
+    return found + [each for one in found if one.__class__ in _DEFINITIONS for each in inside(one)]
 
 
 def of_kind(node: ast.AST, *kinds: type[N]) -> list[N]:
-    """The nodes below a node that are of one of the classes."""
-    if node.__class__ in _DEFINITIONS and _kinds_inside(node).isdisjoint(kinds):
-        return []
-    return [each for each in inside(node) if each.__class__ in kinds]
-
-
-def _collected(node: ast.AST) -> list[ast.AST]:
-    found, defined = [node], list[ast.AST]()
-    for parent in found:
-        if parent.__class__ in _DEFINITIONS and parent is not node:
-            defined += inside(parent)
-            continue
-        for field in _CHILDREN[parent.__class__]:
-            value = getattr(parent, field)
-            if value.__class__ is list:
-                found += filter(None, value)
-            elif value is not None:
-                found.append(value)
-    return found[1:] + defined
-
-
-_inside_definition = asked_once(_collected)
+    """The nodes below a node that are of one of the classes, class by class."""
+    if node.__class__ not in _DEFINITIONS:
+        return [each for each in inside(node) if each.__class__ in kinds]
+    own, definitions = _by_kind(node)
+    found = [each for kind in kinds for each in own.get(kind, ())]
+    for definition in definitions:
+        found += of_kind(definition, *kinds)
+    return found
 
 
 @asked_once
-def _kinds_inside(node: ast.AST) -> frozenset[type]:
-    return frozenset(map(type, inside(node)))
+def _by_kind(node: ast.AST) -> tuple[dict[type, list[Any]], list[ast.AST]]:
+    """The nodes of a definition by their class, without those in definitions below it; and these definitions."""
+    found: dict[type, list[Any]] = {}
+    for each in _own(node):
+        found.setdefault(each.__class__, []).append(each)
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return found, [each for kind in inner for each in found.get(kind, ())]
+
+
+def _own(node: ast.AST) -> list[ast.AST]:
+    """The nodes below a node, but not those below a definition below it."""
+    found = [node]
+    for parent in found:
+        kind = parent.__class__
+        if kind in _DEFINITIONS and parent is not node:
+            continue
+        single, many = _FIELDS[kind]
+        for field in single:
+            value = getattr(parent, field)
+            if value is not None:
+                found.append(value)
+        for field in many:
+            found += filter(None, getattr(parent, field))
+    return found[1:]
 
 
 def inside_without(node: ast.AST, kinds: tuple[type, ...]) -> Iterator[ast.AST]:

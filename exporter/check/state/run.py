@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from weakref import proxy
@@ -74,15 +73,21 @@ class Run:
     # ------------------------------------------------------------------------------------------------------ the tables
 
     def evaluate(self, node: ast.expr) -> Value:
-        """What an expression gives; `UNKNOWN` for syntax that no table knows."""
-        self.tick()
+        """What an expression gives; `UNKNOWN` for syntax that no table knows.
+
+        Raises:
+            OutOfBudget: it was one step too many.
+        """
+        self._steps += 1
+        if self._steps > BUDGET:
+            raise OutOfBudget
         handler = self.tables.expressions.get(type(node))
         return handler(self, node) if handler is not None else UNKNOWN
 
     def execute(self, body: list[ast.stmt]) -> bool:
         """Run statements; false if they never reach their end."""
         for statement in body:
-            self.tick()
+            self._steps += 1
             handler = self.tables.statements.get(type(statement))
             if handler is not None and handler(self, statement) is False:
                 return False
@@ -132,33 +137,11 @@ class Run:
         """Inside the block, some circumstances are others."""
         return Held(self, "now", self.now._replace(**changed))
 
-    @contextmanager
-    def elsewhere(self, frame: Frame, now: Circumstances) -> Iterator[None]:
-        """Inside the block, another frame and other circumstances hold."""
-        before, was = getattr(self, "frame", None), self.now
-        self.frame, self.now = frame, now
-        self.stack.append(frame)
-        try:
-            yield
-        finally:
-            self.stack.pop()
-            self.frame, self.now = before, was  # type: ignore[assignment]
-
-    def at_import(self, module: ParsedModule) -> Any:
+    def at_import(self, module: ParsedModule) -> Elsewhere:
         """Inside the block, code of a module's top level runs."""
-        return self.elsewhere(Frame(module, {}), Circumstances())
+        return Elsewhere(self, Frame(module, {}), Circumstances())
 
     # ----------------------------------------------------------------------------------------------------- bookkeeping
-
-    def tick(self) -> None:
-        """Count one step.
-
-        Raises:
-            OutOfBudget: it was one too many.
-        """
-        self._steps += 1
-        if self._steps > BUDGET:
-            raise OutOfBudget
 
     def name_read(self, scope: Mapping[str, Value], name: str) -> None:
         """A name is read: what the call that gave it its value gave is used."""
@@ -169,6 +152,26 @@ class Run:
     def consume(self, *values: Value) -> None:
         """Values decide something, or go where nothing is known of: whatever comes out may depend on them."""
         self.control_dependent |= inputs_of(values)
+
+
+class Elsewhere:
+    """Inside the block, another frame and other circumstances hold."""
+
+    __slots__ = ("_outside", "_run")
+
+    def __init__(self, run: Run, frame: Frame, now: Circumstances) -> None:
+        self._run, self._outside = run, (frame, now)
+
+    def __enter__(self) -> None:
+        run, (frame, now) = self._run, self._outside
+        self._outside = run.frame, run.now
+        run.frame, run.now = frame, now
+        run.stack.append(frame)
+
+    def __exit__(self, *_: object) -> None:
+        run = self._run
+        run.stack.pop()
+        run.frame, run.now = self._outside
 
 
 class Memory:
