@@ -214,7 +214,7 @@ def _set_mode(run: Run, owner: Layer, name: str, value: Value, node: ast.AST) ->
 
 def _set_own(run: Run, owner: Instance, name: str, value: Value, node: ast.AST) -> None:
     place = (id(owner.attributes), name)
-    if owner.persistent:
+    if owner.persistent and run.forward:
         before = owner.attributes.get(name)
         buffer = isinstance(before, Tensor) and before.origin in ("buffer", "parameter")
         certain = not (run.now.branches or run.now.undecided or run.now.loops or run.now.python_loops)

@@ -45,7 +45,7 @@ def call_function(
         return _recursion(run, function, arguments, keywords, node)
     if len(run.stack) >= DEEPEST:
         return UNKNOWN
-    key = (body, tuple(kind_of_argument(each) for each in (*arguments, *keywords.values())), run.now.converted)
+    key = (body, tuple(map(kind_of_argument, (*arguments, *keywords.values()))), run.now.converted)
     runs, last = run.memory.calls.get(key, (0, UNKNOWN))
     if runs >= _MOST_RUNS and run.forward:
         inputs = inputs_of((*arguments, *keywords.values()))

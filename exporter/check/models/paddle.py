@@ -34,8 +34,8 @@ _PLAIN = frozenset(
 def is_weightless(name: str, keywords: dict[str, Value]) -> bool:
     """Whether a layer of Paddle's, made with these keywords, has no parameters, or is a container."""
     known = entry(name.rpartition(".")[2])
-    bare = all(keywords.get(attribute) == Const(False) for attribute in ("weight_attr", "bias_attr"))
-    return known.has("weightless") or (bare and known.has("affine"))
+    bare = known.has("affine") and all(keywords.get(each) == Const(False) for each in ("weight_attr", "bias_attr"))
+    return bare or known.has("weightless")
 
 
 def is_layer_class(name: str) -> bool:

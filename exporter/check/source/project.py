@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -324,8 +325,8 @@ def _length(module: ParsedModule | Diagnostic) -> int:
 
 
 def _short(path: Path) -> str:
-    absolute = path.absolute()
-    return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(path)
+    absolute, here = str(path.absolute()), os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a fifth of the time
+    return absolute.removeprefix(here) if absolute.startswith(here) else str(path)
 
 
 def _parse(path: Path, shown: str, project: Project) -> ParsedModule | Diagnostic:

@@ -117,21 +117,9 @@ class Run:
 
     def site(self, node: ast.AST) -> Site:
         """The present circumstances at a node."""
-        now = self.now
-        return Site(
-            self.frame.module,
-            node,
-            now.phase,
-            now.converted,
-            now.branches,
-            now.loops,
-            now.python_loops,
-            now.called_from,
-            now.quiet,
-            now.guard,
-            self.root,
-            not now.undecided,
-        )
+        phase, converted, branches, loops, walks, _, undecided, _, _, source, quiet, guard = self.now
+        place = self.frame.module, node, phase, converted
+        return Site(*place, branches, loops, walks, source, quiet, guard, self.root, not undecided)
 
     def circumstances(self, **changed: Any) -> Held:
         """Inside the block, some circumstances are others."""
