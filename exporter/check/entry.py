@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from exporter.check.assumptions import assumed
 from exporter.check.domain.contents import inputs_of
@@ -50,8 +50,7 @@ _NO_TENSOR = re.compile(r"(cfg|config|kwargs|args|_len|_size|_shape)$|^(num|max|
 _PLAIN_TYPES = ("int", "float", "bool", "str")
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(NamedTuple):
     """A model that can be built without arguments: the name to call, the line of its `forward`, its inputs."""
 
     builder: str
@@ -59,7 +58,7 @@ class Model:
     inputs: Inputs
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Findings:
     """What running the models of one module gave."""
 
@@ -70,8 +69,7 @@ class Findings:
     assumed: list[Assumed] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Assumed:
+class Assumed(NamedTuple):
     """What running a model gave with the inputs and arguments that its code suggests, where nothing says them."""
 
     what: str
@@ -302,7 +300,7 @@ def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
             run.frame = Frame(owner.module, {})
             for name in required:
                 if name not in used:
-                    run.facts.append(Ignored(replace(run.site(forward), root=layer), name, False))
+                    run.facts.append(Ignored(replace(run.site(forward), root=layer), name))
 
 
 def _forward_of(layer: Instance) -> Location:

@@ -204,7 +204,6 @@ class Ignored(Fact):
     """No output of the exported layer depends on this input."""
 
     name: str
-    shape_only: bool
 
 
 @dataclass(eq=False, repr=False)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from exporter.check.domain.values import Extent, Size
 from exporter.check.source.project import ParsedModule
 from exporter.check.source.syntax import last_name, of_kind
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """An input of `forward`, as a spec gives it."""
 
     name: str
@@ -32,8 +30,7 @@ Inputs: TypeAlias = tuple[Input, ...]
 Suggested: TypeAlias = tuple[Input | None, ...]
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(NamedTuple):
     """A list of input specs found in the code: names, sizes and nodes."""
 
     inputs: Inputs

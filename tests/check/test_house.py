@@ -198,6 +198,12 @@ def test_patterns_fill_what_a_line_leaves_open() -> None:
     assert catalogue.entry("there_is_no_such_operator") == catalogue.Entry()
 
 
+def test_each_line_of_the_catalogue_is_of_a_name_of_its_own_and_of_known_words() -> None:
+    lines = [line for line in (CHECK / "catalogue.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert len({line.split()[0] for line in lines}) == len(lines) > 300
+    assert all(map(catalogue.parse, lines))
+
+
 def test_each_operator_of_the_catalogue_is_one_of_paddles() -> None:
     """A name that Paddle does not have says nothing of it; those of later versions would stand here."""
     paddle = pytest.importorskip("paddle")

@@ -37,7 +37,7 @@ class Value:
 UNKNOWN = Value()
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, repr=False)
 class Const(Value):
     """A Python number, text, bool or None that is known."""
 
@@ -263,7 +263,7 @@ class Class(Value):
     info: ClassInfo
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, repr=False)
 class External(Value):
     """A thing of a library, by qualified name: `paddle.nn.functional.relu`, `numpy.random`, `builtins.max`."""
 

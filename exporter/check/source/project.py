@@ -31,7 +31,7 @@ Binding: TypeAlias = ast.stmt
 _MOST_LINES_KEPT = 20_000
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class ClassInfo:
     """A class of the user's: its own methods and class attributes, and the names of its bases."""
 
@@ -248,7 +248,7 @@ class Project:
         if key in self._modules:
             self._modules.move_to_end(key)
             return self._modules[key]
-        module = _parse(key, shown or _short(path), self)
+        module = _parse(key, shown or short(path), self)
         self._modules[key] = module
         self._kept += _length(module)
         if isinstance(module, ParsedModule) and "exporter:" in module.text:
@@ -324,7 +324,8 @@ def _length(module: ParsedModule | Diagnostic) -> int:
     return module.text.count("\n") if isinstance(module, ParsedModule) else 0
 
 
-def _short(path: Path) -> str:
+def short(path: Path) -> str:
+    """A path as findings show it: below the working folder without that."""
     absolute, here = str(path.absolute()), os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a fifth of the time
     return absolute.removeprefix(here) if absolute.startswith(here) else str(path)
 

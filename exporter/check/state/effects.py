@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from exporter.check.domain.contents import holds, inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Tensor, Value
@@ -15,8 +16,7 @@ from exporter.check.state.heap import Place
 from exporter.check.state.held import Held
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(NamedTuple):
     """The first write to a place: where, what it is called, of what kind, and what of the inputs it varies by."""
 
     site: Site
@@ -25,7 +25,7 @@ class Write:
     varies: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Access:
     """What a call did to one persistent place.
 

@@ -26,7 +26,7 @@ class Scope(dict[str, Value]):
     persistent = False
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Frame:
     """A call in progress: its names, the scopes around it, and what it has returned so far.
 

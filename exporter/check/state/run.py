@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import proxy
 
 from exporter.check.domain.contents import inputs_of
@@ -26,8 +25,7 @@ class OutOfBudget(Exception):  # caught where the model was begun; what was foun
     """The model is too large to be interpreted to its end."""
 
 
-@dataclass(frozen=True)
-class Tables:
+class Tables(NamedTuple):
     """How each kind of expression, statement, called value and read value is interpreted, by its class.
 
     `functions` are the models of libraries by qualified name, `packages` those of whole packages.
