@@ -123,8 +123,9 @@ def run_module(
 @lru_cache(maxsize=1)
 def _used(module: ParsedModule) -> frozenset[str]:
     """Classes that other classes of the module build on or contain: nobody exports them by themselves."""
-    classes = module.classes.values()
-    return frozenset(each.id for info in classes for each in of_kind(info.node, ast.Name) if each.id != info.name)
+    names = module.classes.keys()
+    parts = [each for each in module.classes.values() if module.mentions(each.node, names - {each.name})]
+    return frozenset(each.id for info in parts for each in of_kind(info.node, ast.Name) if each.id != info.name)
 
 
 def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
@@ -139,7 +140,7 @@ def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple
         if not isinstance(node, ast.FunctionDef) or (target and name != target):
             continue
         required = len(node.args.args) - len(node.args.defaults)
-        if required and not target:
+        if not target and (required or not module.mentions(node, layers | imported)):
             continue
         mentioned = {each.id for each in of_kind(node, ast.Name)}
         if target or (mentioned & layers):

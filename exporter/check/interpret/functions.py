@@ -21,13 +21,12 @@ from exporter.check.domain.values import (
     Tensor,
     Value,
 )
-from exporter.check.dy2static.rewrites import assigned_calls, unpacked_enumerates
+from exporter.check.dy2static.rewrites import REWRITTEN, assigned_calls, unpacked_enumerates
 from exporter.check.facts import Clashed, Recursed, Returned
 from exporter.check.interpret.events import capture, emit_call
 from exporter.check.interpret.names import make_home
-from exporter.check.source.syntax import is_generator
 from exporter.check.state.frames import Frame, Result, Scope
-from exporter.check.state.run import DEEPEST, Elsewhere, Run
+from exporter.check.state.run import DEEPEST, Run
 
 _MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
 
@@ -84,11 +83,11 @@ def _enter(
     if left or now.loop_kind:
         came_from = (run.frame.module, node) if left else now.called_from
         inside = now._replace(converted=now.converted and not left, called_from=came_from, loop_kind="")
-    with Elsewhere(run, frame, inside):
+    with run.elsewhere(frame, inside):
         _bind_parameters(run, function, arguments, keywords)
         if isinstance(body, ast.Lambda):
             return run.evaluate(body.body)
-        if run.forward and inside.converted:
+        if run.forward and inside.converted and function.module.mentions(body, REWRITTEN):
             for target in assigned_calls(body):
                 emit_call(run, target, "assigned call", None, (), {})
             for loop in unpacked_enumerates(body):
@@ -114,7 +113,7 @@ def _enter(
 
 
 def _result(run: Run, frame: Frame, ends: bool) -> Value:
-    if isinstance(frame.node, ast.FunctionDef) and is_generator(frame.node):
+    if frame.node is not None and frame.module.generates(frame.node):
         return Sequence("generator", (), join_all(frame.yields))
     returns = list(frame.returns)
     if ends:

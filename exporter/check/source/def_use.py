@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from exporter.check.source.syntax import inside, last_name, of_kind
+from exporter.check.source.syntax import blocks, inside, last_name, of_kind
 
 
 def asked_and_set(node: ast.If) -> frozenset[str]:
@@ -29,23 +29,18 @@ MUTATORS = frozenset(
     "append extend insert pop remove clear add update setdefault popleft appendleft popitem "
     "reverse sort discard".split()
 )
+#: What the text of a function holds that calls one of them.
+_CALLED = tuple(f".{name}" for name in sorted(MUTATORS))
 
-_CHANGING = (ast.Assign, ast.AugAssign, ast.Call, ast.Delete)
 
-
-def changed_names(tree: ast.Module) -> frozenset[str]:
+def changed_names(tree: ast.Module, mentions: Callable[[ast.stmt, Iterable[str]], bool]) -> frozenset[str]:
     """Names and attributes that hold a container which some function, constructors left out, changes or replaces."""
     found: set[str] = set()
     aliases: dict[str, str] = {}
-    functions = of_kind(tree, ast.FunctionDef) + of_kind(tree, ast.AsyncFunctionDef)
-    building = {node for each in functions if each.name == "__init__" for node in inside(each)}
-    running = [node for each in functions if each.name != "__init__" for node in of_kind(each, *_CHANGING)]
-    for node in running:
-        if node in building:
-            continue
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
-                found.add(last_name(node.func.value))
+    for node in _running(tree):
+        if isinstance(node, _FUNCTIONS) and mentions(node, _CALLED):
+            calls = (call.func for call in of_kind(node, ast.Call))
+            found |= {last_name(e.value) for e in calls if isinstance(e, ast.Attribute) and e.attr in MUTATORS}
         elif isinstance(node, ast.AugAssign):
             found.add(last_name(node.target))
         elif isinstance(node, (ast.Assign, ast.Delete)):
@@ -53,6 +48,19 @@ def changed_names(tree: ast.Module) -> frozenset[str]:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 aliases[node.targets[0].id] = last_name(node.value)
     return frozenset(found | {held for alias, held in aliases.items() if alias in found})
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _running(around: ast.AST, inner: bool = False) -> Iterator[ast.AST]:
+    """Functions but for constructors, and every statement inside of them."""
+    for node in blocks(around):
+        inside_of_one = inner or isinstance(node, _FUNCTIONS)
+        if getattr(node, "name", "") != "__init__":
+            if inside_of_one:
+                yield node
+            yield from _running(node, inside_of_one)
 
 
 def _parts(target: ast.expr) -> Iterator[ast.expr]:

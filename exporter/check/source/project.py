@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from exporter.check.source.def_use import changed_names
 from exporter.check.source.mro import linearized
-from exporter.check.source.syntax import inside, of_kind
+from exporter.check.source.syntax import inside, is_generator, of_kind
 from exporter.diagnostics import Diagnostic, Location, Severity
 
 #: Libraries that are never looked into, wherever they lie: what matters of them is known by name.
@@ -147,8 +147,22 @@ class ParsedModule:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The text by lines."""
-        return self.text.splitlines()
+        """The text by lines, as the parser counts them: a form feed ends none."""
+        return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def mentions(self, node: ast.stmt, names: Iterable[str]) -> bool:
+        """Whether the text of a node holds one of the names: only then is it worth a walk through its nodes."""
+        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+        text = "\n".join(self.lines[first - 1 : node.end_lineno])
+        return any(map(text.__contains__, names))
+
+    def generates(self, function: ast.AST) -> bool:
+        """Whether one of its functions is a generator."""
+        return self._yields and is_generator(function)
+
+    @cached_property
+    def _yields(self) -> bool:
+        return "yield" in self.text
 
     @cached_property
     def package(self) -> tuple[str, ...]:
@@ -209,7 +223,7 @@ class ParsedModule:
     @cached_property
     def changed(self) -> frozenset[str]:
         """Names of containers that a function other than a constructor changes; see :func:`changed_names`."""
-        return changed_names(self.tree)
+        return changed_names(self.tree, self.mentions)
 
     def imported(self, statement: ast.Import | ast.ImportFrom, name: str) -> str:
         """The qualified name that an import binds to `name`."""

@@ -57,6 +57,8 @@ def _fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 _FIELDS = {kind: _fields(kind) for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
+_BLOCKS = frozenset("body orelse finalbody handlers cases".split())
+_PARTS = (ast.ExceptHandler, ast.match_case)
 _DEFINITIONS = frozenset((ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
@@ -77,6 +79,21 @@ def inside(node: ast.AST) -> list[ast.AST]:
     """The nodes below a node without operators and contexts: outer ones first, those in definitions last."""
     found = _own(node)
     return found + [each for one in found if one.__class__ in _DEFINITIONS for each in inside(one)]
+
+
+def blocks(node: ast.AST) -> list[ast.stmt]:
+    """The statements right below a node, those of handlers and cases too."""
+    found = [each for field in _FIELDS[node.__class__][1] if field in _BLOCKS for each in getattr(node, field)]
+    return [inner for each in found for inner in (each.body if each.__class__ in _PARTS else (each,))]
+
+
+def definition_around(tree: ast.AST, node: ast.AST) -> ast.AST:
+    """The innermost definition whose lines hold a node; the tree where there is none."""
+    line, around, below = getattr(node, "lineno", 0), tree, blocks(tree)
+    while statement := next((each for each in below if each.lineno <= line <= (each.end_lineno or line)), None):
+        around = statement if statement.__class__ in _DEFINITIONS else around
+        below = blocks(statement)
+    return around
 
 
 def of_kind(node: ast.AST, *kinds: type[N]) -> list[N]:
@@ -127,25 +144,26 @@ def inside_without(node: ast.AST, kinds: tuple[type, ...]) -> Iterator[ast.AST]:
 
 def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:
     """The `if` statement whose condition holds an expression."""
+    tree = definition_around(tree, node)
     found = (each for each in of_kind(tree, ast.If) if node in (each.test, *inside(each.test)))
     return next(found, None)
 
 
 def type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
     """Whether `type(x)` only serves `isinstance(y, type(x))`, at once or through a name of the same function."""
-    kinds = [each.args[1] for each in of_kind(tree, ast.Call) if _is_isinstance(each)]
+    holder = definition_around(tree, node)
+    kinds = [each.args[1] for each in of_kind(holder, ast.Call) if _is_isinstance(each)]
     compared = {one for kind in kinds for one in (kind, *inside(kind))}
     if node in compared:
         return True
-    holders = [each for each in of_kind(tree, ast.FunctionDef) if node in inside(each)]
-    if not holders:
+    if not isinstance(holder, ast.FunctionDef):
         return False
-    assigned = of_kind(holders[-1], ast.Assign)
+    assigned = of_kind(holder, ast.Assign)
     held = [each for each in assigned if node in (each.value, *inside(each.value))]
     if len(held) != 1 or not isinstance(held[0].value, (ast.Call, ast.IfExp)):
         return False
     names = {each.id for each in held[0].targets if isinstance(each, ast.Name)}
-    loads = [each for each in of_kind(holders[-1], ast.Name) if each.id in names]
+    loads = [each for each in of_kind(holder, ast.Name) if each.id in names]
     return bool(names) and all(each in compared for each in loads if isinstance(each.ctx, ast.Load))
 
 
@@ -155,18 +173,18 @@ def _is_isinstance(node: ast.Call) -> bool:
 
 def handed_on_as(tree: ast.AST, node: ast.AST) -> str:
     """The keyword that an expression is the value of, if it is: `place` of `paddle.to_tensor(1, place=x.place)`."""
-    found = (each.arg for each in of_kind(tree, ast.keyword) if each.value is node)
+    found = (each.arg for each in of_kind(definition_around(tree, node), ast.keyword) if each.value is node)
     return next(found, None) or ""
 
 
 def is_named(tree: ast.AST, node: ast.AST) -> bool:
     """Whether an expression is all that a name is given: `device = x.place`."""
-    return any(each.value is node for each in of_kind(tree, ast.Assign))
+    return any(each.value is node for each in of_kind(definition_around(tree, node), ast.Assign))
 
 
 def compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
     """What an expression is compared with, if it is."""
-    for each in of_kind(tree, ast.Compare):
+    for each in of_kind(definition_around(tree, node), ast.Compare):
         if node in (sides := [each.left, *each.comparators]):
             return [one for one in sides if one is not node]
     return []

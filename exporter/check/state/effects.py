@@ -71,11 +71,11 @@ class Effects:
 
     def updating(self, target: ast.expr) -> Held:
         """Inside the block, what is read of the target is read for its own next value."""
-        return Held(self, "_updated", last_name(target))
+        return Held(self, _updated=last_name(target))
 
     def reaching(self) -> Held:
         """Inside the block, reading a place is no use of its value yet (`self.cache is None`, `self.seen.append`)."""
-        return Held(self, "_reaching", True)
+        return Held(self, _reaching=True)
 
     def _for_its_next(self, place: Place) -> bool:
         return place[1] == self._updated

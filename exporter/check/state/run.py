@@ -121,11 +121,15 @@ class Run:
 
     def circumstances(self, **changed: Any) -> Held:
         """Inside the block, some circumstances are others."""
-        return Held(self, "now", self.now._replace(**changed))
+        return Held(self, now=self.now._replace(**changed))
 
-    def at_import(self, module: ParsedModule) -> Elsewhere:
+    def elsewhere(self, frame: Frame, now: Circumstances) -> Held:
+        """Inside the block, another frame and other circumstances hold."""
+        return Held(self, frame=frame, now=now, stack=[*self.stack, frame])
+
+    def at_import(self, module: ParsedModule) -> Held:
         """Inside the block, code of a module's top level runs."""
-        return Elsewhere(self, Frame(module, {}), Circumstances())
+        return self.elsewhere(Frame(module, {}), Circumstances())
 
     # ----------------------------------------------------------------------------------------------------- bookkeeping
 
@@ -138,26 +142,6 @@ class Run:
     def consume(self, *values: Value) -> None:
         """Values decide something, or go where nothing is known of: whatever comes out may depend on them."""
         self.control_dependent |= inputs_of(values)
-
-
-class Elsewhere:
-    """Inside the block, another frame and other circumstances hold."""
-
-    __slots__ = ("_outside", "_run")
-
-    def __init__(self, run: Run, frame: Frame, now: Circumstances) -> None:
-        self._run, self._outside = run, (frame, now)
-
-    def __enter__(self) -> None:
-        run, (frame, now) = self._run, self._outside
-        self._outside = run.frame, run.now
-        run.frame, run.now = frame, now
-        run.stack.append(frame)
-
-    def __exit__(self, *_: object) -> None:
-        run = self._run
-        run.stack.pop()
-        run.frame, run.now = self._outside
 
 
 class Memory:
