@@ -134,26 +134,21 @@ def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple
     In a file that was named and has no layer of its own, also those that return something of what is imported.
     """
     layers = {name for name, info in module.classes.items() if info.is_layer}
-    imported = _imported(module) if named and not layers else frozenset()
+    imports = (ast.Import, ast.ImportFrom) if named and not layers else ()
+    imported = {name for name, bindings in module.names.items() if isinstance(bindings[-1], imports)}
+    either = layers | imported
     for name, bindings in module.names.items():
         node = bindings[-1]
         if not isinstance(node, ast.FunctionDef) or (target and name != target):
             continue
         required = len(node.args.args) - len(node.args.defaults)
-        if not target and (required or not module.mentions(node, layers | imported)):
+        if not target and (required or not module.mentions(node, either)):
             continue
         mentioned = {each.id for each in of_kind(node, ast.Name)}
         if target or (mentioned & layers):
             yield node, frozenset(mentioned & layers)
         elif mentioned & imported and any(each.value for each in of_kind(node, ast.Return)):
             yield node, frozenset({name})
-
-
-def _imported(module: ParsedModule) -> frozenset[str]:
-    """Names that imports at the top level bind."""
-    return frozenset(
-        name for name, bindings in module.names.items() if isinstance(bindings[-1], (ast.Import, ast.ImportFrom))
-    )
 
 
 def _run_factory(
@@ -319,8 +314,7 @@ def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> boo
 
 def _unknown(value: Value) -> bool:
     if isinstance(value, (Sequence, Mapping)):
-        every = value.items.values() if isinstance(value, Mapping) else value.items
-        return any(_unknown(each) for each in (*every, *((value.rest,) if value.rest is not None else ())))
+        return any(map(_unknown, value.parts()))
     return type(value) is Value or isinstance(value, (Scalar, Union, Instance))
 
 

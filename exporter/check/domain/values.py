@@ -292,6 +292,9 @@ class Union(Value):
 
     options: tuple[Value, ...]
 
+    def parts(self) -> tuple[Value, ...]:
+        return self.options
+
 
 @dataclass(eq=False, repr=False)
 class Broken(Value):
@@ -308,6 +311,9 @@ class Broken(Value):
     value: Value
     other: ast.AST | None = None
     certain: bool = True
+
+    def parts(self) -> tuple[Value, ...]:
+        return (self.value,)
 
 
 #: What makes the value number of a layer's own parameter, which the layer follows.

@@ -151,25 +151,17 @@ def _structure(value: Value) -> object:
 
 def _bind_parameters(run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> None:
     spec, names = function.node.args, run.frame.names
-    given = list(arguments)
     positional = [*spec.posonlyargs, *spec.args]
-    defaults = [None] * (len(positional) - len(spec.defaults)) + list(spec.defaults)
+    defaults = [None] * (len(positional) - len(spec.defaults)) + spec.defaults
+    for parameter, value in zip(positional, arguments, strict=False):
+        names[parameter.arg] = value
+    left = [*zip(positional, defaults, strict=True)][len(arguments) :]
     keywords = dict(keywords)
-    for parameter, default in zip(positional, defaults, strict=True):
-        if given:
-            names[parameter.arg] = given.pop(0)
-        else:
-            names[parameter.arg] = (
-                keywords.pop(parameter.arg)
-                if parameter.arg in keywords
-                else _default(run, function, parameter, default)
-            )
-    for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-        names[parameter.arg] = (
-            keywords.pop(parameter.arg) if parameter.arg in keywords else _default(run, function, parameter, default)
-        )
+    for parameter, default in (*left, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)):
+        given = keywords.pop(parameter.arg, None)
+        names[parameter.arg] = given if given is not None else _default(run, function, parameter, default)
     if spec.vararg is not None:
-        names[spec.vararg.arg] = Sequence("tuple", tuple(given))
+        names[spec.vararg.arg] = Sequence("tuple", arguments[len(positional) :])
     if spec.kwarg is not None:
         names[spec.kwarg.arg] = Mapping({key: each for key, each in keywords.items()})
 

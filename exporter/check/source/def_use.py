@@ -33,7 +33,9 @@ MUTATORS = frozenset(
 _CALLED = tuple(f".{name}" for name in sorted(MUTATORS))
 
 
-def changed_names(tree: ast.Module, mentions: Callable[[ast.stmt, Iterable[str]], bool]) -> frozenset[str]:
+def changed_names(
+    tree: ast.Module, mentions: Callable[[ast.FunctionDef | ast.AsyncFunctionDef, Iterable[str]], bool]
+) -> frozenset[str]:
     """Names and attributes that hold a container which some function, constructors left out, changes or replaces."""
     found: set[str] = set()
     aliases: dict[str, str] = {}
@@ -53,14 +55,18 @@ def changed_names(tree: ast.Module, mentions: Callable[[ast.stmt, Iterable[str]]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _running(around: ast.AST, inner: bool = False) -> Iterator[ast.AST]:
+def _running(tree: ast.Module) -> list[ast.stmt]:
     """Functions but for constructors, and every statement inside of them."""
-    for node in blocks(around):
-        inside_of_one = inner or isinstance(node, _FUNCTIONS)
-        if getattr(node, "name", "") != "__init__":
-            if inside_of_one:
-                yield node
-            yield from _running(node, inside_of_one)
+    found: list[ast.stmt] = []
+    waiting: list[tuple[list[ast.stmt], bool]] = [(blocks(tree), False)]
+    for statements, inner in waiting:
+        for each in statements:
+            inside_of_one = inner or isinstance(each, _FUNCTIONS)
+            if inside_of_one and getattr(each, "name", "") != "__init__":
+                found.append(each)
+            if (below := blocks(each)) and getattr(each, "name", "") != "__init__":
+                waiting.append((below, inside_of_one))
+    return found
 
 
 def _parts(target: ast.expr) -> Iterator[ast.expr]:

@@ -28,6 +28,7 @@ _MODELS = ("paddle.vision.models",)
 _NOT_LAYERS = ("paddle.autograd.PyLayer", "paddle.autograd.LegacyPyLayer", "torch.", "abc.", "typing.", "enum.")
 
 Binding: TypeAlias = ast.stmt
+Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _MOST_LINES_KEPT = 20_000
 
 
@@ -150,9 +151,9 @@ class ParsedModule:
         """The text by lines, as the parser counts them: a form feed ends none."""
         return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
-    def mentions(self, node: ast.stmt, names: Iterable[str]) -> bool:
+    def mentions(self, node: Definition, names: Iterable[str]) -> bool:
         """Whether the text of a node holds one of the names: only then is it worth a walk through its nodes."""
-        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+        first = (*node.decorator_list, node)[0].lineno
         text = "\n".join(self.lines[first - 1 : node.end_lineno])
         return any(map(text.__contains__, names))
 

@@ -57,7 +57,11 @@ def _fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 _FIELDS = {kind: _fields(kind) for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
-_BLOCKS = frozenset("body orelse finalbody handlers cases".split())
+#: The fields of each compound statement that hold statements, handlers or cases.
+_BLOCKS = {
+    kind: tuple(name for name in many if name in ("body", "orelse", "finalbody", "handlers", "cases"))
+    for kind, (_, many) in _FIELDS.items()
+}
 _PARTS = (ast.ExceptHandler, ast.match_case)
 _DEFINITIONS = frozenset((ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
 
@@ -83,8 +87,11 @@ def inside(node: ast.AST) -> list[ast.AST]:
 
 def blocks(node: ast.AST) -> list[ast.stmt]:
     """The statements right below a node, those of handlers and cases too."""
-    found = [each for field in _FIELDS[node.__class__][1] if field in _BLOCKS for each in getattr(node, field)]
-    return [inner for each in found for inner in (each.body if each.__class__ in _PARTS else (each,))]
+    found: list[ast.stmt] = []
+    for field in _BLOCKS[node.__class__]:
+        for each in getattr(node, field):
+            found += each.body if each.__class__ in _PARTS else (each,)
+    return found
 
 
 def definition_around(tree: ast.AST, node: ast.AST) -> ast.AST:
@@ -222,7 +229,7 @@ def _of_shape(node: ast.expr) -> bool:
 @asked_once
 def is_generator(node: ast.AST) -> bool:
     """Whether a function yields, nested functions left out."""
-    if not isinstance(node, ast.FunctionDef) or not of_kind(node, ast.Yield, ast.YieldFrom):
+    if not isinstance(node, ast.FunctionDef):
         return False
     own = inside_without(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
     return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own)
