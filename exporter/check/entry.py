@@ -205,6 +205,7 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
     """
     run.blank = True
     made = Instance(info, complete=known, persistent=True)
+    run.memory.scopes.append(made.attributes)
     constructor = info.method("__init__")
     if constructor is not None:
         owner, method = constructor

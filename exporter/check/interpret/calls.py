@@ -61,6 +61,7 @@ def _instantiate(
         summarize(run.memory.instances[key])
         return run.memory.instances[key]
     made = Instance(info, complete=True, persistent=not run.forward)
+    run.memory.scopes.append(made.attributes)
     if simple:
         run.memory.instances[key] = made
     constructor = info.method("__init__")

@@ -57,13 +57,9 @@ class ClassInfo:
     @cached_property
     def _above(self) -> tuple[ClassInfo | str, ...]:
         """The family without the class itself, which would keep itself in memory."""
-
-        def bases(cls: ClassInfo | str) -> tuple[ClassInfo | str, ...]:
-            return () if isinstance(cls, str) else cls.bases
-
         if all(isinstance(base, str) for base in self.bases):
             return tuple(dict.fromkeys(self.bases))
-        family: tuple[ClassInfo | str, ...] = linearized(self, bases)
+        family: tuple[ClassInfo | str, ...] = linearized(self, lambda cls: () if isinstance(cls, str) else cls.bases)
         return family[1:]
 
     @cached_property
@@ -117,17 +113,13 @@ class ClassInfo:
 
     def setter(self, name: str) -> tuple[ClassInfo, ast.FunctionDef] | None:
         """Find the setter of a property in the family."""
-        for one in self.family:
-            if isinstance(one, ClassInfo) and name in one.setters:
-                return one, one.setters[name]
-        return None
+        known = (each for each in self.family if isinstance(each, ClassInfo) and name in each.setters)
+        return next(((each, each.setters[name]) for each in known), None)
 
     def attribute(self, name: str) -> tuple[ClassInfo, ast.expr] | None:
         """Find a class attribute in the family."""
-        for one in self.family:
-            if isinstance(one, ClassInfo) and name in one.assigned:
-                return one, one.assigned[name]
-        return None
+        known = (each for each in self.family if isinstance(each, ClassInfo) and name in each.assigned)
+        return next(((each, each.assigned[name]) for each in known), None)
 
 
 class ParsedModule:
@@ -136,7 +128,7 @@ class ParsedModule:
     def __init__(self, path: Path, shown: str, source: str, project: Project) -> None:
         self.path = path
         self.shown = shown
-        self.text = source
+        self.text, self._yields = source, "yield" in source
         self.project = project
         self.tree = ast.parse(source, filename=shown)
         self.names: dict[str, list[Binding]] = {}
@@ -160,10 +152,6 @@ class ParsedModule:
     def generates(self, function: ast.AST) -> bool:
         """Whether one of its functions is a generator."""
         return self._yields and is_generator(function)
-
-    @cached_property
-    def _yields(self) -> bool:
-        return "yield" in self.text
 
     @cached_property
     def package(self) -> tuple[str, ...]:
@@ -267,8 +255,7 @@ class Project:
         self._modules[key] = module
         self._kept += _length(module)
         if isinstance(module, ParsedModule) and "exporter:" in module.text:
-            said = [(number, line) for number, line in enumerate(module.lines, 1) if "exporter:" in line]
-            self._comments[module.shown] = said
+            self._comments[module.shown] = [pair for pair in enumerate(module.lines, 1) if "exporter:" in pair[1]]
         while len(self._modules) > 1 and self._kept > _MOST_LINES_KEPT:
             self._kept -= _length(self._modules.popitem(last=False)[1])
         return module

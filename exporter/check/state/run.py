@@ -155,7 +155,7 @@ class Memory:
         self.calls: dict[Any, tuple[int, Value]] = {}
         #: What class attributes were given since.
         self.class_attributes: dict[str, Value] = {}
-        #: Scopes that functions made here keep, which may lie in them themselves.
+        #: Scopes that functions made here keep, and attributes of objects: these may lie in them themselves.
         self.scopes: list[dict[str, Value]] = []
         #: Functions with a cache that were called before the model was.
         self.cached_early: set[ast.AST] = set()
