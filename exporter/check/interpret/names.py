@@ -94,7 +94,8 @@ def make_home(run: Run, value: Value, home: str, place: tuple[int, str]) -> Valu
     """A container that outlives the call lives at a place from now on, and the containers in it do."""
     if isinstance(value, (Sequence, Mapping)) and not value.home:
         value.home, value.place = home, place
-        value.fixed = place[1] not in run.frame.module.changed
+        settled = isinstance(value, Sequence) and value.kind.startswith(("tuple", "paddle."))  # whatever changes it
+        value.fixed = settled or place[1] not in run.frame.module.changed
         for each in value.items.values() if isinstance(value, Mapping) else value.items:
             if isinstance(each, (Sequence, Mapping)) and each.kind != "tuple":
                 make_home(run, each, home, (id(each), place[1]))

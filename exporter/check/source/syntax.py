@@ -229,7 +229,7 @@ def _of_shape(node: ast.expr) -> bool:
 @asked_once
 def is_generator(node: ast.AST) -> bool:
     """Whether a function yields, nested functions left out."""
-    if not isinstance(node, ast.FunctionDef):
+    if not isinstance(node, ast.FunctionDef) or not of_kind(node, ast.Yield, ast.YieldFrom):
         return False
     own = inside_without(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
     return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own)
