@@ -29,7 +29,7 @@ _IMAGE = 4  # the rank of what no row of an input is
 _FURTHEST = 8  # operators between an input and what is demanded of it
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Uses:
     """What the code demands of one parameter; `rank` is the least, unless `exact`."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 #: How the sizes of a result follow from what is given; `exporter.check.models.shapes` computes each.
 SIZES = frozenset(
@@ -23,8 +22,7 @@ DTYPES = frozenset("kept kept_float named bool int64 float32".split())
 MARKS = frozenset("view strided ends_strided typed fresh random numpy training weightless affine".split())
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One operator or layer; words as in `SIZES`, `DTYPES`, `MARKS`, empty where nothing is known."""
 
     sizes: str = ""
@@ -41,8 +39,8 @@ class Entry:
 def entry(name: str) -> Entry:
     """What the catalogue says of a name, the last part of a qualified one; lines with `*` fill what is left open."""
     exact, patterns = _read()
-    lines = [exact[name]] if name in exact else []
-    lines += [line for pattern, line in patterns if fnmatchcase(name, pattern)]
+    lines = [parse(exact[name])] if name in exact else []
+    lines += [parse(text) for pattern, text in patterns if _fits(name, pattern)]
     return Entry(
         next((line.sizes for line in lines if line.sizes), ""),
         next((line.dtype for line in lines if line.dtype), ""),
@@ -51,27 +49,26 @@ def entry(name: str) -> Entry:
     )
 
 
+def _fits(name: str, pattern: str) -> bool:
+    begin, *middle, end = pattern.split("*")
+    return name.startswith(begin) and name.endswith(end) and all(part in name for part in middle)
+
+
 def names() -> frozenset[str]:
     """Every name that has a line of its own."""
     return frozenset(_read()[0])
 
 
 @cache
-def _read() -> tuple[dict[str, Entry], tuple[tuple[str, Entry], ...]]:
-    exact: dict[str, Entry] = {}
-    patterns: list[tuple[str, Entry]] = []
-    for text in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
-        if text and not text.startswith("#"):
-            name, line = parse(text)
-            if "*" in name:
-                patterns.append((name, line))
-            elif exact.setdefault(name, line) is not line:
-                raise ValueError(f"{name} has two lines in the catalogue")
-    return exact, tuple(patterns)
+def _read() -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """The line of each name, and those of names with `*`; a line is parsed when its name is asked for."""
+    text = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+    lines = [(line.partition(" ")[0], line) for line in text.splitlines() if line and line[0] != "#"]
+    return {name: line for name, line in lines if "*" not in name}, [pair for pair in lines if "*" in pair[0]]
 
 
-def parse(text: str) -> tuple[str, Entry]:
-    """The name and the entry of one line.
+def parse(text: str) -> Entry:
+    """The entry of one line.
 
     Raises:
         ValueError: a word that the catalogue does not know.
@@ -83,4 +80,4 @@ def parse(text: str) -> tuple[str, Entry]:
     if wrong:
         raise ValueError(f"{name}: the catalogue does not know {', '.join(sorted(wrong))}")
     training = int(pairs["training"]) if "training" in pairs else None
-    return name, Entry(sizes, dtype, frozenset(pairs), training)
+    return Entry(sizes, dtype, frozenset(pairs), training)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from exporter.check.assumptions import assumed
 from exporter.check.domain.contents import inputs_of
@@ -50,8 +50,7 @@ _NO_TENSOR = re.compile(r"(cfg|config|kwargs|args|_len|_size|_shape)$|^(num|max|
 _PLAIN_TYPES = ("int", "float", "bool", "str")
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(NamedTuple):
     """A model that can be built without arguments: the name to call, the line of its `forward`, its inputs."""
 
     builder: str
@@ -59,7 +58,7 @@ class Model:
     inputs: Inputs
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Findings:
     """What running the models of one module gave."""
 
@@ -70,8 +69,7 @@ class Findings:
     assumed: list[Assumed] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Assumed:
+class Assumed(NamedTuple):
     """What running a model gave with the inputs and arguments that its code suggests, where nothing says them."""
 
     what: str
@@ -125,8 +123,9 @@ def run_module(
 @lru_cache(maxsize=1)
 def _used(module: ParsedModule) -> frozenset[str]:
     """Classes that other classes of the module build on or contain: nobody exports them by themselves."""
-    classes = module.classes.values()
-    return frozenset(each.id for info in classes for each in of_kind(info.node, ast.Name) if each.id != info.name)
+    names = module.classes.keys()
+    parts = [each for each in module.classes.values() if module.mentions(each.node, names - {each.name})]
+    return frozenset(each.id for info in parts for each in of_kind(info.node, ast.Name) if each.id != info.name)
 
 
 def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
@@ -135,26 +134,21 @@ def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple
     In a file that was named and has no layer of its own, also those that return something of what is imported.
     """
     layers = {name for name, info in module.classes.items() if info.is_layer}
-    imported = _imported(module) if named and not layers else frozenset()
+    imports = (ast.Import, ast.ImportFrom) if named and not layers else ()
+    imported = {name for name, bindings in module.names.items() if isinstance(bindings[-1], imports)}
+    either = layers | imported
     for name, bindings in module.names.items():
         node = bindings[-1]
         if not isinstance(node, ast.FunctionDef) or (target and name != target):
             continue
         required = len(node.args.args) - len(node.args.defaults)
-        if required and not target:
+        if not target and (required or not module.mentions(node, either)):
             continue
         mentioned = {each.id for each in of_kind(node, ast.Name)}
         if target or (mentioned & layers):
             yield node, frozenset(mentioned & layers)
         elif mentioned & imported and any(each.value for each in of_kind(node, ast.Return)):
             yield node, frozenset({name})
-
-
-def _imported(module: ParsedModule) -> frozenset[str]:
-    """Names that imports at the top level bind."""
-    return frozenset(
-        name for name, bindings in module.names.items() if isinstance(bindings[-1], (ast.Import, ast.ImportFrom))
-    )
 
 
 def _run_factory(
@@ -211,6 +205,7 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
     """
     run.blank = True
     made = Instance(info, complete=known, persistent=True)
+    run.memory.scopes.append(made.attributes)
     constructor = info.method("__init__")
     if constructor is not None:
         owner, method = constructor
@@ -274,6 +269,8 @@ def _run(run: Run, module: ParsedModule, build: Build, inputs: Suggested, found:
         found.unfinished += 1
     finally:
         module.project.forget_globals()  # what this run wrote there is not the next one's
+        for scope in run.memory.scopes:  # who refers to itself is not freed at its end
+            scope.clear()
     found.facts += run.facts
     return found.unfinished == begun
 
@@ -300,7 +297,7 @@ def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
             run.frame = Frame(owner.module, {})
             for name in required:
                 if name not in used:
-                    run.facts.append(Ignored(replace(run.site(forward), root=layer), name, False))
+                    run.facts.append(Ignored(replace(run.site(forward), root=layer), name))
 
 
 def _forward_of(layer: Instance) -> Location:
@@ -318,8 +315,7 @@ def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> boo
 
 def _unknown(value: Value) -> bool:
     if isinstance(value, (Sequence, Mapping)):
-        every = value.items.values() if isinstance(value, Mapping) else value.items
-        return any(_unknown(each) for each in (*every, *((value.rest,) if value.rest is not None else ())))
+        return any(map(_unknown, value.parts()))
     return type(value) is Value or isinstance(value, (Scalar, Union, Instance))
 
 

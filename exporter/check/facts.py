@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from exporter.check.domain.values import Broken, Instance, Tensor, Value
 from exporter.check.source.project import ClassInfo, ParsedModule
@@ -204,7 +204,6 @@ class Ignored(Fact):
     """No output of the exported layer depends on this input."""
 
     name: str
-    shape_only: bool
 
 
 @dataclass(eq=False, repr=False)
@@ -223,17 +222,17 @@ class Facts:
 
     def __init__(self, module: ParsedModule, facts: Iterable[Fact]) -> None:
         self.module = module
-        self._by_kind: dict[type[Fact], list[Fact]] = {Fact: [*facts]}
+        self._by_kind: dict[type[Fact], list[Any]] = {Fact: [*facts]}
         for fact in self._by_kind[Fact]:
             self._by_kind.setdefault(type(fact), []).append(fact)
-        self._in_forward = {
-            kind: [fact for fact in facts if fact.site.phase is Phase.FORWARD] for kind, facts in self._by_kind.items()
-        }
+        self._in_forward: dict[type[Fact], list[Any]] = {}
 
     def of(self, kind: type[F]) -> list[F]:
         """The facts of one kind in their order; of `Fact`, all of them."""
-        return cast(list[F], self._by_kind.get(kind, []))
+        return self._by_kind.get(kind, [])
 
     def in_forward(self, kind: type[F]) -> list[F]:
         """Those of one kind that happened while the model was called, not built."""
-        return cast(list[F], self._in_forward.get(kind, []))
+        if kind not in self._in_forward:
+            self._in_forward[kind] = [fact for fact in self.of(kind) if fact.site.phase is Phase.FORWARD]
+        return self._in_forward[kind]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from exporter.check.domain.values import Extent, Size
 from exporter.check.source.project import ParsedModule
-from exporter.check.source.syntax import of_kind
+from exporter.check.source.syntax import last_name, of_kind
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """An input of `forward`, as a spec gives it."""
 
     name: str
@@ -32,8 +30,7 @@ Inputs: TypeAlias = tuple[Input, ...]
 Suggested: TypeAlias = tuple[Input | None, ...]
 
 
-@dataclass(frozen=True)
-class Declared:
+class Declared(NamedTuple):
     """A list of input specs found in the code: names, sizes and nodes."""
 
     inputs: Inputs
@@ -43,7 +40,7 @@ class Declared:
 @lru_cache(maxsize=1)
 def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
     """Lists of input specs that the module declares: `InputSpec` calls, or dicts with name, shape and dtype."""
-    if not any("InputSpec" in line or "dtype" in line for line in module.lines):
+    if "InputSpec" not in module.text and "dtype" not in module.text:
         return ()
     found = []
     for node in _lists(module):
@@ -55,7 +52,7 @@ def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
 
 
 def _lists(module: ParsedModule) -> Iterator[ast.List]:
-    if any("InputSpec" in line for line in module.lines):
+    if "InputSpec" in module.text:
         yield from of_kind(module.tree, ast.List)
         return
     for statement in module.tree.body:
@@ -64,7 +61,7 @@ def _lists(module: ParsedModule) -> Iterator[ast.List]:
 
 
 def _entry(node: ast.expr) -> Input | None:
-    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("InputSpec"):
+    if isinstance(node, ast.Call) and last_name(node.func).endswith("InputSpec"):
         parts = {each.arg: each.value for each in node.keywords}
         shape = parts.get("shape", node.args[0] if node.args else None)
         name = parts.get("name", node.args[2] if len(node.args) > 2 else None)
@@ -93,7 +90,7 @@ def _sizes(shape: ast.expr | None) -> tuple[Size, ...] | None:
     sizes: list[Size] = []
     for each in shape.elts:
         try:
-            value = ast.literal_eval(each)
+            value: Any = each.value if isinstance(each, ast.Constant) else ast.literal_eval(each)
         except (ValueError, TypeError):
             value = False
         fixed = isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -12,12 +12,12 @@ from exporter.check.codes import OWN_CODES
 from exporter.check.entry import Findings, run_module
 from exporter.check.facts import Facts
 from exporter.check.rules.base import Rule
+from exporter.check.rules.base import rules as rules
 from exporter.check.settings import Settings
 from exporter.check.source.project import ParsedModule, Project
 from exporter.check.targets import Target, resolve
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import UsageError, closest, did_you_mean
-from exporter.registry import Registry
 
 _MOST_OBJECTS = 1_000_000  # containers made since garbage was last collected: some 150 MB of trees
 
@@ -37,13 +37,6 @@ def together(parts: Sequence[Examination]) -> Examination:
     findings = _sorted([finding for part in parts for finding in part.findings])
     counts = ([getattr(part, name) for part in parts] for name in ("files", "layers", "probed"))
     return Examination(findings, *map(sum, counts))
-
-
-def rules() -> dict[str, Rule]:
-    """Every rule by its code."""
-    registry: Registry[Rule] = Registry("exporter.check.rules", "rule")
-    found = sorted((rule for _, rule in registry.all()), key=lambda rule: rule.code)
-    return {rule.code: rule for rule in found}
 
 
 def check(targets: Sequence[str], *, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> tuple[Diagnostic, ...]:
@@ -85,7 +78,7 @@ def examine(targets: Sequence[str | Target], settings: Settings | None = None, p
                 probed += len(models)
                 judged = prove(judged, [probe(place.path, model, probe_seconds) for model in models])
             findings += judged
-            project.release()
+            project.release(module)
             if gc.get_count()[0] > _MOST_OBJECTS:
                 gc.collect()
     if not layers and not findings:

@@ -8,25 +8,26 @@ severity = { EX107 = "warning" }  # error, warning or info
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from exporter.diagnostics import Severity
 from exporter.errors import UsageError, did_you_mean
 
+_TABLE = re.compile(r"""\bcheck["']?\s*[.=\]]""")
 _KEYS = ("select", "ignore", "severity")
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """Which rules speak, and how loudly. Codes may be beginnings of codes (`EX1`); no `select` means every rule."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    severity: Mapping[str, Severity] = field(default_factory=dict)
+    severity: Mapping[str, Severity] = MappingProxyType({})
 
     def wants(self, code: str) -> bool:
         """Whether findings of a code are shown."""
@@ -34,7 +35,7 @@ class Settings:
 
     def over(self, select: Sequence[str], ignore: Sequence[str]) -> Settings:
         """These settings with those of a command line: its `select` takes the place of this one, its `ignore` adds."""
-        return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
+        return self._replace(select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
 
 
 def of_project(folder: Path) -> Settings:
@@ -55,7 +56,7 @@ def _from_file(file: Path) -> Settings:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"not UTF-8 at byte {error.start}", where=str(file), hint="save it as UTF-8") from error
-    if "exporter" not in text:  # most files have no such table, and TOML costs an import
+    if not ("exporter" in text and _TABLE.search(text)):  # most files have no such table, and TOML costs an import
         return Settings()
     if sys.version_info >= (3, 11):
         import tomllib

@@ -18,22 +18,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
-from exporter.check.rules.base import Fault, Rule, Shown
+from exporter.check.rules.base import Fault, Shown, rules
+from exporter.check.source.project import short
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import CannotRun, ExitCode, ModelError
-from exporter.references import short
-from exporter.registry import Registry
 
 #: Codes of the model's own failures.
 CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What a comparison of the exported program with the eager layer showed.
 
     `differs` says how they differ, or why that is not known, and is empty where they agree; `shown` only how they do.
@@ -42,16 +42,10 @@ class Evidence:
 
     cases: int
     differs: str
-    eager: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    traced: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    built: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    eager: Mapping[str, frozenset[int]] = MappingProxyType({})
+    traced: Mapping[str, frozenset[int]] = MappingProxyType({})
+    built: Mapping[str, frozenset[int]] = MappingProxyType({})
     shown: str = ""
-
-
-@cache
-def _rules() -> dict[str, Rule]:
-    registry: Registry[Rule] = Registry("exporter.check.rules", "rule")
-    return {rule.code: rule for _, rule in registry.all()}
 
 
 def exit_code(findings: Iterable[Diagnostic]) -> ExitCode:
@@ -64,7 +58,7 @@ def exit_code(findings: Iterable[Diagnostic]) -> ExitCode:
 
 def is_mended(finding: Diagnostic) -> bool:
     """Whether a finding is about stock Paddle alone, since the export mends it."""
-    rule = _rules().get(finding.code)
+    rule = rules().get(finding.code)
     return rule is not None and rule.mended
 
 
@@ -75,11 +69,11 @@ def refuses(finding: Diagnostic) -> bool:
 
 def is_silent(finding: Diagnostic) -> bool:
     """Whether a finding is an error, predicted only, of a kind that an export does not show."""
-    return refuses(finding) and not finding.proved and finding.code in _rules()
+    return refuses(finding) and not finding.proved and finding.code in rules()
 
 
 def _is_loud(finding: Diagnostic) -> bool:
-    rule = _rules().get(finding.code)
+    rule = rules().get(finding.code)
     return not finding.proved and rule is not None and rule.shown is Shown.EXPORT
 
 
@@ -98,8 +92,8 @@ def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnosti
         finding
         for finding in findings
         if finding.severity is Severity.ERROR
-        and finding.code in _rules()
-        and {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE} & set(_rules()[finding.code].predicts)
+        and finding.code in rules()
+        and {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE} & set(rules()[finding.code].predicts)
     ]
     if not foretold:
         return None
@@ -160,7 +154,7 @@ def _settled(finding: Diagnostic, evidence: Evidence) -> Diagnostic:
     statement = _statement(tree, finding.location.line) if tree else None
     if statement is None:
         return finding
-    span, shown = _header(statement), _rules()[finding.code].shown
+    span, shown = _header(statement), rules()[finding.code].shown
     if shown is Shown.EVERY_RUN:
         eager |= evidence.built.get(path, frozenset())  # as `spectral_norm(…)` in `__init__`, which each run feels
     if not span & eager and not span & traced:

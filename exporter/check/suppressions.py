@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from exporter.diagnostics import Diagnostic, Location, Severity
 
@@ -17,8 +16,7 @@ _MARK = re.compile(r"#\s*exporter:\s*ignore(?:\[(?P<codes>[^\]]*)\])?[ \t]*(?P<r
 Comments: TypeAlias = Callable[[str], Sequence[tuple[int, str]]]
 
 
-@dataclass(frozen=True)
-class _Mark:
+class _Mark(NamedTuple):
     """One comment: the line that it speaks for, the codes, and whether it gives a reason."""
 
     line: int

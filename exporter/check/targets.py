@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from exporter.check.domain.values import Extent
 from exporter.check.entry import Given
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 _NOT_OURS = frozenset("__pycache__ node_modules site-packages build dist venv".split())
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """One file, and in it one class or factory (`name`), or all; its `inputs` and `arguments` where a spec gives them.
 
     `named`: the file was named itself, not only a folder above it.

@@ -9,6 +9,9 @@ VERBS = "exporter.cli"
 def main() -> None:
     """Entry point of `exporter` and `export`."""
     _import_nothing_from_here()
+    import gc
+
+    gc.disable()  # what is imported stays: to look through it for garbage is a tenth of a short verb's time
     import typer
 
     import exporter

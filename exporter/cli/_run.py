@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -28,6 +29,8 @@ _ABORT = (KeyboardInterrupt, typer.Abort)
 def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     """Run the command line and leave the process with its exit code."""
     command = typer.main.get_command(app)
+    gc.freeze()
+    gc.enable()
     as_json, debug = "--json" in arguments, "--debug" in arguments
     _make_sure_of_streams()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # `docker stop` and CI: as patient as Ctrl-C

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -41,12 +42,15 @@ def check(  # noqa: PLR0913 - an option is a parameter
     of a spec is run and exported as `release` would. 4: the model of a spec cannot run.
     """
     del debug  # the funnel looks for it
+    gc.disable()
     from exporter.check.run import examine
     from exporter.check.settings import of_project
     from exporter.cli._findings import ending
     from exporter.registry import Registry
     from exporter.report.findings.base import Form
 
+    gc.freeze()
+    gc.enable()
     forms: Registry[Form] = Registry("exporter.report.findings", "format")
     render = forms["json" if as_json else form]
     settings = of_project(Path.cwd()).over(_codes(select), _codes(ignore))
@@ -65,6 +69,7 @@ def check(  # noqa: PLR0913 - an option is a parameter
 
         examination = replace(examination, findings=only_changed(examination.findings, Base(base, "--diff")))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
+    gc.freeze()  # all of it ends with the process, and need not be looked through first
     return ending(examination.findings)
 
 

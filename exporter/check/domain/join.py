@@ -91,10 +91,7 @@ def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
 
 def element(value: Sequence | Mapping) -> Value:
     """What any one item of a container may be."""
-    every = list(value.items.values() if isinstance(value, Mapping) else value.items)
-    if value.rest is not None:
-        every.append(value.rest)
-    return join_all(every)
+    return join_all(value.parts())
 
 
 def join_all(values: Many[Value]) -> Value:

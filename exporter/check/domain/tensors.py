@@ -34,8 +34,7 @@ def _dtypes(value: Value) -> set[str]:
     if isinstance(value, Tensor):
         return {value.dtype}
     if isinstance(value, Sequence):
-        every = (*value.items, *((value.rest,) if value.rest is not None else ()))
-        return {one for each in every for one in _dtypes(each)}
+        return {one for each in value.parts() for one in _dtypes(each)}
     return set()
 
 
@@ -83,6 +82,8 @@ def whole_slice(index: Value) -> bool:
 
 def broadcast(tensors: Many[Tensor]) -> tuple[tuple[Size, ...], bool]:
     """The sizes of the largest of several tensors, which the others are spread over, and whether they are all."""
+    if len(tensors) == 1:
+        return tensors[0].sizes, tensors[0].closed
     best = max(tensors, key=lambda one: (len(one.sizes), one.closed))
     for other in tensors:
         if len(other.sizes) == len(best.sizes) and other.size(0) is Extent.DYNAMIC:

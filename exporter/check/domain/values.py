@@ -37,7 +37,7 @@ class Value:
 UNKNOWN = Value()
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, repr=False)
 class Const(Value):
     """A Python number, text, bool or None that is known."""
 
@@ -245,7 +245,6 @@ class Function(Value):
     dispatched: bool = False
     manager: bool = False
     inline: bool = False
-    defaults: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
@@ -264,7 +263,7 @@ class Class(Value):
     info: ClassInfo
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True, repr=False)
 class External(Value):
     """A thing of a library, by qualified name: `paddle.nn.functional.relu`, `numpy.random`, `builtins.max`."""
 
@@ -293,6 +292,9 @@ class Union(Value):
 
     options: tuple[Value, ...]
 
+    def parts(self) -> tuple[Value, ...]:
+        return self.options
+
 
 @dataclass(eq=False, repr=False)
 class Broken(Value):
@@ -309,6 +311,9 @@ class Broken(Value):
     value: Value
     other: ast.AST | None = None
     certain: bool = True
+
+    def parts(self) -> tuple[Value, ...]:
+        return (self.value,)
 
 
 #: What makes the value number of a layer's own parameter, which the layer follows.

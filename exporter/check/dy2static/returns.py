@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
-from exporter.check.source.syntax import of_kind
+from exporter.check.source.syntax import asked_once, of_kind
 
 _SOME, _ALL, _NONE = "some", "all", "none"
 
 
-@lru_cache(maxsize=4096)
+@asked_once
 def uneven(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[ast.If]:
     """The `if` statements of a function of which some ways return and others go on.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
-from exporter.check.source.syntax import inside_without, of_kind
+from exporter.check.source.syntax import asked_once, inside_without, of_kind
+
+#: Words without which a function holds nothing that is rewritten here.
+REWRITTEN = ("append", "pop", "shape", "enumerate")
 
 
-@lru_cache(maxsize=4096)
+@asked_once
 def assigned_calls(function: ast.AST) -> tuple[ast.expr, ...]:
     """What dy2static makes an assignment to a call of.
 
@@ -30,7 +32,7 @@ def _is_stray_append(call: ast.Call) -> bool:
 _TARGETS = (ast.Name, ast.Attribute, ast.Subscript)
 
 
-@lru_cache(maxsize=4096)
+@asked_once
 def unpacked_enumerates(function: ast.AST) -> tuple[ast.For, ...]:
     """Loops through `enumerate` that take their items apart, and that a `return` or a `break` of their own leaves."""
     return tuple(loop for loop in of_kind(function, ast.For) if _takes_apart(loop) and _left_early(loop))

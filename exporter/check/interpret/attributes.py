@@ -37,7 +37,6 @@ from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import call_unseen, capture, emit_call, note_stray, read_broken
 from exporter.check.interpret.names import global_value, make_home
 from exporter.check.source.project import ClassInfo
-from exporter.check.source.syntax import is_generator
 from exporter.check.state.run import Run
 
 _PLAIN_ATTRIBUTES = frozenset(
@@ -131,9 +130,9 @@ def _of_object(run: Run, owner: Instance, name: str, value: Value, node: ast.AST
 def _bound(run: Run, owner: Value, cls: ClassInfo, method: ast.FunctionDef, node: ast.AST) -> Value:
     marks = [cls.module.resolve(each) for each in method.decorator_list]
     if "builtins.staticmethod" in marks:
-        return Function(method, cls.module, cls=cls, converted=not is_generator(method))
+        return Function(method, cls.module, cls=cls, converted=not cls.module.generates(method))
     if not method.decorator_list:
-        return Function(method, cls.module, (), owner, cls, not is_generator(method))
+        return Function(method, cls.module, (), owner, cls, not cls.module.generates(method))
     with run.at_import(cls.module):
         value = define(run, method, cls)
     if "builtins.classmethod" in marks:
@@ -214,7 +213,7 @@ def _set_mode(run: Run, owner: Layer, name: str, value: Value, node: ast.AST) ->
 
 def _set_own(run: Run, owner: Instance, name: str, value: Value, node: ast.AST) -> None:
     place = (id(owner.attributes), name)
-    if owner.persistent:
+    if owner.persistent and run.forward:
         before = owner.attributes.get(name)
         buffer = isinstance(before, Tensor) and before.origin in ("buffer", "parameter")
         certain = not (run.now.branches or run.now.undecided or run.now.loops or run.now.python_loops)

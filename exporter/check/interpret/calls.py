@@ -61,6 +61,7 @@ def _instantiate(
         summarize(run.memory.instances[key])
         return run.memory.instances[key]
     made = Instance(info, complete=True, persistent=not run.forward)
+    run.memory.scopes.append(made.attributes)
     if simple:
         run.memory.instances[key] = made
     constructor = info.method("__init__")
@@ -150,8 +151,7 @@ def _call_sequence(
     if layers.kind != "paddle.nn.Sequential":
         return UNKNOWN
     value = arguments[0] if arguments else UNKNOWN
-    every = (*layers.items, *((layers.rest,) if layers.rest is not None else ()))
-    for layer in every:
+    for layer in layers.parts():
         if type(layer) is Value:
             value = Tensor(value.sizes[:1] if isinstance(value, Tensor) else (), False, inputs_of((value,)))
         else:

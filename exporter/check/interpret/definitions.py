@@ -9,7 +9,6 @@ from typing import Any
 from exporter.check.domain.values import UNKNOWN, External, Function, Value
 from exporter.check.facts import Phase
 from exporter.check.source.project import ClassInfo
-from exporter.check.source.syntax import is_generator
 from exporter.check.state.run import Run
 
 _KEEPERS = ("paddle.jit.not_to_static", "paddle.jit.marker.unified", "paddle.jit.ignore_module")
@@ -23,10 +22,11 @@ def define(run: Run, node: Any, cls: ClassInfo | None = None) -> Value:
     """A function or lambda that is defined here, decorators applied."""
     frame = run.frame
     scopes = (frame.names, *frame.scopes) if frame.node is not None else ()
+    run.memory.scopes += scopes[:1]
     # dy2static converts a function that its module's globals hold: none that fresh function made while building
     nested = isinstance(node, ast.Lambda) or (run.now.phase is Phase.INIT and frame.node is not None)
     made_early = not run.forward and nested
-    converted = not made_early and not is_generator(node)
+    converted = not made_early and not frame.module.generates(node)
     value: Value = Function(node, frame.module, scopes, None, cls or frame.cls, converted)
     if isinstance(value, Function):
         value.inline = converted and run.forward and run.now.converted

@@ -29,7 +29,8 @@ def emit_call(
 ) -> None:
     """A call of something of a library is a fact, except at import."""
     for each in arguments:
-        read_content(run, each)
+        if isinstance(each, (Sequence, Mapping)):
+            read_content(run, each)
     if run.now.phase is not Phase.MODULE:
         dropped = node in run.usage.dropped
         if name.endswith("_") and run.forward:

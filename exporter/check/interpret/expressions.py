@@ -151,8 +151,9 @@ def _arguments(run: Run, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, V
 
 
 def _logs(node: ast.Attribute) -> bool:
-    base = node.value.id if isinstance(node.value, ast.Name) else ""
-    return base in ("logger", "logging", "log") and node.attr in ("debug", "info", "warning", "error", "exception")
+    if node.attr not in ("debug", "info", "warning", "error", "exception"):
+        return False
+    return isinstance(node.value, ast.Name) and node.value.id in ("logger", "logging", "log")
 
 
 EXPRESSIONS = {

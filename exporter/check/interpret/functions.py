@@ -21,11 +21,10 @@ from exporter.check.domain.values import (
     Tensor,
     Value,
 )
-from exporter.check.dy2static.rewrites import assigned_calls, unpacked_enumerates
+from exporter.check.dy2static.rewrites import REWRITTEN, assigned_calls, unpacked_enumerates
 from exporter.check.facts import Clashed, Recursed, Returned
 from exporter.check.interpret.events import capture, emit_call
 from exporter.check.interpret.names import make_home
-from exporter.check.source.syntax import is_generator
 from exporter.check.state.frames import Frame, Result, Scope
 from exporter.check.state.run import DEEPEST, Run
 
@@ -45,7 +44,7 @@ def call_function(
         return _recursion(run, function, arguments, keywords, node)
     if len(run.stack) >= DEEPEST:
         return UNKNOWN
-    key = (body, tuple(kind_of_argument(each) for each in (*arguments, *keywords.values())), run.now.converted)
+    key = (body, tuple(map(kind_of_argument, (*arguments, *keywords.values()))), run.now.converted)
     runs, last = run.memory.calls.get(key, (0, UNKNOWN))
     if runs >= _MOST_RUNS and run.forward:
         inputs = inputs_of((*arguments, *keywords.values()))
@@ -80,21 +79,20 @@ def _enter(
     frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
     frame.unrolled = now.unrolled
     left = now.converted and not function.converted
-    inside = now._replace(
-        converted=now.converted and function.converted,
-        called_from=(run.frame.module, node) if left else now.called_from,
-        loop_kind="",
-    )
+    inside = now
+    if left or now.loop_kind:
+        came_from = (run.frame.module, node) if left else now.called_from
+        inside = now._replace(converted=now.converted and not left, called_from=came_from, loop_kind="")
     with run.elsewhere(frame, inside):
         _bind_parameters(run, function, arguments, keywords)
         if isinstance(body, ast.Lambda):
             return run.evaluate(body.body)
-        if run.forward and inside.converted:
+        if run.forward and inside.converted and function.module.mentions(body, REWRITTEN):
             for target in assigned_calls(body):
                 emit_call(run, target, "assigned call", None, (), {})
             for loop in unpacked_enumerates(body):
                 emit_call(run, loop, "unpacked enumerate", None, (), {})
-        before = run.effects.written()
+        before = run.effects.written() if function.manager else {}
         ends = run.execute(body.body)
         if function.manager:
             run.effects.take_back(before, body)
@@ -115,7 +113,7 @@ def _enter(
 
 
 def _result(run: Run, frame: Frame, ends: bool) -> Value:
-    if is_generator(frame.node):
+    if frame.node is not None and frame.module.generates(frame.node):
         return Sequence("generator", (), join_all(frame.yields))
     returns = list(frame.returns)
     if ends:
@@ -153,25 +151,17 @@ def _structure(value: Value) -> object:
 
 def _bind_parameters(run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> None:
     spec, names = function.node.args, run.frame.names
-    given = list(arguments)
     positional = [*spec.posonlyargs, *spec.args]
-    defaults = [None] * (len(positional) - len(spec.defaults)) + list(spec.defaults)
+    defaults = [None] * (len(positional) - len(spec.defaults)) + spec.defaults
+    for parameter, value in zip(positional, arguments, strict=False):
+        names[parameter.arg] = value
+    left = [*zip(positional, defaults, strict=True)][len(arguments) :]
     keywords = dict(keywords)
-    for parameter, default in zip(positional, defaults, strict=True):
-        if given:
-            names[parameter.arg] = given.pop(0)
-        else:
-            names[parameter.arg] = (
-                keywords.pop(parameter.arg)
-                if parameter.arg in keywords
-                else _default(run, function, parameter, default)
-            )
-    for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):
-        names[parameter.arg] = (
-            keywords.pop(parameter.arg) if parameter.arg in keywords else _default(run, function, parameter, default)
-        )
+    for parameter, default in (*left, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)):
+        given = keywords.pop(parameter.arg, None)
+        names[parameter.arg] = given if given is not None else _default(run, function, parameter, default)
     if spec.vararg is not None:
-        names[spec.vararg.arg] = Sequence("tuple", tuple(given))
+        names[spec.vararg.arg] = Sequence("tuple", arguments[len(positional) :])
     if spec.kwarg is not None:
         names[spec.kwarg.arg] = Mapping({key: each for key, each in keywords.items()})
 
@@ -179,9 +169,6 @@ def _bind_parameters(run: Run, function: Function, arguments: tuple[Value, ...],
 def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr | None) -> Value:
     if default is None:
         return UNKNOWN
-    known = function.defaults.get(parameter.arg)
-    if known is not None:
-        return known
     value = run.evaluate(default)
     if isinstance(value, (Sequence, Mapping)):
         # one object for all calls: what is added to it stays

@@ -35,6 +35,8 @@ def _global(run: Run, node: ast.Name) -> Value:
     if node.id in module.bound:
         run.effects.read((id(module.globals), node.id))
     value = read_broken(run, global_value(run, module, node.id), node)
+    if isinstance(value, (External, Class)):
+        return value
     note_stray(run, value, node, f"global {node.id}")
     return capture(run, value, node, "global")
 
@@ -92,7 +94,8 @@ def make_home(run: Run, value: Value, home: str, place: tuple[int, str]) -> Valu
     """A container that outlives the call lives at a place from now on, and the containers in it do."""
     if isinstance(value, (Sequence, Mapping)) and not value.home:
         value.home, value.place = home, place
-        value.fixed = place[1] not in run.frame.module.changed
+        settled = isinstance(value, Sequence) and value.kind.startswith(("tuple", "paddle."))  # whatever changes it
+        value.fixed = settled or place[1] not in run.frame.module.changed
         for each in value.items.values() if isinstance(value, Mapping) else value.items:
             if isinstance(each, (Sequence, Mapping)) and each.kind != "tuple":
                 make_home(run, each, home, (id(each), place[1]))

@@ -67,11 +67,11 @@ def _augassign(run: Run, node: ast.AugAssign) -> None:
 
 
 def _global(run: Run, node: ast.Global) -> None:
-    run.frame.globals.update(node.names)
+    run.frame.globals |= {*node.names}
 
 
 def _nonlocal(run: Run, node: ast.Nonlocal) -> None:
-    run.frame.outer.update(node.names)
+    run.frame.outer |= {*node.names}
 
 
 def _functiondef(run: Run, node: ast.FunctionDef) -> None:

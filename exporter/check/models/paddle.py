@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import cache
 
 from exporter.check.catalogue import entry
 from exporter.check.domain.call import Call
@@ -19,8 +20,10 @@ from exporter.check.models.shapes import apply_layer, apply_operator
 from exporter.check.state.run import Run
 
 _CONTAINERS = ("paddle.nn.LayerList", "paddle.nn.ParameterList", "paddle.nn.Sequential", "paddle.nn.LayerDict")
-_NOT_LAYERS = frozenset("ParamAttr Layer BeamSearchDecoder ClipGradByNorm ClipGradByValue ClipGradByGlobalNorm".split())
-_OUTSIDE = ("paddle.nn.initializer.", "paddle.regularizer.", "paddle.optimizer.", "paddle.io.", "paddle.metric.")
+_NOT_LAYERS = frozenset(
+    "ParamAttr Parameter Layer BeamSearchDecoder ClipGradByNorm ClipGradByValue ClipGradByGlobalNorm".split()
+)
+_OUTSIDE = ("paddle.nn.initializer.", "paddle.vision.datasets.", "paddle.vision.transforms.")
 #: Functions that give Python values, or nothing.
 _PLAIN = frozenset(
     "in_dynamic_mode in_dynamic_or_pir_mode is_tensor rank get_device get_default_dtype seed set_device no_grad "
@@ -34,17 +37,17 @@ _PLAIN = frozenset(
 def is_weightless(name: str, keywords: dict[str, Value]) -> bool:
     """Whether a layer of Paddle's, made with these keywords, has no parameters, or is a container."""
     known = entry(name.rpartition(".")[2])
-    bare = all(keywords.get(attribute) == Const(False) for attribute in ("weight_attr", "bias_attr"))
-    return known.has("weightless") or (bare and known.has("affine"))
+    bare = known.has("affine") and all(keywords.get(each) == Const(False) for each in ("weight_attr", "bias_attr"))
+    return bare or known.has("weightless")
 
 
+@cache
 def is_layer_class(name: str) -> bool:
-    """Whether a qualified name is one of Paddle's layer classes."""
+    """Whether a qualified name is one of Paddle's layer classes, `paddle.nn.LSTM` as well as `paddle.nn.Linear`."""
     last = name.rpartition(".")[2]
     return (
         name.startswith("paddle.")
         and last[:1].isupper()
-        and not last.isupper()
         and last not in _NOT_LAYERS
         and not name.startswith(_OUTSIDE)
         and (".nn." in name or name.startswith("paddle.vision."))

@@ -21,18 +21,18 @@ _MOST_PARTS = 16
 
 def apply_operator(call: Call) -> Value:
     """What a tensor function or method gives, by the last part of its name."""
-    name = plain_name(call.last)
+    name, inputs = plain_name(call.last), call.inputs
     known = entry(name)
     if known.sizes == "many":
         return _many(name, call)
     if known.sizes == "pair" or (name == "unique" and any(key.startswith("return_") for key in call.keywords)):
         lead = call.tensor.sizes if call.tensor else ()
-        return Sequence("tuple", (Tensor(lead, inputs=call.inputs), Tensor(lead, inputs=call.inputs)))
+        return Sequence("tuple", (Tensor(lead, inputs=inputs), Tensor(lead, inputs=inputs)))
     sizes, closed = _sizes(known.sizes, call)
     given = [value for value in call.every if isinstance(value, Tensor)]
-    shaped = all(tensor.shaped for tensor in given) and bool(call.inputs)  # made from dimensions alone
+    shaped = bool(inputs) and all(tensor.shaped for tensor in given)  # made from dimensions alone
     boolean = known.dtype == "bool"
-    return Tensor(sizes, closed, call.inputs, boolean=boolean, dtype=dtype_of(call), shaped=shaped)
+    return Tensor(sizes, closed, inputs, boolean=boolean, dtype=dtype_of(call), shaped=shaped)
 
 
 def plain_name(name: str) -> str:

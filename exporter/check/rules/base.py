@@ -6,11 +6,13 @@ import ast
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from typing import TypeAlias
 
 from exporter.check.facts import Facts, Site
 from exporter.check.source.project import ParsedModule
 from exporter.diagnostics import Diagnostic, Severity
+from exporter.registry import Registry
 
 #: A node, in its module.
 Place: TypeAlias = tuple[ParsedModule, ast.AST]
@@ -79,3 +81,10 @@ class Rule(ABC):
             message, severity = f"{message} (where the conditions before it let this run)", Severity.WARNING
         module, node = place
         return Diagnostic(self.code, severity, module.location(node), message, cure)
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule by its code, in the order of the codes."""
+    registry: Registry[Rule] = Registry("exporter.check.rules", "rule")
+    return {rule.code: rule for rule in sorted((rule for _, rule in registry.all()), key=lambda rule: rule.code)}

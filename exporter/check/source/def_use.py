@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
-from exporter.check.source.syntax import inside, last_name, of_kind
+from exporter.check.source.syntax import blocks, inside, last_name, of_kind
 
 
 def asked_and_set(node: ast.If) -> frozenset[str]:
@@ -30,32 +29,44 @@ MUTATORS = frozenset(
     "append extend insert pop remove clear add update setdefault popleft appendleft popitem "
     "reverse sort discard".split()
 )
+#: What the text of a function holds that calls one of them.
+_CALLED = tuple(f".{name}" for name in sorted(MUTATORS))
 
-_MUTATES = re.compile(rf"\.({'|'.join(sorted(MUTATORS))})\(")
 
-
-def changed_names(tree: ast.Module, lines: Sequence[str]) -> frozenset[str]:
-    """Names and attributes that hold a container which some function, constructors left out, changes or replaces.
-
-    Expressions are looked into only where the text of the line has a method that changes something: to walk through
-    all of them costs a check of many files a tenth of its time.
-    """
+def changed_names(
+    tree: ast.Module, mentions: Callable[[ast.FunctionDef | ast.AsyncFunctionDef, Iterable[str]], bool]
+) -> frozenset[str]:
+    """Names and attributes that hold a container which some function, constructors left out, changes or replaces."""
     found: set[str] = set()
     aliases: dict[str, str] = {}
-    hot = {number for number, line in enumerate(lines, 1) if _MUTATES.search(line)}
-    for statement in _statements(tree):
-        body = getattr(statement, "body", None)
-        end = body[0].lineno if body else statement.end_lineno or statement.lineno
-        if not hot.isdisjoint(range(statement.lineno, end + 1)):
-            calls = (each.func for each in of_kind(statement, ast.Call))
+    for node in _running(tree):
+        if isinstance(node, _FUNCTIONS) and mentions(node, _CALLED):
+            calls = (call.func for call in of_kind(node, ast.Call))
             found |= {last_name(e.value) for e in calls if isinstance(e, ast.Attribute) and e.attr in MUTATORS}
-        if isinstance(statement, (ast.Assign, ast.Delete)):
-            found |= {last_name(one) for each in statement.targets for one in _parts(each)}
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                aliases[statement.targets[0].id] = last_name(statement.value)
-        elif isinstance(statement, ast.AugAssign):
-            found.add(last_name(statement.target))
+        elif isinstance(node, ast.AugAssign):
+            found.add(last_name(node.target))
+        elif isinstance(node, (ast.Assign, ast.Delete)):
+            found |= {last_name(one) for each in node.targets for one in _parts(each)}
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                aliases[node.targets[0].id] = last_name(node.value)
     return frozenset(found | {held for alias, held in aliases.items() if alias in found})
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _running(tree: ast.Module) -> list[ast.stmt]:
+    """Functions but for constructors, and every statement inside of them."""
+    found: list[ast.stmt] = []
+    waiting: list[tuple[list[ast.stmt], bool]] = [(blocks(tree), False)]
+    for statements, inner in waiting:
+        for each in statements:
+            inside_of_one = inner or isinstance(each, _FUNCTIONS)
+            if inside_of_one and getattr(each, "name", "") != "__init__":
+                found.append(each)
+            if (below := blocks(each)) and getattr(each, "name", "") != "__init__":
+                waiting.append((below, inside_of_one))
+    return found
 
 
 def _parts(target: ast.expr) -> Iterator[ast.expr]:
@@ -63,20 +74,6 @@ def _parts(target: ast.expr) -> Iterator[ast.expr]:
     for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else (target,):
         if isinstance(each, (ast.Subscript, ast.Attribute)):
             yield each
-
-
-def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
-    """Every statement inside of a function that is no constructor."""
-    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
-    while waiting:
-        node, inner = waiting.pop()
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            for each in getattr(node, block, ()):
-                function = isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))
-                if inner and isinstance(each, ast.stmt):
-                    yield each
-                if not (function and each.name == "__init__"):
-                    waiting.append((each, inner or function))
 
 
 def read_later(function: ast.AST | None, name: str, node: ast.AST) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TypeVar
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
+A = TypeVar("A")
 N = TypeVar("N", bound=ast.AST)
 
 
@@ -40,46 +42,103 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-#: The fields of each class of syntax that may hold nodes; operators and contexts are left out.
-_CHILDREN = {
-    kind: tuple(field for field in kind._fields if field not in "attr arg ctx id kwd_attrs level module op ops".split())
-    for kind in vars(ast).values()
-    if isinstance(kind, type) and issubclass(kind, ast.AST)
-} | dict.fromkeys((ast.Constant, ast.Global, ast.Nonlocal), ())
+#: What fields hold besides nodes, and operators and contexts.
+_PLAIN = frozenset("boolop cmpop constant expr_context identifier int operator string unaryop".split())
+_FIELD = re.compile(r"(\w+)(\??)(\*?)\?? (\w+)")
+
+
+def _fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a class of syntax that hold a node or None, and those that hold a list of them.
+
+    Its docstring says so: `For(expr target, expr iter, stmt* body, stmt* orelse, string? type_comment)`.
+    """
+    found = [(name, bool(many)) for held, _, many, name in _FIELD.findall(kind.__doc__ or "") if held not in _PLAIN]
+    return tuple(name for name, many in found if not many), tuple(name for name, many in found if many)
+
+
+_FIELDS = {kind: _fields(kind) for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)}
+#: The fields of each compound statement that hold statements, handlers or cases.
+_BLOCKS = {
+    kind: tuple(name for name in many if name in ("body", "orelse", "finalbody", "handlers", "cases"))
+    for kind, (_, many) in _FIELDS.items()
+}
+_PARTS = (ast.ExceptHandler, ast.match_case)
 _DEFINITIONS = frozenset((ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
 
 
-def inside(node: ast.AST) -> list[ast.AST]:
-    """The nodes below a node, outer ones first, without operators and contexts.
+def asked_once(question: Callable[[Any], A]) -> Callable[[Any], A]:
+    """A question about a node whose answer is kept at the node, to live as long as it does."""
+    name = f"{question.__module__}.{question.__name__}"
 
-    Those of a definition are collected once: many questions are asked of each.
-    """
-    if node.__class__ not in _DEFINITIONS:
-        return _collected(node)
-    kept: dict[str, list[ast.AST]] = vars(node)  # at the node, to live as long as it does
-    if "nodes_inside" not in kept:
-        kept["nodes_inside"] = _collected(node)
-    return kept["nodes_inside"]
+    def answer(node: ast.AST) -> A:
+        kept: dict[str, A] = node.__dict__
+        if name not in kept:
+            kept[name] = question(node)
+        return kept[name]
+
+    return answer
+
+
+def inside(node: ast.AST) -> list[ast.AST]:
+    """The nodes below a node without operators and contexts: outer ones first, those in definitions last."""
+    found = _own(node)
+    return found + [each for one in found if one.__class__ in _DEFINITIONS for each in inside(one)]
+
+
+def blocks(node: ast.AST) -> list[ast.stmt]:
+    """The statements right below a node, those of handlers and cases too."""
+    found: list[ast.stmt] = []
+    for field in _BLOCKS[node.__class__]:
+        for each in getattr(node, field):
+            found += each.body if each.__class__ in _PARTS else (each,)
+    return found
+
+
+def definition_around(tree: ast.AST, node: ast.AST) -> ast.AST:
+    """The innermost definition whose lines hold a node; the tree where there is none."""
+    line, around, below = getattr(node, "lineno", 0), tree, blocks(tree)
+    while statement := next((each for each in below if each.lineno <= line <= (each.end_lineno or line)), None):
+        around = statement if statement.__class__ in _DEFINITIONS else around
+        below = blocks(statement)
+    return around
 
 
 def of_kind(node: ast.AST, *kinds: type[N]) -> list[N]:
-    """The nodes below a node that are of one of the classes."""
-    return [each for each in inside(node) if each.__class__ in kinds]
+    """The nodes below a node that are of one of the classes, class by class."""
+    if node.__class__ not in _DEFINITIONS:
+        return [each for each in inside(node) if each.__class__ in kinds]
+    own, definitions = _by_kind(node)
+    found = [each for kind in kinds for each in own.get(kind, ())]
+    for definition in definitions:
+        found += of_kind(definition, *kinds)
+    return found
 
 
-def _collected(node: ast.AST) -> list[ast.AST]:
-    found, defined = [node], list[ast.AST]()
+@asked_once
+def _by_kind(node: ast.AST) -> tuple[dict[type, list[Any]], list[ast.AST]]:
+    """The nodes of a definition by their class, without those in definitions below it; and these definitions."""
+    found: dict[type, list[Any]] = {}
+    for each in _own(node):
+        found.setdefault(each.__class__, []).append(each)
+    inner = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return found, [each for kind in inner for each in found.get(kind, ())]
+
+
+def _own(node: ast.AST) -> list[ast.AST]:
+    """The nodes below a node, but not those below a definition below it."""
+    found = [node]
     for parent in found:
-        if parent.__class__ in _DEFINITIONS and parent is not node:
-            defined += inside(parent)
+        kind = parent.__class__
+        if kind in _DEFINITIONS and parent is not node:
             continue
-        for field in _CHILDREN[parent.__class__]:
+        single, many = _FIELDS[kind]
+        for field in single:
             value = getattr(parent, field)
-            if value.__class__ is list:
-                found += filter(None, value)
-            elif isinstance(value, ast.AST):
+            if value is not None:
                 found.append(value)
-    return found[1:] + defined
+        for field in many:
+            found += filter(None, getattr(parent, field))
+    return found[1:]
 
 
 def inside_without(node: ast.AST, kinds: tuple[type, ...]) -> Iterator[ast.AST]:
@@ -92,25 +151,26 @@ def inside_without(node: ast.AST, kinds: tuple[type, ...]) -> Iterator[ast.AST]:
 
 def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:
     """The `if` statement whose condition holds an expression."""
+    tree = definition_around(tree, node)
     found = (each for each in of_kind(tree, ast.If) if node in (each.test, *inside(each.test)))
     return next(found, None)
 
 
 def type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
     """Whether `type(x)` only serves `isinstance(y, type(x))`, at once or through a name of the same function."""
-    kinds = [each.args[1] for each in of_kind(tree, ast.Call) if _is_isinstance(each)]
+    holder = definition_around(tree, node)
+    kinds = [each.args[1] for each in of_kind(holder, ast.Call) if _is_isinstance(each)]
     compared = {one for kind in kinds for one in (kind, *inside(kind))}
     if node in compared:
         return True
-    holders = [each for each in of_kind(tree, ast.FunctionDef) if node in inside(each)]
-    if not holders:
+    if not isinstance(holder, ast.FunctionDef):
         return False
-    assigned = of_kind(holders[-1], ast.Assign)
+    assigned = of_kind(holder, ast.Assign)
     held = [each for each in assigned if node in (each.value, *inside(each.value))]
     if len(held) != 1 or not isinstance(held[0].value, (ast.Call, ast.IfExp)):
         return False
     names = {each.id for each in held[0].targets if isinstance(each, ast.Name)}
-    loads = [each for each in of_kind(holders[-1], ast.Name) if each.id in names]
+    loads = [each for each in of_kind(holder, ast.Name) if each.id in names]
     return bool(names) and all(each in compared for each in loads if isinstance(each.ctx, ast.Load))
 
 
@@ -120,18 +180,18 @@ def _is_isinstance(node: ast.Call) -> bool:
 
 def handed_on_as(tree: ast.AST, node: ast.AST) -> str:
     """The keyword that an expression is the value of, if it is: `place` of `paddle.to_tensor(1, place=x.place)`."""
-    found = (each.arg for each in of_kind(tree, ast.keyword) if each.value is node)
+    found = (each.arg for each in of_kind(definition_around(tree, node), ast.keyword) if each.value is node)
     return next(found, None) or ""
 
 
 def is_named(tree: ast.AST, node: ast.AST) -> bool:
     """Whether an expression is all that a name is given: `device = x.place`."""
-    return any(each.value is node for each in of_kind(tree, ast.Assign))
+    return any(each.value is node for each in of_kind(definition_around(tree, node), ast.Assign))
 
 
 def compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
     """What an expression is compared with, if it is."""
-    for each in of_kind(tree, ast.Compare):
+    for each in of_kind(definition_around(tree, node), ast.Compare):
         if node in (sides := [each.left, *each.comparators]):
             return [one for one in sides if one is not node]
     return []
@@ -166,11 +226,10 @@ def _of_shape(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and _of_shape(node.left) and isinstance(node.right, ast.Constant)
 
 
-def is_generator(node: ast.AST | None) -> bool:
+@asked_once
+def is_generator(node: ast.AST) -> bool:
     """Whether a function yields, nested functions left out."""
-    if not isinstance(node, ast.FunctionDef):
-        return False
-    if not of_kind(node, ast.Yield, ast.YieldFrom):
+    if not isinstance(node, ast.FunctionDef) or not of_kind(node, ast.Yield, ast.YieldFrom):
         return False
     own = inside_without(node, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
     return any(isinstance(each, (ast.Yield, ast.YieldFrom)) for each in own)

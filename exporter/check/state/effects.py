@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from exporter.check.domain.contents import holds, inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Tensor, Value
@@ -15,8 +16,7 @@ from exporter.check.state.heap import Place
 from exporter.check.state.held import Held
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(NamedTuple):
     """The first write to a place: where, what it is called, of what kind, and what of the inputs it varies by."""
 
     site: Site
@@ -25,7 +25,7 @@ class Write:
     varies: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Access:
     """What a call did to one persistent place.
 
@@ -71,11 +71,11 @@ class Effects:
 
     def updating(self, target: ast.expr) -> Held:
         """Inside the block, what is read of the target is read for its own next value."""
-        return Held(self, "_updated", last_name(target))
+        return Held(self, _updated=last_name(target))
 
     def reaching(self) -> Held:
         """Inside the block, reading a place is no use of its value yet (`self.cache is None`, `self.seen.append`)."""
-        return Held(self, "_reaching", True)
+        return Held(self, _reaching=True)
 
     def _for_its_next(self, place: Place) -> bool:
         return place[1] == self._updated

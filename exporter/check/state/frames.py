@@ -26,7 +26,7 @@ class Scope(dict[str, Value]):
     persistent = False
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Frame:
     """A call in progress: its names, the scopes around it, and what it has returned so far.
 
@@ -40,8 +40,8 @@ class Frame:
     node: ast.AST | None = None
     returns: list[Result] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
-    outer: set[str] = field(default_factory=set)
-    globals: set[str] = field(default_factory=set)
+    outer: frozenset[str] = frozenset()
+    globals: frozenset[str] = frozenset()
     branches: int = 0
     loops: int = 0
     unrolled: int = 0

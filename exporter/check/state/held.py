@@ -1,20 +1,21 @@
-"""Attributes that have another value for a while."""
+"""Attributes that have other values for a while."""
 
 from __future__ import annotations
 
 
 class Held:
-    """Inside the block, an attribute has another value; a class, since a generator takes three times as long."""
+    """Inside the block, attributes have other values; a class, since a generator takes three times as long."""
 
-    __slots__ = ("_name", "_owner", "_value")
+    __slots__ = ("_owner", "_values")
 
-    def __init__(self, owner: object, name: str, value: object) -> None:
-        self._owner, self._name, self._value = owner, name, value
+    def __init__(self, owner: object, **values: object) -> None:
+        self._owner, self._values = owner, values
 
-    def __enter__(self) -> None:
-        before = getattr(self._owner, self._name)
-        setattr(self._owner, self._name, self._value)
-        self._value = before
+    def __enter__(self, *_: object) -> None:
+        owner, values = self._owner, self._values
+        for name in values:
+            before = getattr(owner, name)
+            setattr(owner, name, values[name])
+            values[name] = before
 
-    def __exit__(self, *_: object) -> None:
-        setattr(self._owner, self._name, self._value)
+    __exit__ = __enter__

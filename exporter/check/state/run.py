@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 from weakref import proxy
 
 from exporter.check.domain.contents import inputs_of
@@ -27,8 +25,7 @@ class OutOfBudget(Exception):  # caught where the model was begun; what was foun
     """The model is too large to be interpreted to its end."""
 
 
-@dataclass(frozen=True)
-class Tables:
+class Tables(NamedTuple):
     """How each kind of expression, statement, called value and read value is interpreted, by its class.
 
     `functions` are the models of libraries by qualified name, `packages` those of whole packages.
@@ -74,15 +71,21 @@ class Run:
     # ------------------------------------------------------------------------------------------------------ the tables
 
     def evaluate(self, node: ast.expr) -> Value:
-        """What an expression gives; `UNKNOWN` for syntax that no table knows."""
-        self.tick()
+        """What an expression gives; `UNKNOWN` for syntax that no table knows.
+
+        Raises:
+            OutOfBudget: it was one step too many.
+        """
+        self._steps += 1
+        if self._steps > BUDGET:
+            raise OutOfBudget
         handler = self.tables.expressions.get(type(node))
         return handler(self, node) if handler is not None else UNKNOWN
 
     def execute(self, body: list[ast.stmt]) -> bool:
         """Run statements; false if they never reach their end."""
         for statement in body:
-            self.tick()
+            self._steps += 1
             handler = self.tables.statements.get(type(statement))
             if handler is not None and handler(self, statement) is False:
                 return False
@@ -112,53 +115,23 @@ class Run:
 
     def site(self, node: ast.AST) -> Site:
         """The present circumstances at a node."""
-        now = self.now
-        return Site(
-            self.frame.module,
-            node,
-            now.phase,
-            now.converted,
-            now.branches,
-            now.loops,
-            now.python_loops,
-            now.called_from,
-            now.quiet,
-            now.guard,
-            self.root,
-            not now.undecided,
-        )
+        phase, converted, branches, loops, walks, _, undecided, _, _, source, quiet, guard = self.now
+        place = self.frame.module, node, phase, converted
+        return Site(*place, branches, loops, walks, source, quiet, guard, self.root, not undecided)
 
     def circumstances(self, **changed: Any) -> Held:
         """Inside the block, some circumstances are others."""
-        return Held(self, "now", self.now._replace(**changed))
+        return Held(self, now=self.now._replace(**changed))
 
-    @contextmanager
-    def elsewhere(self, frame: Frame, now: Circumstances) -> Iterator[None]:
+    def elsewhere(self, frame: Frame, now: Circumstances) -> Held:
         """Inside the block, another frame and other circumstances hold."""
-        before, was = getattr(self, "frame", None), self.now
-        self.frame, self.now = frame, now
-        self.stack.append(frame)
-        try:
-            yield
-        finally:
-            self.stack.pop()
-            self.frame, self.now = before, was  # type: ignore[assignment]
+        return Held(self, frame=frame, now=now, stack=[*self.stack, frame])
 
-    def at_import(self, module: ParsedModule) -> Any:
+    def at_import(self, module: ParsedModule) -> Held:
         """Inside the block, code of a module's top level runs."""
         return self.elsewhere(Frame(module, {}), Circumstances())
 
     # ----------------------------------------------------------------------------------------------------- bookkeeping
-
-    def tick(self) -> None:
-        """Count one step.
-
-        Raises:
-            OutOfBudget: it was one too many.
-        """
-        self._steps += 1
-        if self._steps > BUDGET:
-            raise OutOfBudget
 
     def name_read(self, scope: Mapping[str, Value], name: str) -> None:
         """A name is read: what the call that gave it its value gave is used."""
@@ -182,6 +155,8 @@ class Memory:
         self.calls: dict[Any, tuple[int, Value]] = {}
         #: What class attributes were given since.
         self.class_attributes: dict[str, Value] = {}
+        #: Scopes that functions made here keep, and attributes of objects: these may lie in them themselves.
+        self.scopes: list[dict[str, Value]] = []
         #: Functions with a cache that were called before the model was.
         self.cached_early: set[ast.AST] = set()
 
