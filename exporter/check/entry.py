@@ -318,8 +318,7 @@ def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> boo
 
 def _unknown(value: Value) -> bool:
     if isinstance(value, (Sequence, Mapping)):
-        every = value.items.values() if isinstance(value, Mapping) else value.items
-        return any(_unknown(each) for each in (*every, *((value.rest,) if value.rest is not None else ())))
+        return any(map(_unknown, value.parts()))
     return type(value) is Value or isinstance(value, (Scalar, Union, Instance))
 
 

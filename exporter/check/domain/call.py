@@ -60,8 +60,6 @@ def _first_tensor(values: tuple[Value, ...]) -> Tensor | None:
     for value in values:
         if isinstance(value, Tensor):
             return value
-        if isinstance(value, Sequence):
-            rest = (value.rest,) if value.rest else ()
-            if (inner := _first_tensor((*value.items, *rest))) is not None:
-                return inner
+        if isinstance(value, Sequence) and (inner := _first_tensor(value.parts())) is not None:
+            return inner
     return None

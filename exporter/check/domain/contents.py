@@ -21,11 +21,8 @@ from exporter.check.domain.values import (
 
 def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
     """Whether a value, or one inside its containers, is what is wanted."""
-    if isinstance(value, (Sequence, Mapping)):
-        every = (*(value.items.values() if isinstance(value, Mapping) else value.items), value.rest)
-        return any(holds(each, wanted) for each in every if each is not None)
-    if isinstance(value, Union):
-        return any(holds(each, wanted) for each in value.options)
+    if isinstance(value, (Sequence, Mapping, Union)):
+        return any(holds(part, wanted) for part in value.parts())
     return wanted(value)
 
 
@@ -35,12 +32,8 @@ def inputs_of(values: Many[Value]) -> frozenset[str]:
     for value in values:
         if isinstance(value, (Tensor, Dim)):
             found |= value.inputs
-        elif isinstance(value, Sequence):
-            found |= inputs_of((*value.items, *((value.rest,) if value.rest else ())))
-        elif isinstance(value, Mapping):
-            found |= inputs_of((*value.items.values(), *((value.rest,) if value.rest else ())))
-        elif isinstance(value, Union):
-            found |= inputs_of(value.options)
+        elif isinstance(value, (Sequence, Mapping, Union)):
+            found |= inputs_of(value.parts())
         elif isinstance(value, Broken):
             found |= inputs_of((value.value,))
     return found
@@ -59,12 +52,9 @@ def register(value: Value) -> None:
         value.place = value.place or (id(value), "")
         if value.value_number[:1] == (WEIGHT,) and isinstance(value.value_number[1], Layer):
             register(value.value_number[1])  # who owns its weights owns all of it that is exported
-    elif isinstance(value, Sequence) and value.kind.startswith("paddle."):
-        for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
-            register(each)
-    elif isinstance(value, Union):
-        for each in value.options:
-            register(each)
+    elif isinstance(value, Union) or (isinstance(value, Sequence) and value.kind.startswith("paddle.")):
+        for part in value.parts():
+            register(part)
 
 
 def holds_weights(value: Value) -> bool:
@@ -72,8 +62,7 @@ def holds_weights(value: Value) -> bool:
     if isinstance(value, Instance):
         return any(type(each) is Value or holds_weights(each) for each in value.attributes.values())
     if isinstance(value, (Sequence, Mapping)):
-        inner = value.items.values() if isinstance(value, Mapping) else value.items
-        return any(holds_weights(each) for each in (*inner, *((value.rest,) if value.rest is not None else ())))
+        return any(map(holds_weights, value.parts()))
     if isinstance(value, Layer):
         return not value.weightless
     return isinstance(value, Tensor) and value.origin == "parameter"
@@ -88,8 +77,5 @@ def summarize(value: Value) -> None:
         for each in value.attributes.values():
             summarize(each)
     elif isinstance(value, (Sequence, Mapping, Union)):
-        inner = value.options if isinstance(value, Union) else value.items
-        for each in inner.values() if isinstance(inner, dict) else inner:
-            summarize(each)
-        if not isinstance(value, Union) and value.rest is not None:
-            summarize(value.rest)
+        for part in value.parts():
+            summarize(part)

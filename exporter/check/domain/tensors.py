@@ -34,8 +34,7 @@ def _dtypes(value: Value) -> set[str]:
     if isinstance(value, Tensor):
         return {value.dtype}
     if isinstance(value, Sequence):
-        every = (*value.items, *((value.rest,) if value.rest is not None else ()))
-        return {one for each in every for one in _dtypes(each)}
+        return {dtype for part in value.parts() for dtype in _dtypes(part)}
     return set()
 
 

@@ -293,6 +293,9 @@ class Union(Value):
 
     options: tuple[Value, ...]
 
+    def parts(self) -> tuple[Value, ...]:
+        return self.options
+
 
 @dataclass(eq=False, repr=False)
 class Broken(Value):

@@ -150,8 +150,7 @@ def _call_sequence(
     if layers.kind != "paddle.nn.Sequential":
         return UNKNOWN
     value = arguments[0] if arguments else UNKNOWN
-    every = (*layers.items, *((layers.rest,) if layers.rest is not None else ()))
-    for layer in every:
+    for layer in layers.parts():
         if type(layer) is Value:
             value = Tensor(value.sizes[:1] if isinstance(value, Tensor) else (), False, inputs_of((value,)))
         else:
