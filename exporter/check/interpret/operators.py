@@ -169,8 +169,10 @@ def _compare(run: Run, node: ast.Compare) -> Value:
     if identity:
         return _identity(run, values[0], values[1], isinstance(node.ops[0], ast.Is))
     kind = type(node.ops[0])
-    if (known := _decided([type(each) for each in node.ops], values)) is not None:
-        return known
+    kinds = [type(each) for each in node.ops]
+    known = [_decided(kinds, [*row]) for row in itertools.product(*map(options, values))]
+    if known[0] is not None and known.count(known[0]) == len(known):
+        return known[0]
     if run.forward:
         run.facts.append(Operated(run.site(node), kind.__name__, values[0], values[1]))
     if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
