@@ -169,10 +169,8 @@ def _compare(run: Run, node: ast.Compare) -> Value:
     if identity:
         return _identity(run, values[0], values[1], isinstance(node.ops[0], ast.Is))
     kind = type(node.ops[0])
-    kinds = [type(each) for each in node.ops]
-    known = [_decided(kinds, [*row]) for row in itertools.product(*map(options, values))]
-    if known[0] is not None and known.count(known[0]) == len(known):
-        return known[0]
+    if (known := _decided([type(each) for each in node.ops], values)) is not None:
+        return known
     if run.forward:
         run.facts.append(Operated(run.site(node), kind.__name__, values[0], values[1]))
     if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
@@ -225,7 +223,13 @@ def _ifexp(run: Run, node: ast.IfExp) -> Value:
 
 
 def _decided(kinds: list[type], values: list[Value]) -> Value | None:
-    """What a comparison gives where all of it is known: numbers and texts, chained or not, or two dtypes."""
+    """What a comparison gives where all of it is known, or where it gives the same for all that a value may be."""
+    known = [_compared(kinds, [*row]) for row in itertools.product(*map(options, values))]
+    return known[0] if known.count(known[0]) == len(known) else None
+
+
+def _compared(kinds: list[type], values: list[Value]) -> Value | None:
+    """What a comparison gives of what is known: numbers and texts, chained or not, or two dtypes."""
     numbers = [each for each in values if isinstance(each, Const)]
     if len(numbers) == len(values) and (len(kinds) > 1 or kinds[0] in _OPERATORS):
         parts = [_compute(kind, *pair) for kind, pair in zip(kinds, itertools.pairwise(numbers), strict=True)]
