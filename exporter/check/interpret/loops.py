@@ -36,6 +36,7 @@ from exporter.check.state.heap import Changes, Place
 from exporter.check.state.run import Run
 
 _USUAL = 2  # turns that a loop may well make, and times that something may grow before it is widened
+_MOST = 12  # turns of a loop that changes in place what its head held, so that it never looks the same
 
 _DEEP_LOOPS = 3
 
@@ -59,8 +60,8 @@ def _for(run: Run, node: ast.For) -> bool:
     turns = len(source.items) if isinstance(source, Sequence) and not tensor else 0
     if turns and isinstance(source, Sequence) and _is_short(run, source, node):
         return _item_by_item(run, source, node) and run.execute(node.orelse)
-    exactly = isinstance(source, Sequence) and source.settled
-    _loop(run, turn, tensor, node, turns, turns if exactly else 0)
+    exactly = turns > 0 and isinstance(source, Sequence) and source.settled
+    _loop(run, turn, tensor, node, turns, turns if exactly else _MOST)
     return run.execute(node.orelse)
 
 
@@ -106,7 +107,7 @@ def _while(run: Run, node: ast.While) -> bool:
 
 
 def _loop(
-    run: Run, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While, certain: int = 0, most: int = 0
+    run: Run, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While, certain: int = 0, most: int = _MOST
 ) -> None:
     """Run turns until nothing grows that stands at the head of the loop; `certain` of them are sure to be made.
 
@@ -139,7 +140,7 @@ def _loop(
             there = _there(run, before)
             grown = [place for place in grown if place[0] in there]
         growths.update(grown)
-        ends = number == most or (number > 1 and not grown)
+        ends = number >= min(most, _MOST) or (number > 1 and not grown)
         if not (certain and ends):
             run.heap.apply(head)
         if ends:
