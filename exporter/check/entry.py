@@ -314,8 +314,10 @@ def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> boo
 
 
 def _unknown(value: Value) -> bool:
+    """Whether something in it is not known; a dict whose keys are not comes of code that was not followed."""
     if isinstance(value, (Sequence, Mapping)):
-        return any(map(_unknown, value.parts()))
+        by_key = isinstance(value, Mapping) and value.rest is not None
+        return by_key or any(map(_unknown, value.parts()))
     return type(value) is Value or isinstance(value, (Scalar, Union, Instance))
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
+from dataclasses import replace
 from functools import reduce
+from itertools import repeat
 
 from exporter.check.domain.contents import inputs_of, summarize
+from exporter.check.domain.order import alike
 from exporter.check.domain.values import (
     UNBOUND,
     UNKNOWN,
@@ -31,62 +34,117 @@ from exporter.check.domain.values import (
 )
 
 _MOST_OPTIONS = 8
+_NESTED = 2  # sequences in sequences that a loop may let grow
+_PLAIN = frozenset("bool int float number str".split())
 
 _CHOSEN = (Layer, Instance, Function, Partial, Class, External)
 
 
 def join(one: Value, other: Value) -> Value:
-    """What a name stands for after two ways through the code meet, when Python chose the way."""
+    """What a name stands for after two ways through the code meet, when Python chose the way.
+
+    `UNBOUND` is the least value; above all stand `UNKNOWN` and, since reading it is a fault, a broken name.
+    """
     if one is other or one == other:
         return one
     if isinstance(one, Broken) or isinstance(other, Broken):
         return one if isinstance(one, Broken) else other
     if one is UNBOUND or other is UNBOUND:
         return other if one is UNBOUND else one
+    if type(one) is Value or type(other) is Value:
+        return UNKNOWN
+    if (both := _join_kin(one, other)) is not None:
+        return both
+    merged = list(options(one))
+    for value in options(other):
+        place = len(merged)
+        for at in reversed(range(place)):
+            if (both := _join_kin(merged[at], value)) is not None:
+                value, place = both, at
+                del merged[at]
+        merged.insert(place, value)
+    if len(merged) > _MOST_OPTIONS:
+        return UNKNOWN
+    return merged[0] if len(merged) == 1 else Union(tuple(merged))
+
+
+def leq(one: Value, other: Value) -> bool:
+    """Whether the second says nothing that is not so of the first: the order whose upper bounds `join` gives."""
+    return alike(join(one, other), other)
+
+
+def widen(old: Value, new: Value, depth: int = 0) -> Value:
+    """Like `join`, of what has grown before: nothing goes on growing but what soon ends.
+
+    A tensor has few sizes and inputs. Numbers and texts are any; what else is one thing more, or lies deeper each time,
+    is `UNKNOWN`.
+    """
+    both = join(old, new)
+    if old is UNBOUND or isinstance(both, (Tensor, Dim, Scalar, Array, Broken)) or alike(both, old):
+        return both
+    kinds = {_plain_kind(option) for option in options(both)}
+    if len(kinds) == 1 and "" not in kinds:
+        return Scalar(kinds.pop())
+    if type(old) is not type(both) or len(old.parts()) != len(both.parts()) or depth == _NESTED:
+        return UNKNOWN
+    parts = tuple(map(widen, old.parts(), both.parts(), repeat(depth + 1)))
+    if isinstance(both, Sequence):
+        known = len(both.items)
+        return replace(both, items=parts[:known], rest=parts[known] if parts[known:] else None)
+    return Union(parts) if isinstance(both, Union) and UNKNOWN not in parts else UNKNOWN
+
+
+def _plain_kind(value: Value) -> str:
+    """Of a number or text, the name of its type."""
+    if isinstance(value, Const) and isinstance(value.value, (int, float, str)):
+        return "str" if isinstance(value.value, str) else "number"
+    return ("str" if value.kind == "str" else "number") if isinstance(value, Scalar) and value.kind in _PLAIN else ""
+
+
+def _join_kin(one: Value, other: Value) -> Value | None:
+    """What two values of one kind are together; None where they are of two, or differ in more than they tell."""
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return _join_tensors(one, other)
     if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind:
         return _join_sequences(one, other)
-    if type(one) is Value or type(other) is Value:
-        return UNKNOWN
     if isinstance(one, Dim) and isinstance(other, Dim):
-        return Dim(_join_sizes(one.size, other.size) if one.size != other.size else one.size, one.inputs | other.inputs)
-    if isinstance(one, (Scalar, Array)) and type(one) is type(other):
+        return Dim(_join_sizes(one.size, other.size), one.inputs | other.inputs)
+    if isinstance(one, Array) and isinstance(other, Array):
+        return Array(one.scalar and other.scalar)
+    if alike(one, other):
         return one
-    merged: list[Value] = list(options(one))
-    merged += [each for each in options(other) if each not in merged]
-    return Union(tuple(merged)) if len(merged) <= _MOST_OPTIONS else UNKNOWN
+    any_of = Scalar in (type(one), type(other)) and _plain_kind(one) == _plain_kind(other)
+    return Scalar(_plain_kind(one)) if any_of and _plain_kind(one) else None
 
 
 def _join_tensors(one: Tensor, other: Tensor) -> Tensor:
     """A tensor that is one of two."""
-    length = min(len(one.sizes), len(other.sizes))
-    sizes = tuple(
-        one.sizes[i] if one.sizes[i] == other.sizes[i] else _join_sizes(one.sizes[i], other.sizes[i])
-        for i in range(length)
-    )
     return Tensor(
-        sizes,
+        tuple(map(_join_sizes, one.sizes, other.sizes)),
         one.closed and other.closed and len(one.sizes) == len(other.sizes),
         one.inputs | other.inputs,
         boolean=one.boolean and other.boolean,
         guessed=one.guessed and other.guessed,
+        shaped=one.shaped and other.shaped,
         dtype=one.dtype if one.dtype == other.dtype else "",
     )
 
 
 def _join_sizes(one: Size, other: Size) -> Size:
+    if one == other:
+        return one
     return Extent.DYNAMIC if Extent.DYNAMIC in (one, other) and Extent.UNKNOWN not in (one, other) else Extent.UNKNOWN
 
 
 def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
+    further = [each for each in (one.rest, other.rest) if each is not None]
+    if len(one.items) == len(other.items):
+        items = tuple(map(join, one.items, other.items))
+    else:
+        items, further = (), [*one.items, *other.items, *further]
+    rest = join_all(further) if further else None
     grown = one.grown_in_branch or other.grown_in_branch
-    if len(one.items) == len(other.items) and one.rest is None and other.rest is None:
-        items = tuple(join(a, b) for a, b in zip(one.items, other.items, strict=True))
-        return Sequence(one.kind, items, None, one.home or other.home, one.place or other.place, grown)
-    every = [*one.items, *other.items, *(each for each in (one.rest, other.rest) if each is not None)]
-    rest = join_all(every)
-    return Sequence(one.kind, (), rest, one.home or other.home, one.place or other.place, grown)
+    return Sequence(one.kind, items, rest, one.home or other.home, one.place or other.place, grown)
 
 
 def element(value: Sequence | Mapping) -> Value:
@@ -108,8 +166,8 @@ def select(one: Value, other: Value) -> tuple[Value, str]:
         return one, ""
     if one is UNBOUND or other is UNBOUND:
         return (other if one is UNBOUND else one), "undefined"
-    none, some = (one, other) if _is(one, type(None)) else (other, one)
-    if _is(none, type(None)):
+    none, some = (one, other) if one == Const(None) else (other, one)
+    if none == Const(None):
         return some, "none" if isinstance(some, (Tensor, Dim, Sequence, Const)) else ""
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return join(one, other), _unlike(one, other)
@@ -140,10 +198,6 @@ def _lengths(one: Value, other: Value) -> bool:
         return False
     known = one.rest is None and other.rest is None and not (one.grown_in_branch or other.grown_in_branch)
     return known and len(one.items) != len(other.items)
-
-
-def _is(value: Value, kind: type) -> bool:
-    return isinstance(value, Const) and isinstance(value.value, kind)
 
 
 def fresh(value: Value, inputs: frozenset[str] = frozenset()) -> Value:

@@ -67,12 +67,12 @@ def _returns(run: Run, node: ast.If) -> None:
 def _side(run: Run, test: ast.expr, body: list[ast.stmt], positive: bool, tensor: bool) -> tuple[Changes, bool]:
     now = run.now
     deeper = {"branches": now.branches + 1} if tensor else {"undecided": now.undecided + 1}
-    run.heap.begin()
-    try:
-        with run.circumstances(**deeper), narrowed(run, test, positive):
+    with run.circumstances(**deeper), narrowed(run, test, positive):
+        run.heap.begin()
+        try:
             alive = run.execute(body)
-    finally:
-        changes = run.heap.undo()
+        finally:
+            changes = run.heap.undo()
     return changes, alive
 
 

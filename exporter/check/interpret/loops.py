@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
+from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
-from exporter.check.domain.join import join
+from exporter.check.domain.join import join, widen
+from exporter.check.domain.order import alike
 from exporter.check.domain.values import (
     UNBOUND,
     Broken,
@@ -16,6 +20,7 @@ from exporter.check.domain.values import (
     Scalar,
     Sequence,
     Tensor,
+    Union,
     Value,
     keys_of,
     only_tensor,
@@ -27,9 +32,11 @@ from exporter.check.interpret.events import from_container, read_content
 from exporter.check.interpret.items import iterate
 from exporter.check.interpret.truth import ask, evaluate_condition, truth_of
 from exporter.check.source.syntax import inside, of_kind
+from exporter.check.state.heap import Changes, Place
 from exporter.check.state.run import Run
 
-_TURNS = 2  # the second turn of a loop sees what the first left behind
+_USUAL = 2  # turns that a loop may well make, and times that something may grow before it is widened
+_MOST = 12  # turns of a loop that changes in place what its head held, so that it never looks the same
 
 _DEEP_LOOPS = 3
 
@@ -50,11 +57,11 @@ def _for(run: Run, node: ast.For) -> bool:
         assign(run, node.target, iterate(run, source, node.iter, "for"))
         run.execute(node.body)
 
-    certain = isinstance(source, Sequence) and bool(source.items) and source.kind != "range"
-    certain = certain or (isinstance(source, Sequence) and source.kind == "range" and not tensor and bool(source.items))
-    if certain and not tensor and isinstance(source, Sequence) and _is_short(run, source, node):
+    turns = len(source.items) if isinstance(source, Sequence) and not tensor else 0
+    if turns and isinstance(source, Sequence) and _is_short(run, source, node):
         return _item_by_item(run, source, node) and run.execute(node.orelse)
-    _loop(run, turn, tensor, node, certain)
+    exactly = turns > 0 and isinstance(source, Sequence) and source.settled
+    _loop(run, turn, tensor, node, turns, turns if exactly else _MOST)
     return run.execute(node.orelse)
 
 
@@ -99,50 +106,93 @@ def _while(run: Run, node: ast.While) -> bool:
     return not forever and run.execute(node.orelse)
 
 
-def _loop(run: Run, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While, certain: bool = False) -> None:
+def _loop(
+    run: Run, turn: Callable[[], None], tensor: bool, node: ast.For | ast.While, certain: int = 0, most: int = _MOST
+) -> None:
+    """Run turns until nothing grows that stands at the head of the loop; `certain` of them are sure to be made.
+
+    A loop of a constructor, or one inside three others, makes one: what it leaves is seen in the next turn of those.
+    """
     if node.orelse and run.forward:
         run.facts.append(Looped(run.site(node)))
     now = run.now
     deeper = {"loops": now.loops + 1} if tensor else {"python_loops": now.python_loops + 1}
-    turns = 1 if not run.forward or now.loops + now.python_loops >= _DEEP_LOOPS else _TURNS
-    kind = "tensor" if tensor else "python"
-    for number in range(turns):
+    if not run.forward or now.loops + now.python_loops >= _DEEP_LOOPS:
+        most = 1
+    growths: Counter[Place] = Counter()
+    for number in itertools.count(1):
+        later = {"undecided": now.undecided + (number > max(certain, _USUAL)), "loop_branches": now.branches}
         run.heap.begin()
         try:
-            with run.circumstances(**deeper, loop_kind=kind, loop_branches=now.branches):
+            with run.circumstances(**deeper, **later, loop_kind="tensor" if tensor else "python"):
                 turn()
         finally:
             before = run.heap.keep()
-        for (_, key), (where, old) in before.items():
-            new = where.get(key)
-            if not isinstance(new, Value) or not isinstance(old, Value) or old is UNBOUND:
-                continue
-            if tensor and number == 0 and run.forward:
-                if where is run.frame.names:
-                    _carried(run, key, old, new, node)
-                _attribute_carried(run, where, key, new, node)
-            turned = certain and number == 0 and isinstance(old, Const) and only_tensor(new)
-            if not turned and (not certain or number < turns - 1):
-                run.heap.write(where, key, _after_turn(old, new, tensor))
+        if tensor and run.forward:
+            _carried(run, before, growths, node)
+        peeled = certain > 0 and number == 1
+        head: Changes = {
+            (at, key): (where, _after_turn(old, where.get(key), tensor, peeled, growths[at, key]))
+            for (at, key), (where, old) in before.items()
+        }
+        grown = [place for place, (_, new) in head.items() if not alike(before[place][1], new)]
+        if number > 1 and grown:
+            there = _there(run, before)
+            grown = [place for place in grown if place[0] in there]
+        growths.update(grown)
+        ends = number >= min(most, _MOST) or (number > 1 and not grown)
+        if not (certain and ends):
+            run.heap.apply(head)
+        if ends:
+            return
 
 
-def _after_turn(old: Value, new: Value, tensor: bool) -> Value:
-    if tensor and isinstance(old, Const) and isinstance(new, (Const, Scalar)):
-        return Tensor((), True) if isinstance(old.value, (int, float)) else join(old, new)
-    if tensor and isinstance(old, Const) and isinstance(old.value, (int, float)) and isinstance(new, Tensor):
+def _after_turn(old: Any, new: Any, tensor: bool, peeled: bool, growths: int) -> Any:
+    """What stands at the head of a loop after a turn; the first that is sure to be made has made a number a tensor."""
+    if isinstance(old, dict) and isinstance(new, dict):  # the items of a dict
+        return {key: _after_turn(old.get(key, UNBOUND), new[key], tensor, peeled, growths) for key in new}
+    if not isinstance(old, Value) or not isinstance(new, Value) or old is UNBOUND:
         return new
-    if isinstance(old, Const) and isinstance(old.value, (int, float)) and isinstance(new, (Const, Scalar)):
-        return Scalar("number")
-    return join(old, new)
+    if isinstance(old, Const):
+        number = isinstance(old.value, (int, float))
+        if (peeled and only_tensor(new)) or (number and tensor and isinstance(new, Tensor)):
+            return new
+        if number and isinstance(new, (Const, Scalar)) and (tensor or old != new):
+            return Tensor((), True) if tensor else Scalar("number")
+    return widen(old, new) if growths >= _USUAL else join(old, new)
 
 
-def _carried(run: Run, key: str, old: Value, new: Value, node: ast.For | ast.While) -> None:
-    """A name that a tensor loop carries from turn to turn must be a tensor from the start."""
-    if isinstance(old, Const) and old.value is None and any(only_tensor(each) for each in options(new)):
-        start, end = run.memory.assigned_at(old), run.memory.assigned_at(new)
-        broken = Broken("none", key, run.frame.module, start or node, new)
-        at = end or node
-        run.facts.append(Clashed(run.site(at), broken, "while" if isinstance(node, ast.While) else "for"))
+def _there(run: Run, before: Changes) -> set[int]:
+    """Where the names at the head of a loop led to, by identity: what a turn makes anew and fills has not grown."""
+    waiting: list[dict[str, Any]] = [run.frame.names, *run.frame.scopes, run.frame.module.globals]
+    found: set[int] = set()
+    while waiting:
+        where = waiting.pop()
+        if id(where) in found:
+            continue
+        found.add(id(where))
+        for key, now in where.items():
+            held = before.get((id(where), key), (where, now))[1]
+            for value in held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else (held,):
+                if isinstance(value, Instance):
+                    waiting.append(value.attributes)
+                elif isinstance(value, (Sequence, Mapping, Union)):
+                    waiting.append(vars(value))
+    return found
+
+
+def _carried(run: Run, before: Changes, growths: Counter[Place], node: ast.For | ast.While) -> None:
+    """Names that a loop of the program carries from turn to turn must be tensors from the start; and no attributes."""
+    for (at, key), (where, old) in before.items():
+        new = where.get(key)
+        if isinstance(new, Value) and isinstance(old, Value) and old is not UNBOUND:
+            if where is run.frame.names and old == Const(None) and any(map(only_tensor, options(new))):
+                start, end = run.memory.assigned_at(old), run.memory.assigned_at(new)
+                broken = Broken("none", key, run.frame.module, start or node, new)
+                form = "while" if isinstance(node, ast.While) else "for"
+                run.facts.append(Clashed(run.site(end or node), broken, form))
+            if not growths[at, key]:
+                _attribute_carried(run, where, key, new, node)
 
 
 def _attribute_carried(run: Run, where: object, key: str, new: Value, node: ast.For | ast.While) -> None:

@@ -223,7 +223,13 @@ def _ifexp(run: Run, node: ast.IfExp) -> Value:
 
 
 def _decided(kinds: list[type], values: list[Value]) -> Value | None:
-    """What a comparison gives where all of it is known: numbers and texts, chained or not, or two dtypes."""
+    """What a comparison gives where all of it is known, or where it gives the same for all that a value may be."""
+    known = [_compared(kinds, [*row]) for row in itertools.product(*map(options, values))]
+    return known[0] if known.count(known[0]) == len(known) else None
+
+
+def _compared(kinds: list[type], values: list[Value]) -> Value | None:
+    """What a comparison gives of what is known: numbers and texts, chained or not, or two dtypes."""
     numbers = [each for each in values if isinstance(each, Const)]
     if len(numbers) == len(values) and (len(kinds) > 1 or kinds[0] in _OPERATORS):
         parts = [_compute(kind, *pair) for kind, pair in zip(kinds, itertools.pairwise(numbers), strict=True)]

@@ -125,8 +125,8 @@ def _add(run: Run, owner: Sequence, call: Call) -> None:
     if owner.kind.startswith("paddle."):
         for item in items:
             register(item)
-    ahead = call.name == "insert" and call.first == Const(0) and owner.rest is None and not run.now.python_loops
-    if ahead:
+    looping = run.now.loops + run.now.python_loops
+    if call.name == "insert" and call.first == Const(0) and owner.rest is None and not looping:
         write_container(run, owner, call.node)
         run.heap.write(vars(owner), "items", (*items, *owner.items))
     else:

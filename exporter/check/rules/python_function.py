@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.domain.join import element
-from exporter.check.domain.values import Sequence, Value, only_tensor, options
+from exporter.check.domain.values import Const, Sequence, Value, only_tensor, options
 from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
@@ -89,7 +88,8 @@ class PythonFunction(Rule):
 
 def _compares(arguments: tuple[Value, ...]) -> bool:
     if len(arguments) == 1 and isinstance(arguments[0], Sequence):
-        return any(only_tensor(each) for each in options(element(arguments[0])))
+        items = [[each for each in options(item) if each != Const(None)] for item in arguments[0].parts()]
+        return any(item and all(map(only_tensor, item)) for item in items)
     return len(arguments) > 1 and any(only_tensor(each) for each in arguments)
 
 
