@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from exporter.check.domain.join import join
+from exporter.check.domain.join import carried, join
 from exporter.check.domain.values import (
     UNBOUND,
     Broken,
@@ -131,6 +131,8 @@ def _after_turn(old: Value, new: Value, tensor: bool) -> Value:
         return Tensor((), True) if isinstance(old.value, (int, float)) else join(old, new)
     if tensor and isinstance(old, Const) and isinstance(old.value, (int, float)) and isinstance(new, Tensor):
         return new
+    if tensor and isinstance(old, Tensor) and isinstance(new, Tensor):
+        return carried(old, new)
     if isinstance(old, Const) and isinstance(old.value, (int, float)) and isinstance(new, (Const, Scalar)):
         return Scalar("number")
     return join(old, new)
