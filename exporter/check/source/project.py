@@ -15,7 +15,7 @@ from exporter.check.source.mro import linearized
 from exporter.check.source.syntax import of_kind
 from exporter.diagnostics import Diagnostic, Location, Severity
 
-#: Libraries that are never looked into, but by their own modules: what matters of them is known by name.
+#: Libraries that are looked into only where their own source is checked: what matters of them is known by name.
 LIBRARIES = frozenset(
     "paddle numpy torch scipy cv2 PIL math random time os sys functools itertools collections typing dataclasses abc "
     "logging copy warnings re json pathlib datetime uuid secrets operator enum contextlib inspect types threading "
@@ -278,7 +278,8 @@ class Project:
         """The user's module of that qualified name, seen from a file that imports it; None for a library's."""
         top = name.partition(".")[0]
         models = self.installed and name.startswith(_MODELS)
-        if not top or (top in LIBRARIES and not models and importer.package[:1] != (top,)):
+        own = importer.package[:1] == (top,) and "site-packages" not in importer.path.parts
+        if not top or (top in LIBRARIES and not models and not own):
             return None
         base = importer.path.parents[len(importer.package)]
         key = (name, base)
