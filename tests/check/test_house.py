@@ -36,7 +36,7 @@ ORDER = (
     *("fixes", "documentation"),
 )
 #: Lines of code and prose in all files but the rules; it may fall, and rises only with a reason.
-MOST_LINES = 9_240
+MOST_LINES = 9_239
 MOST_METHODS = 25
 
 

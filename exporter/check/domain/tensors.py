@@ -88,12 +88,17 @@ def _without_ellipsis(tensor: Tensor, parts: tuple[Value, ...]) -> tuple[Value, 
 
 def _sliced(size: Size, part: Sequence) -> Size:
     """How much of a size a slice takes."""
-    bounds = [each.value for each in part.items if isinstance(each, Const)]
-    whole = [each for each in bounds if each is None or isinstance(each, int)]
     if whole_slice(part):
         return size
-    known = isinstance(size, int) and size >= 0 and len(whole) == len(part.items) == 3 and whole[2] != 0
-    return len(range(size)[slice(*whole)]) if known and isinstance(size, int) else Extent.UNKNOWN
+    known = slice_of(part)
+    return len(range(size)[known]) if known and isinstance(size, int) and size >= 0 else Extent.UNKNOWN
+
+
+def slice_of(index: Sequence) -> slice | None:
+    """The slice that an index stands for, if its bounds are known."""
+    bounds = [each.value for each in index.items if isinstance(each, Const)]
+    whole = [each for each in bounds if each is None or isinstance(each, int)]
+    return slice(*whole) if len(whole) == len(index.items) == 3 and whole[2] != 0 else None
 
 
 def whole_slice(index: Value) -> bool:

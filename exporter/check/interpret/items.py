@@ -6,7 +6,7 @@ import ast
 
 from exporter.check.domain.contents import register
 from exporter.check.domain.join import element, fresh, join, join_all, pick
-from exporter.check.domain.tensors import take, whole_slice
+from exporter.check.domain.tensors import slice_of, take, whole_slice
 from exporter.check.domain.values import (
     UNKNOWN,
     Array,
@@ -144,13 +144,10 @@ def _shape_item(run: Run, shape: Shape, index: Value) -> Value:
 
 
 def _part_of_shape(tensor: Tensor, index: Sequence, kind: str) -> Value:
-    bounds = [each.value for each in index.items if isinstance(each, Const)]
-    whole = [each for each in bounds if each is None or isinstance(each, int)]
-    stop = whole[1] if len(whole) == 3 else None
-    known = tensor.closed or (stop is not None and 0 <= stop <= len(tensor.sizes))
-    if not known or len(whole) != 3:
+    known = slice_of(index)
+    if known is None or not (tensor.closed or (known.stop is not None and 0 <= known.stop <= len(tensor.sizes))):
         return Sequence(kind, (), Dim(Extent.UNKNOWN))
-    sizes = tensor.sizes[slice(*whole)]
+    sizes = tensor.sizes[known]
     return Sequence(kind, tuple(Const(one) if isinstance(one, int) else Dim(one, tensor.inputs) for one in sizes))
 
 
@@ -166,10 +163,8 @@ def _sequence_item(run: Run, container: Sequence, index: Value, node: ast.AST) -
 
 def _slice(container: Sequence, index: Sequence) -> Value:
     """Part of a container; of which items, is known where all are, and the bounds."""
-    bounds = [bound.value for bound in index.items if isinstance(bound, Const)]
-    whole = [bound for bound in bounds if bound is None or isinstance(bound, int)]
-    if container.rest is None and len(whole) == 3 and whole[2] != 0:
-        return Sequence(container.kind, container.items[slice(*whole)], grown_in_branch=container.grown_in_branch)
+    if container.rest is None and (known := slice_of(index)) is not None:
+        return Sequence(container.kind, container.items[known], grown_in_branch=container.grown_in_branch)
     return Sequence(container.kind, (), fresh(element(container)), grown_in_branch=container.grown_in_branch)
 
 
