@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from exporter.check.catalogue import entry
-from exporter.check.domain.values import Const, Extent, Layer, Sequence, Shape, Size, Tensor, Value
+from exporter.check.domain.values import Const, Extent, Layer, Sequence, Shape, Size, Tensor, Value, options
 from exporter.check.facts import Called, Fact, Indexed, Iterated
 from exporter.check.inputs import Input
+from exporter.check.source.project import ClassInfo
 from exporter.check.source.syntax import inside
 
 _BY_RANK = re.compile(r"(?<!Norm)([123])[dD](Transpose|_transpose)?$")
@@ -71,11 +72,7 @@ def assumed(facts: Iterable[Fact], forward: ast.FunctionDef, names: Iterable[str
             uses[name].exactly(parts)
     for fact in facts:
         if isinstance(fact, Called):
-            for name in _items_of(fact) & uses.keys():
-                uses[name].tensor = False
-            for name, value in _given(fact):
-                if name in uses:
-                    _called(uses[name], fact, value)
+            _all_called(uses, fact)
         elif isinstance(fact, Indexed):
             _indexed(uses, fact)
         elif isinstance(fact, Iterated) and (name := _input(fact.value)) in uses:
@@ -97,11 +94,31 @@ def _is_list(name: str, use: _Uses) -> bool:
     return use.walked and not use.others and _SEVERAL.search(name) is not None
 
 
-def _given(fact: Called) -> Iterator[tuple[str, Tensor]]:
-    """The inputs among what is called and given, and what has their rank."""
+def _given(fact: Called) -> Iterator[tuple[str, Tensor, bool]]:
+    """The inputs among what is called and given, and what has their rank; whether it is what the call is made on."""
     for value in (fact.owner, *fact.arguments, *fact.keywords.values()):
-        if isinstance(value, Tensor) and (name := _origin(value)):
-            yield name, value
+        first = value is (fact.arguments[0] if fact.arguments else fact.owner) or value is fact.owner
+        for option in options(value) if value is not None else ():
+            if isinstance(option, Tensor) and (name := _origin(option)):
+                yield name, option, first
+
+
+def _indices(fact: Called) -> frozenset[str]:
+    """The inputs whose data goes where integers are demanded, in whatever shape."""
+    name = (fact.owner.name if isinstance(fact.owner, Layer) else fact.name).rpartition(".")[2]
+    given = options(fact.arguments[0]) if fact.arguments and name in _INTEGERS else ()
+    return frozenset(map(_origin_of_data, given)) - {""}
+
+
+def _origin_of_data(value: Value) -> str:
+    """The name of the input that a tensor is, or has its data from: by operators that keep the dtype, or by a join."""
+    for _ in range(_FURTHEST):
+        operator, *operands = (value.value_number if isinstance(value, Tensor) else ()) or ("",)
+        if not operands or not isinstance(operands[0], Value) or entry(str(operator)).dtype != "kept":
+            break
+        value = operands[0]
+    joined = isinstance(value, Tensor) and not value.value_number and len(value.inputs) == 1
+    return next(iter(value.inputs)) if joined and isinstance(value, Tensor) else _input(value)
 
 
 def _items_of(fact: Called) -> frozenset[str]:
@@ -114,6 +131,7 @@ def _items_of(fact: Called) -> frozenset[str]:
 
 
 def _input(value: Value) -> str:
+    value = next((each for each in options(value) if isinstance(each, Tensor)), value)
     return value.name if isinstance(value, Tensor) and value.origin == "input" else ""
 
 
@@ -131,10 +149,20 @@ def _origin(value: Value) -> str:
     return _input(value)
 
 
-def _called(use: _Uses, fact: Called, value: Tensor) -> None:
+def _all_called(uses: dict[str, _Uses], fact: Called) -> None:
+    """What a call demands of the inputs that it is given."""
+    for name in _items_of(fact) & uses.keys():
+        uses[name].tensor = False
+    for name in _indices(fact) & uses.keys():
+        uses[name].integers = True
+    for name, value, first in _given(fact):
+        if name in uses:
+            _called(uses[name], fact, value, first)
+
+
+def _called(use: _Uses, fact: Called, value: Tensor, first: bool) -> None:
     layer = fact.owner if isinstance(fact.owner, Layer) else None
     name = (layer.name if layer else fact.name).rpartition(".")[2]
-    first = value is (fact.arguments[0] if fact.arguments else fact.owner) or value is fact.owner
     if name in _CASTS and value.origin == "input":
         target = fact.arguments[-1] if fact.arguments else Const("float32")
         text = target.value if isinstance(target, Const) else getattr(target, "name", "")
@@ -143,7 +171,6 @@ def _called(use: _Uses, fact: Called, value: Tensor) -> None:
     use.others = True
     if not first:
         return
-    use.integers |= name in _INTEGERS
     if layer is not None:
         _demanded(use, layer, name)
     elif (found := _BY_RANK.search(name)) and ".nn." in fact.name:
@@ -181,3 +208,31 @@ def _indexed(uses: dict[str, _Uses], fact: Indexed) -> None:
             uses[name].at_least(sum(each not in (Const(None), Const(Ellipsis)) for each in fact.index.items))
     if isinstance(fact.container, Tensor) and (name := _input(fact.index)) in uses:
         uses[name].integers = True
+
+
+def configuration(info: ClassInfo, owner: ClassInfo, parameter: ast.arg) -> ClassInfo | None:
+    """The class of a configuration that a constructor is given, if it can be made without arguments.
+
+    The parameter is annotated with it, or the layer names it in `config_class`, as for a parameter `config`.
+    """
+    named = info.attribute(f"{parameter.arg}_class")
+    found = owner.module.resolve(parameter.annotation) if parameter.annotation is not None else None
+    found = named[0].module.resolve(named[1]) if found is None and named is not None else found
+    plain = isinstance(found, ClassInfo) and not found.is_layer and callable_bare(found.method("__init__"))
+    return found if isinstance(found, ClassInfo) and plain else None
+
+
+def has_defaults(info: ClassInfo, owner: ClassInfo, constructor: ast.FunctionDef) -> bool:
+    """Whether an argument of a constructor may be left out, or is a configuration that has defaults."""
+    spec = constructor.args
+    configured = any(configuration(info, owner, each) for each in (*spec.posonlyargs, *spec.args)[1:])
+    return bool(spec.defaults) or any(spec.kw_defaults) or configured
+
+
+def callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> bool:
+    """Whether a class with this constructor can be made without arguments."""
+    if constructor is None:
+        return True
+    spec = constructor[1].args
+    required = len(spec.posonlyargs) + len(spec.args) - 1 - len(spec.defaults)
+    return required <= 0 and all(default is not None for default in spec.kw_defaults)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 #: How the sizes of a result follow from what is given; `exporter.check.models.shapes` computes each.
 SIZES = frozenset(
-    "same reduced given reshaped counted stacked joined one product unsqueezed flattened lead many pair "
-    "features embedded channels recurrent".split()
+    "same reduced given reshaped expanded permuted counted stacked joined one product unsqueezed flattened lead many "
+    "pair features embedded channels recurrent".split()
 )
 #: `kept`: that of all tensors given; `kept_float`: the same, but sums of integers are wider; `named`: what an argument
 #: names; else the dtype itself.

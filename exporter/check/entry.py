@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
-from exporter.check.assumptions import assumed
+from exporter.check.assumptions import assumed, callable_bare, configuration, has_defaults
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import (
     UNKNOWN,
+    Class,
     Const,
     Extent,
     Function,
@@ -103,16 +104,17 @@ def run_module(
         method = info.methods.get("forward") or info.methods.get("__init__")
         inherits = "forward" not in info.methods and info.name != target
         last = named and info.method("forward") is not None and info.name not in _used(module)
-        if method in seen or (method is None and not last) or (inherits and not last):
+        public = named and info.name in _declared_public(module)
+        if (method in seen and not public) or (method is None and not last) or (inherits and not last):
             continue
         exported = bool(target) or info.name not in _used(module)
         run = Run(tables())
         finished = _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
         constructor = info.method("__init__")
-        if finished and exported and named and not info.name.endswith("Loss"):  # that takes lists, and is a part
+        if finished and (exported or public) and named and not info.name.endswith("Loss"):  # that takes lists
             usual = partial(_blank, info=info, known=True, given=given, usual=True)
-            _assume(run, usual, inputs, found, constructor)
-        if exported and named and run.root is not None and _callable_bare(constructor):
+            _assume(run, info, usual, inputs, found, constructor)
+        if exported and named and run.root is not None and callable_bare(constructor):
             found.models.append(Model(info.name, _forward_of(run.root), inputs))
         seen |= run.visited
     followed = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
@@ -126,6 +128,13 @@ def _used(module: ParsedModule) -> frozenset[str]:
     names = module.classes.keys()
     parts = [each for each in module.classes.values() if module.mentions(each.node, names - {each.name})]
     return frozenset(each.id for info in parts for each in of_kind(info.node, ast.Name) if each.id != info.name)
+
+
+def _declared_public(module: ParsedModule) -> frozenset[str]:
+    """The names in `__all__`: a class among them may be exported by itself, though others build on it."""
+    bindings = module.names.get("__all__", [])
+    lists = [each.value for each in bindings if isinstance(each, ast.Assign) and isinstance(each.value, ast.List)]
+    return frozenset(str(item.value) for each in lists for item in each.elts if isinstance(item, ast.Constant))
 
 
 def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple[ast.FunctionDef, frozenset[str]]]:
@@ -165,8 +174,8 @@ def _run_factory(
     def build(run: Run) -> Instance | None:
         return _layer_of(run.call(Function(factory, module), (), _literals(run, given), factory))
 
-    if _run(run, module, partial(build, run), inputs, found, True) and named:
-        _assume(run, build, inputs, found)
+    if _run(run, module, partial(build, run), inputs, found, True) and named and run.root is not None:
+        _assume(run, run.root.cls, build, inputs, found)
     if run.root is not None:
         found.models.append(Model(factory.name, _forward_of(run.root), inputs))
     seen |= run.visited
@@ -212,9 +221,11 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
         spec = method.args
         count = len(spec.posonlyargs) + len(spec.args) - 1
         stated = _literals(run, given)
-        places = [each.arg for each in (*spec.posonlyargs, *spec.args)][1:]
+        parameters = [*spec.posonlyargs, *spec.args][1:]
+        places = [each.arg for each in parameters]
         required = max(count - (len(spec.defaults) if usual else 0), 0)
-        unknown = tuple(stated.pop(name, UNKNOWN) for name in places[:required])
+        usuals = [_made_of(run, info, owner, each) if usual else UNKNOWN for each in parameters[:required]]
+        unknown = tuple(stated.pop(name, value) for name, value in zip(places, usuals, strict=False))
         named: dict[str, Value] = {
             each.arg: stated.get(each.arg, UNKNOWN)
             for each, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
@@ -225,21 +236,28 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
     return made
 
 
+def _made_of(run: Run, info: ClassInfo, owner: ClassInfo, parameter: ast.arg) -> Value:
+    """A configuration with its own defaults, or what is not known."""
+    found = configuration(info, owner, parameter)
+    return run.call(Class(found), (), {}, parameter) if found is not None else UNKNOWN
+
+
 def _assume(
     run: Run,
+    cls: ClassInfo,
     build: Callable[[Run], Instance | None],
     inputs: Inputs,
     found: Findings,
     constructor: tuple[ClassInfo, ast.FunctionDef] | None = None,
 ) -> None:
     """Run a model again with what nothing says: inputs as the first run used them, the constructor's own defaults."""
-    method = run.root.cls.method("forward") if run.root is not None else None
+    method = cls.method("forward")
     if method is None:
         return
     taken = inputs or _suggested(run, method[1])
     told = [] if inputs else [f"`{each.name}` is {each}" for each in taken if each is not None]
     told[_MOST_TOLD:] = ["…"] if told[_MOST_TOLD:] else []
-    if constructor is not None and (constructor[1].args.defaults or any(constructor[1].args.kw_defaults)):
+    if constructor is not None and has_defaults(cls, *constructor):
         told.append("the constructor's arguments are its defaults")
     again, seen = Run(tables()), Findings([], 0, 0)
     if told and _run(again, method[0].module, partial(build, again), taken, seen, True):
@@ -247,10 +265,10 @@ def _assume(
 
 
 def _suggested(run: Run, forward: ast.FunctionDef) -> Suggested:
-    """An input for each parameter of `forward` that must be given; None for what may be no tensor."""
+    """An input for each parameter of `forward` that must be given, or else the first; None for what is no tensor."""
     spec = forward.args
     parameters = [*spec.posonlyargs, *spec.args][1:]
-    parameters = parameters[: len(parameters) - len(spec.defaults)]
+    parameters = parameters[: max(len(parameters) - len(spec.defaults), 1)]
     names = [each.arg for each in parameters if isinstance(_assumed(each), Tensor)]
     suggested = assumed(run.facts, forward, names)
     return tuple(suggested.get(each.arg) for each in parameters)
@@ -289,8 +307,9 @@ def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
     arguments, required = _arguments(run, forward, inputs)
     bound = run.attribute(layer, "forward", forward)
     hooked_before(run, layer, arguments, forward)  # what they give in place of the inputs is not followed
-    hooked_after(run, layer, arguments, run.call(bound, arguments, {}, forward), forward)
-    run.facts += run.effects.changes()
+    given = run.call(bound, arguments, {}, forward)
+    hooked_after(run, layer, arguments, given, forward)
+    run.facts += run.effects.changes(reaches=not any(given is each for each in arguments))
     if run.exported is not None and run.outputs:
         used = run.control_dependent | inputs_of(run.outputs)
         if not any(_unknown(each) for each in run.outputs):
@@ -303,14 +322,6 @@ def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
 def _forward_of(layer: Instance) -> Location:
     found = layer.cls.method("forward")
     return found[0].module.location(found[1]) if found else layer.cls.module.location(layer.cls.node)
-
-
-def _callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> bool:
-    if constructor is None:
-        return True
-    spec = constructor[1].args
-    required = len(spec.posonlyargs) + len(spec.args) - 1 - len(spec.defaults)
-    return required <= 0 and all(default is not None for default in spec.kw_defaults)
 
 
 def _unknown(value: Value) -> bool:

@@ -137,13 +137,15 @@ class Changed(Fact):
 
     `stale`: its value from before the call is read in the same call, so the outputs depend on it. `kind` is attribute,
     buffer, global, container, or lazy: made once and only asked whether it is there. `varies`: what of
-    the inputs the new value depends on, `data`, `shape` (of a tensor made from dimensions alone) or nothing.
+    the inputs the new value depends on, `data`, `shape` (of a tensor made from dimensions alone) or nothing. It does
+    not `reach` an output where `forward` gives what it was given, as that of an observer does.
     """
 
     what: str
     kind: str
     stale: bool
     varies: str = ""
+    reaches: bool = True
 
 
 @dataclass(eq=False, repr=False)

@@ -36,7 +36,7 @@ ORDER = (
     *("fixes", "documentation"),
 )
 #: Lines of code and prose in all files but the rules; it may fall, and rises only with a reason.
-MOST_LINES = 9_095
+MOST_LINES = 9_380
 MOST_METHODS = 25
 
 
@@ -207,7 +207,16 @@ def test_each_line_of_the_catalogue_is_of_a_name_of_its_own_and_of_known_words()
 def test_each_operator_of_the_catalogue_is_one_of_paddles() -> None:
     """A name that Paddle does not have says nothing of it; those of later versions would stand here."""
     paddle = pytest.importorskip("paddle")
-    rooms = (paddle, paddle.Tensor, paddle.nn.functional, paddle.nn, paddle.linalg, paddle.distribution.Normal)
+    parallel = pytest.importorskip("paddle.distributed.fleet.meta_parallel")
+    rooms = (
+        paddle,
+        paddle.Tensor,
+        paddle.nn.functional,
+        paddle.nn,
+        paddle.linalg,
+        paddle.distribution.Normal,
+        parallel,
+    )
     missing = {name for name in catalogue.names() if not any(hasattr(room, name) for room in rooms)}
     assert missing <= NOT_PADDLES
     assert len(catalogue.names()) > 200

@@ -49,3 +49,9 @@ def test_a_file_that_only_builds_what_lies_in_another_package_is_checked(
     examination = examine(["build.py"])
     assert [(each.code, each.location.line) for each in examination.findings] == [("EX113", 7)]
     assert examination.layers == 1
+
+
+def test_paddles_own_modules_are_a_library_also_to_each_other() -> None:
+    pytest.importorskip("paddle")
+    examined = examine(["paddle.vision.models:squeezenet1_0"])
+    assert (examined.layers, examined.findings) == (3, ())

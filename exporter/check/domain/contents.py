@@ -54,12 +54,13 @@ def register(value: Value) -> None:
             register(each)
 
 
-def holds_weights(value: Value) -> bool:
-    """Whether a layer, or one in it, has parameters of its own, or something in it is not known."""
+def holds_weights(value: Value, certain: bool = False) -> bool:
+    """Whether a layer, or one in it, has parameters of its own; unless `certain`, also if something is not known."""
     if isinstance(value, Instance):
-        return any(type(each) is Value or holds_weights(each) for each in value.attributes.values())
+        inner = value.attributes.values()
+        return any((type(each) is Value and not certain) or holds_weights(each, certain) for each in inner)
     if isinstance(value, (Sequence, Mapping)):
-        return any(map(holds_weights, value.parts()))
+        return any(holds_weights(each, certain) for each in value.parts())
     if isinstance(value, Layer):
         return not value.weightless
     return isinstance(value, Tensor) and value.origin == "parameter"

@@ -130,6 +130,18 @@ def _join_tensors(one: Tensor, other: Tensor) -> Tensor:
     )
 
 
+def carried(first: Tensor, later: Tensor) -> Value:
+    """A tensor that a loop of the program carries: sizes that are others in a later turn are known for that."""
+    made = join(first, later)
+    if isinstance(made, Tensor) and made is not first:
+        pairs = zip(first.sizes, later.sizes, made.sizes, strict=False)
+        grown = tuple(
+            Extent.CARRIED if isinstance(a, int) and isinstance(b, int) and a != b else c for a, b, c in pairs
+        )
+        made.sizes = (*grown, *made.sizes[len(grown) :])
+    return made
+
+
 def _join_sizes(one: Size, other: Size) -> Size:
     if one == other:
         return one

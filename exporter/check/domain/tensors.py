@@ -55,7 +55,7 @@ def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
 
 def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tensor:
     """What indexing a tensor gives; `known` are the parts of the index, of which a slice is `External("slice")`."""
-    parts = known if known is not None else (index,)
+    parts = _without_ellipsis(tensor, known if known is not None else (index,))
     sizes: list[Size] = []
     at = 0
     for part in parts:
@@ -65,7 +65,7 @@ def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tenso
         if isinstance(part, Const) and part.value is Ellipsis:
             return Tensor(tuple(sizes) + (tensor.sizes[:1] if not at else ()), False, tensor.inputs, guessed=False)
         if isinstance(part, Sequence) and part.kind == "slice":
-            sizes.append(tensor.size(at) if whole_slice(part) else Extent.UNKNOWN)
+            sizes.append(_sliced(tensor.size(at), part))
         elif not isinstance(part, (Const, Dim)) and not (isinstance(part, Tensor) and part.closed and not part.sizes):
             sizes.append(Extent.UNKNOWN)
         at += 1
@@ -75,17 +75,54 @@ def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tenso
     return made
 
 
+def _without_ellipsis(tensor: Tensor, parts: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The parts of an index with `...` written out, where the rank is known."""
+    taken = sum(part not in (Const(None), Const(Ellipsis)) for part in parts)
+    if not tensor.closed or Const(Ellipsis) not in parts or taken > len(tensor.sizes):
+        return parts
+    at = parts.index(Const(Ellipsis))
+    whole = Sequence("slice", (Const(None),) * 3)
+    return (*parts[:at], *(whole,) * (len(tensor.sizes) - taken), *parts[at + 1 :])
+
+
+def _sliced(size: Size, part: Sequence) -> Size:
+    """How much of a size a slice takes."""
+    if whole_slice(part):
+        return size
+    known = slice_of(part)
+    return len(range(size)[known]) if known and isinstance(size, int) and size >= 0 else Extent.UNKNOWN
+
+
+def slice_of(index: Sequence) -> slice | None:
+    """The slice that an index stands for, if its bounds are known."""
+    bounds = [each.value for each in index.items if isinstance(each, Const)]
+    whole = [each for each in bounds if each is None or isinstance(each, int)]
+    return slice(*whole) if len(whole) == len(index.items) == 3 and whole[2] != 0 else None
+
+
 def whole_slice(index: Value) -> bool:
     """Whether an index is `:`."""
     return isinstance(index, Sequence) and index.kind == "slice" and all(each == Const(None) for each in index.items)
 
 
 def broadcast(tensors: Many[Tensor]) -> tuple[tuple[Size, ...], bool]:
-    """The sizes of the largest of several tensors, which the others are spread over, and whether they are all."""
+    """The sizes of several tensors spread over each other, and whether they are all; those of the largest, if not."""
     if len(tensors) == 1:
         return tensors[0].sizes, tensors[0].closed
+    if all(tensor.closed for tensor in tensors):
+        rank = max(len(tensor.sizes) for tensor in tensors)
+        spread = [(1,) * (rank - len(tensor.sizes)) + tensor.sizes for tensor in tensors]
+        return tuple(map(_spread, zip(*spread, strict=True))), True
     best = max(tensors, key=lambda one: (len(one.sizes), one.closed))
     for other in tensors:
         if len(other.sizes) == len(best.sizes) and other.size(0) is Extent.DYNAMIC:
             best = other
-    return best.sizes, best.closed and all(one.closed for one in tensors)
+    return best.sizes, False
+
+
+def _spread(sizes: tuple[Size, ...]) -> Size:
+    """The size along an axis that several tensors have, each of them that size or 1."""
+    known = [size for size in sizes if size != 1]
+    number = next((size for size in known if isinstance(size, int)), None)
+    varying = next((size for size in known if size is not Extent.UNKNOWN), Extent.UNKNOWN)
+    return 1 if not known else varying if number is None else number

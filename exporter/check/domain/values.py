@@ -16,9 +16,13 @@ from exporter.check.source.project import ClassInfo, ParsedModule
 
 
 class Extent(Enum):
-    """A dimension without a number: it varies from call to call, or nothing is known of it."""
+    """A dimension without a number: it varies from call to call, or nothing is known of it.
+
+    One that is `CARRIED` is another in each turn of a loop of the program; the trace has that of the first turn.
+    """
 
     DYNAMIC = "dynamic"
+    CARRIED = "carried"
     UNKNOWN = "unknown"
 
 
@@ -85,9 +89,10 @@ class Tensor(Value):
 
 @dataclass(eq=False, repr=False)
 class Shape(Value):
-    """`tensor.shape`, whole."""
+    """`tensor.shape`, whole: eagerly a `paddle.Size`, which a trace has a list for; or a `list` or `tuple` of it."""
 
     tensor: Tensor
+    kind: str = "paddle.Size"
 
 
 @dataclass(eq=False, repr=False)

@@ -6,7 +6,7 @@ import ast
 
 from exporter.check.source.syntax import asked_once, of_kind
 
-_SOME, _ALL, _NONE = "some", "all", "none"
+_SOME, _ALL, _NONE, _RAISES = "some", "all", "none", "raises"
 
 
 @asked_once
@@ -26,27 +26,28 @@ def uneven(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[ast.If
 
 
 def _block(body: list[ast.stmt], found: set[ast.If], moving: bool) -> str:
-    """Whether a block returns on all ways, on some, or on none."""
+    """Whether a block returns on all ways, on some, or on none; or raises, of which another rule tells."""
     returns = _NONE
     for at, statement in enumerate(body):
         inner = _NONE
         if isinstance(statement, ast.Return):
             return _ALL
         if isinstance(statement, ast.Raise):
-            return returns  # another rule is about these
+            return _RAISES if returns == _NONE else returns
         if isinstance(statement, ast.If):
             moved = moving and _holds_return(statement.body)
             rest = body[at + 1 :] if moved else []
             sides = {_block(statement.body, found, True), _block([*statement.orelse, *rest], found, True)}
-            if sides not in ({_ALL}, {_NONE}):
+            sides = sides - {_RAISES} or {_RAISES}
+            if len(sides) > 1 or _SOME in sides:
                 found.add(statement)
             inner = sides.pop() if len(sides) == 1 else _SOME
             if moved:
                 return inner
         elif isinstance(statement, (ast.With, ast.Try)):
             inner = _block(statement.body, found, False)
-        if inner == _ALL:
-            return _ALL
+        if inner in (_ALL, _RAISES):
+            return inner
         returns = _SOME if inner == _SOME else returns
     return returns
 

@@ -6,6 +6,7 @@ import ast
 
 from exporter.check.domain.join import fresh
 from exporter.check.domain.values import Const, Dim, Sequence, Shape, Value
+from exporter.check.facts import Iterated
 from exporter.check.interpret.attributes import set_attribute
 from exporter.check.interpret.events import from_container
 from exporter.check.interpret.items import iterate, set_item
@@ -39,6 +40,8 @@ def _unpack(run: Run, target: ast.Tuple | ast.List, value: Value) -> None:
             assign(run, part, from_container(run, value, item, target))
         return
     if isinstance(value, Shape) and not starred:
+        if run.forward:
+            run.facts.append(Iterated(run.site(target), value, "unpack"))
         for at, part in enumerate(parts):
             size = value.tensor.size(at)
             assign(run, part, Const(size) if isinstance(size, int) else Dim(size))

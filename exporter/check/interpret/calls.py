@@ -75,7 +75,8 @@ def _instantiate(
     else:
         run.consume(*arguments, *keywords.values())
     if info.is_layer and holds_weights(made):
-        emit_call(run, node, "new layer", None, arguments, keywords)
+        name = "new layer" if holds_weights(made, certain=True) else "maybe new layer"
+        emit_call(run, node, name, None, arguments, keywords)
     return made
 
 

@@ -6,10 +6,11 @@ import ast
 
 from exporter.check.domain.contents import summarize
 from exporter.check.domain.join import element, fresh
-from exporter.check.domain.values import UNKNOWN, Const, Mapping, Sequence, Value
+from exporter.check.domain.values import UNKNOWN, Const, Mapping, Sequence, Value, options
 from exporter.check.interpret.assign import assign
 from exporter.check.interpret.items import iterate
 from exporter.check.interpret.truth import ask, evaluate_condition
+from exporter.check.source.syntax import none_test
 from exporter.check.state.run import Run
 
 _FEW = 16
@@ -60,6 +61,8 @@ def _known_keys(run: Run, node: ast.DictComp) -> Mapping | None:
 
 
 def _comprehension(run: Run, kind: str, generators: list[ast.comprehension], result: ast.expr) -> Value:
+    if len(generators) == 1 and (kept := _filtered(run, generators[0], result)) is not None:
+        return Sequence(kind, kept)
     frame = run.frame
     names, scopes = frame.names, frame.scopes
     frame.names, frame.scopes = {}, (names, *scopes)
@@ -84,6 +87,22 @@ def _comprehension(run: Run, kind: str, generators: list[ast.comprehension], res
     if length is not None and 0 < length <= 8 and kind != "generator":
         return Sequence(kind, (value, *(fresh(value) for _ in range(length - 1))))
     return Sequence(kind, (), value)
+
+
+def _filtered(run: Run, generator: ast.comprehension, result: ast.expr) -> tuple[Value, ...] | None:
+    """The items of a list that is written there which `v for v in [...] if v is not None` keeps; None if not known."""
+    target, source = generator.target, generator.iter
+    names = {none_test(condition) for condition in generator.ifs}
+    if not (
+        isinstance(target, ast.Name) and isinstance(result, ast.Name) and isinstance(source, (ast.List, ast.Tuple))
+    ):
+        return None
+    if names != {(target.id, False)} or result.id != target.id:
+        return None
+    items = [run.evaluate(item) for item in source.elts]
+    if any(type(item) is Value or len(options(item)) > 1 or getattr(item, "guessed", False) for item in items):
+        return None
+    return tuple(item for item in items if item != Const(None))
 
 
 EXPRESSIONS = {

@@ -63,7 +63,9 @@ def from_container(run: Run, container: Sequence | Mapping, value: Value, node: 
         every = container.items.values() if isinstance(container, Mapping) else container.items
         astray = [each for one in (*every, value) for each in options(one) if _is_nobodys(each)]
         if astray:
-            run.facts.append(Strayed(run.site(node), container.home, isinstance(astray[0], Tensor)))
+            site = run.site(node)
+            site.certain = site.certain and any(holds_weights(each, certain=True) for each in astray)
+            run.facts.append(Strayed(site, container.home, isinstance(astray[0], Tensor)))
     return capture(run, value, node, "container")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from exporter.check.domain.contents import register
-from exporter.check.domain.join import element, join, join_all, pick
-from exporter.check.domain.tensors import take, whole_slice
+from exporter.check.domain.join import element, fresh, join, join_all, pick
+from exporter.check.domain.tensors import slice_of, take, whole_slice
 from exporter.check.domain.values import (
     UNKNOWN,
     Array,
@@ -50,8 +50,8 @@ def iterate(run: Run, value: Value, node: ast.AST, form: str) -> Value:
     if isinstance(value, Sequence):
         return from_container(run, value, element(value), node)
     if isinstance(value, Tensor):
-        if value.guessed:
-            return Tensor((), False, value.inputs, guessed=True)
+        if value.guessed:  # what is taken apart at once is hardly a tensor
+            return UNKNOWN if form == "unpack" else Tensor((), False, value.inputs, guessed=True)
         return Tensor(value.sizes[1:], value.closed, value.inputs, dtype=value.dtype)
     if isinstance(value, Shape):
         return Dim(Extent.UNKNOWN)
@@ -139,29 +139,33 @@ def _shape_item(run: Run, shape: Shape, index: Value) -> Value:
         known = Extent.UNKNOWN if tensor.guessed and tensor.origin != "input" else size
         return Dim(known, tensor.inputs)
     if isinstance(index, Sequence) and index.kind == "slice":
-        return _part_of_shape(tensor, index)
+        return _part_of_shape(tensor, index, "tuple" if shape.kind == "tuple" else "list")
     return Dim(Extent.UNKNOWN)
 
 
-def _part_of_shape(tensor: Tensor, index: Sequence) -> Value:
-    bounds = [each.value for each in index.items if isinstance(each, Const)]
-    whole = [each for each in bounds if each is None or isinstance(each, int)]
-    stop = whole[1] if len(whole) == 3 else None
-    known = tensor.closed or (stop is not None and 0 <= stop <= len(tensor.sizes))
-    if not known or len(whole) != 3:
-        return Sequence("list", (), Dim(Extent.UNKNOWN))
-    sizes = tensor.sizes[slice(*whole)]
-    return Sequence("list", tuple(Const(one) if isinstance(one, int) else Dim(one, tensor.inputs) for one in sizes))
+def _part_of_shape(tensor: Tensor, index: Sequence, kind: str) -> Value:
+    known = slice_of(index)
+    if known is None or not (tensor.closed or (known.stop is not None and 0 <= known.stop <= len(tensor.sizes))):
+        return Sequence(kind, (), Dim(Extent.UNKNOWN))
+    sizes = tensor.sizes[known]
+    return Sequence(kind, tuple(Const(one) if isinstance(one, int) else Dim(one, tensor.inputs) for one in sizes))
 
 
 def _sequence_item(run: Run, container: Sequence, index: Value, node: ast.AST) -> Value:
     if isinstance(index, Sequence) and index.kind == "slice":
-        return Sequence(container.kind, (), element(container)) if container.items or container.rest else container
+        return _slice(container, index)
     found = pick(container, index)
     at = index.value if isinstance(index, Const) else None
     if isinstance(at, int) and container.rest is None and -len(container.items) <= at < len(container.items):
         found = container.items[at]
     return from_container(run, container, found, node)
+
+
+def _slice(container: Sequence, index: Sequence) -> Value:
+    """Part of a container; of which items, is known where all are, and the bounds."""
+    if container.rest is None and (known := slice_of(index)) is not None:
+        return Sequence(container.kind, container.items[known], grown_in_branch=container.grown_in_branch)
+    return Sequence(container.kind, (), fresh(element(container)), grown_in_branch=container.grown_in_branch)
 
 
 def grow(run: Run, container: Sequence, items: tuple[Value, ...], node: ast.AST) -> None:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from exporter.check.domain.join import join, widen
+from exporter.check.domain.join import carried, join, widen
 from exporter.check.domain.order import alike
 from exporter.check.domain.values import (
     UNBOUND,
@@ -159,6 +159,8 @@ def _after_turn(old: Any, new: Any, tensor: bool, peeled: bool, growths: int) ->
             return new
         if number and isinstance(new, (Const, Scalar)) and (tensor or old != new):
             return Tensor((), True) if tensor else Scalar("number")
+    if tensor and isinstance(old, Tensor) and isinstance(new, Tensor):
+        return carried(old, new)
     return widen(old, new) if growths >= _USUAL else join(old, new)
 
 

@@ -27,6 +27,7 @@ from exporter.check.domain.values import (
     Shape,
     Tensor,
     Value,
+    keys_of,
     only_tensor,
     options,
 )
@@ -95,8 +96,8 @@ def binary(run: Run, left: Value, kind: type, right: Value, node: ast.AST) -> Va
         if sequence is not None:
             return Sequence("list", (), element(sequence)) if isinstance(sequence, Sequence) else UNKNOWN
         return Dim(Extent.DYNAMIC if Extent.DYNAMIC in sizes else Extent.UNKNOWN, inputs_of(pair))
-    if any(isinstance(each, Array) for each in pair):
-        return Array()
+    if arrays := [each for each in pair if isinstance(each, Array)]:
+        return Array(scalar=all(each.scalar for each in arrays))
     sequences = [each for each in pair if isinstance(each, (Sequence, Shape))]
     if sequences:
         return _repeated(run, left, kind, right)
@@ -107,6 +108,8 @@ def _repeated(run: Run, left: Value, kind: type, right: Value) -> Value:
     if isinstance(left, Sequence) and isinstance(right, Sequence) and kind is ast.Add:
         if left.rest is None and right.rest is None:
             return Sequence(left.kind, (*left.items, *right.items))
+        if left.rest is None:
+            return Sequence(left.kind, left.items, element(right))
         return Sequence(left.kind, (), join(element(left), element(right)))
     single = left if isinstance(left, Sequence) else right
     if isinstance(single, Sequence):
@@ -159,20 +162,15 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
 
 
 def _compare(run: Run, node: ast.Compare) -> Value:
-    identity = isinstance(node.ops[0], (ast.Is, ast.IsNot))
-    if identity:
-        with run.effects.reaching():
-            values = [run.evaluate(node.left)]
-    else:
-        values = [run.evaluate(node.left)]
-    values += [run.evaluate(each) for each in node.comparators]
-    if identity:
-        return _identity(run, values[0], values[1], isinstance(node.ops[0], ast.Is))
+    if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        return _compare_identity(run, node)
+    values = [run.evaluate(each) for each in (node.left, *node.comparators)]
     kind = type(node.ops[0])
-    if (known := _decided([type(each) for each in node.ops], values)) is not None:
-        return known
-    if run.forward:
+    known = _decided([type(each) for each in node.ops], values)
+    if run.forward and (known is None or Const(None) in values):
         run.facts.append(Operated(run.site(node), kind.__name__, values[0], values[1]))
+    if known is not None:
+        return known
     if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
         ask(run, operate(values[0], values[1], True), "chain", node)
     if kind in (ast.In, ast.NotIn):
@@ -182,12 +180,33 @@ def _compare(run: Run, node: ast.Compare) -> Value:
                 run.effects.read((id(values[1].owner.attributes), str(values[0].value)))
         if isinstance(values[1], (Sequence, Mapping)) and values[1].place is not None:
             run.effects.of(values[1].place).searched = True
-        return Scalar("bool")
+        held = _is_in(values[0], values[1])
+        return Scalar("bool") if held is None else Const(held is (kind is ast.In))
     if any(isinstance(each, Tensor) or only_tensor(each) for each in values):
         certain = any(only_tensor(each) for each in values)
         made = operate(values[0], values[1], True)
         return made if certain else Tensor((), False, made.inputs, boolean=True, guessed=True)
     return Scalar("bool")
+
+
+def _compare_identity(run: Run, node: ast.Compare) -> Value:
+    begin = len(run.facts)
+    with run.effects.reaching():
+        left = run.evaluate(node.left)
+    if isinstance(node.left, ast.Name):  # what a broken name holds is some object, and no None
+        run.facts[begin:] = [fact for fact in run.facts[begin:] if not isinstance(fact, Clashed)]
+    return _identity(run, left, run.evaluate(node.comparators[0]), isinstance(node.ops[0], ast.Is))
+
+
+def _is_in(value: Value, container: Value) -> bool | None:
+    """Whether a container holds a value, where both are known."""
+    settled = isinstance(container, Sequence) and container.settled
+    if not settled and not (isinstance(container, Mapping) and container.rest is None and not container.home):
+        return None
+    items = keys_of(container).items if isinstance(container, Mapping) else container.parts()
+    if items and not all(isinstance(each, Const) for each in (value, *items)):
+        return None
+    return value in items
 
 
 def _identity(run: Run, left: Value, right: Value, positive: bool) -> Value:

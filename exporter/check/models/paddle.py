@@ -9,14 +9,14 @@ from functools import cache
 from exporter.check.catalogue import entry
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import is_pair, register
-from exporter.check.domain.join import element
+from exporter.check.domain.join import element, join_all
 from exporter.check.domain.value_numbers import numbered
 from exporter.check.domain.values import UNKNOWN, Const, Extent, External, Layer, Mapping, Sequence, Tensor, Value
 from exporter.check.interpret.calls import hooked_after, hooked_before
 from exporter.check.interpret.events import capture, emit_call, made_here, tensor_written
 from exporter.check.interpret.items import iterate
 from exporter.check.models.python import make_dict
-from exporter.check.models.shapes import apply_layer, apply_operator
+from exporter.check.models.shapes import apply_layer, apply_operator, stated_sizes
 from exporter.check.state.run import Run
 
 _CONTAINERS = ("paddle.nn.LayerList", "paddle.nn.ParameterList", "paddle.nn.Sequential", "paddle.nn.LayerDict")
@@ -50,7 +50,11 @@ def is_layer_class(name: str) -> bool:
         and last[:1].isupper()
         and last not in _NOT_LAYERS
         and not name.startswith(_OUTSIDE)
-        and (".nn." in name or name.startswith("paddle.vision."))
+        and (
+            ".nn." in name
+            or name.startswith("paddle.vision.")
+            or (".meta_parallel." in name and entry(last).sizes != "")
+        )
     )
 
 
@@ -113,9 +117,18 @@ def _assign(run: Run, call: Call) -> None:
             tensor_written(run, target, call.node)
 
 
+def _made_dynamic(run: Run, call: Call) -> Value:
+    """`set_dynamic_shape` tells a trace which sizes of a tensor vary."""
+    if isinstance(call.first, Tensor) and (sizes := stated_sizes(call.given(1, "shape_list"))):
+        varying = tuple(Extent.DYNAMIC if size == -1 else size for size in sizes)
+        run.heap.write(vars(call.first), "sizes", varying)
+    return Const(None)
+
+
 #: Functions that do more, or something else, than give a new tensor; None: go on as for any operator.
 _SPECIAL = {
     **dict.fromkeys(("spectral_norm", "weight_norm", "remove_weight_norm"), _reparametrised),
+    "set_dynamic_shape": _made_dynamic,
     "shape": _shape,
     "assign": _assign,
 }
@@ -145,8 +158,15 @@ def _container(run: Run, call: Call) -> Value:
         pairs = (
             value.items[1] if isinstance(value, Sequence) and is_pair(value) else value for value in call.arguments
         )
-        return Sequence(kind, tuple(pairs))
+        layers = tuple(pairs)
+        return Sequence(kind, (), join_all(layers)) if _of_unknown_number(call) else Sequence(kind, layers)
     return Sequence(kind, (), iterate(run, first, call.node, "list"))
+
+
+def _of_unknown_number(call: Call) -> bool:
+    """Whether a `*list` stands for one of the arguments, so that there may be any number of them."""
+    nodes = call.node.args if isinstance(call.node, ast.Call) else []
+    return any(isinstance(each, ast.Starred) for each in nodes) and len(nodes) == len(call.arguments)
 
 
 def _call_layer(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of, is_pair
 from exporter.check.domain.join import join
@@ -70,12 +72,18 @@ def _isinstance(run: Run, call: Call) -> Value:
         return Const(f"builtins.{value.kind}" in names)
     if isinstance(value, Mapping) and containers:
         return Const("builtins.dict" in names)
-    if isinstance(value, Tensor) and not value.guessed and containers:
+    foreign = bool(names) and len(names) == len(every) and all(map(_is_no_tensor, names))
+    if isinstance(value, Tensor) and not value.guessed and value.value_number[:1] != ("number",) and foreign:
         return Const(False)
     plain = names and names <= {"builtins.int", "builtins.float", "builtins.str", *_CONTAINERS}
     if isinstance(value, Const) and plain:
         return Const(f"builtins.{type(value.value).__name__}" in names)
     return Scalar("bool")
+
+
+def _is_no_tensor(kind: str) -> bool:
+    """Whether a type, by its qualified name, is none of which a tensor is an instance."""
+    return kind.startswith(("builtins.", "collections.", "typing.", "numpy.")) and kind != "builtins.object"
 
 
 def _number(run: Run, call: Call) -> Value:
@@ -130,7 +138,7 @@ def make_sequence(run: Run, call: Call) -> Value:
     if not call.arguments:
         return Sequence(kind)
     if isinstance(first, Shape) and name != "sorted":
-        return first
+        return replace(first, kind=kind)
     if isinstance(first, Sequence) and first.rest is None and name in ("list", "tuple"):
         return Sequence(kind, first.items)
     return Sequence(kind, (), iterate(run, first, call.node, name))

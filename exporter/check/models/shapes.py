@@ -12,7 +12,7 @@ from typing import TypeAlias
 from exporter.check.catalogue import entry
 from exporter.check.domain.call import Call
 from exporter.check.domain.tensors import broadcast, common, named
-from exporter.check.domain.values import UNKNOWN, Const, Dim, Extent, Layer, Sequence, Size, Tensor, Value
+from exporter.check.domain.values import UNKNOWN, Const, Dim, Extent, Layer, Sequence, Shape, Size, Tensor, Value
 
 #: The first sizes of a tensor, and whether they are all.
 Sizes: TypeAlias = tuple[tuple[Size, ...], bool]
@@ -62,6 +62,8 @@ def gives_itself(call: Call) -> bool:
     """
     if call.last == "contiguous":
         return True
+    if call.last in ("to", "cpu", "cuda") and isinstance(call.first, Tensor) and call.first.origin == "parameter":
+        return "dtype" not in call.keywords and not any(map(named, call.arguments[1:]))
     dtype = call.first.dtype if isinstance(call.first, Tensor) else ""
     return call.last in ("astype", "float") and bool(dtype) and dtype_of(call) == dtype
 
@@ -87,7 +89,7 @@ def apply_layer(layer: Layer, call: Call) -> Value:
 def _sizes_after_layer(rule: str, first: Tensor, layer: Layer) -> Sizes:
     if rule == "features":
         width = _width(layer, "out_features")
-        return ((*first.sizes[:-1], width) if first.closed else first.sizes[:1]), first.closed
+        return (*first.sizes[:-1], width) if first.closed else first.sizes[:-1] or first.sizes[:1], first.closed
     if rule == "embedded":
         width = _width(layer, "embedding_dim")
         return ((*first.sizes, width) if first.closed else first.sizes), first.closed
@@ -117,6 +119,14 @@ def _sizes(rule: str, call: Call) -> Sizes:
 
 def _given(call: Call) -> Sizes:
     return _listed(call.given(0, "shape"))
+
+
+def _expanded(call: Call) -> Sizes:
+    """Sizes that are stated; -1 stands for that of the tensor, which is spread over them from the end."""
+    sizes, closed = _listed(call.given(1, "shape"))
+    first = call.tensor
+    kept = [first.size(at - len(sizes)) if first and first.closed else Extent.UNKNOWN for at in range(len(sizes))]
+    return tuple(old if size == -1 else size for size, old in zip(sizes, kept, strict=True)), closed
 
 
 def _reshaped(call: Call) -> Sizes:
@@ -150,9 +160,23 @@ def _stacked(call: Call) -> Sizes:
 
 
 def _joined(call: Call) -> Sizes:
-    given = call.arguments[0]
+    given, axis = call.arguments[0], _axis(call)
     example = _example(given) if isinstance(given, Sequence) else None
-    return (() if example is None or _axis(call) in (None, 0) else example.sizes[:1]), False
+    if example is None or not isinstance(given, Sequence) or axis in (None, 0) or not isinstance(axis, int):
+        return (() if example is None or axis in (None, 0) else example.sizes[:1]), False
+    at = axis + len(example.sizes) if axis < 0 else axis
+    parts = [item.size(at) if isinstance(item, Tensor) else Extent.UNKNOWN for item in given.parts()]
+    if not example.closed or not 0 <= at < len(example.sizes):
+        return example.sizes[:1], False
+    return (*example.sizes[:at], _sum(parts, given.rest is None), *example.sizes[at + 1 :]), True
+
+
+def _sum(parts: list[Size], all_known: bool) -> Size:
+    """The size of what several are joined to: a number if all are, varying if one does."""
+    whole = [part for part in parts if isinstance(part, int)]
+    if len(whole) == len(parts) and all_known:
+        return sum(whole)
+    return Extent.DYNAMIC if Extent.DYNAMIC in parts and Extent.UNKNOWN not in parts else Extent.UNKNOWN
 
 
 def _example(given: Sequence) -> Tensor | None:
@@ -163,6 +187,7 @@ def _example(given: Sequence) -> Tensor | None:
 _STATED: dict[str, Callable[[Call], Sizes]] = {
     "given": _given,
     "reshaped": _reshaped,
+    "expanded": _expanded,
     "counted": _counted,
     "stacked": _stacked,
     "joined": _joined,
@@ -202,6 +227,14 @@ def _unsqueezed(first: Tensor, call: Call) -> Sizes:
     return first.sizes[:1] if axis == -1 else (), False
 
 
+def _permuted(first: Tensor, call: Call) -> Sizes:
+    order = call.given(1, "perm")
+    axes = [item.value for item in order.items if isinstance(item, Const)] if isinstance(order, Sequence) else []
+    if not axes or not isinstance(order, Sequence) or order.rest is not None or len(axes) != len(order.items):
+        return (), False
+    return tuple(first.size(axis) if isinstance(axis, int) else Extent.UNKNOWN for axis in axes), True
+
+
 def _flattened(first: Tensor, call: Call) -> Sizes:
     return (first.sizes[:1] if len(call.arguments) > 1 or call.keywords else ()), False
 
@@ -217,6 +250,7 @@ _FOLLOWING: dict[str, Callable[[Tensor, Call], Sizes]] = {
     "one": _one,
     "product": _product,
     "unsqueezed": _unsqueezed,
+    "permuted": _permuted,
     "flattened": _flattened,
     "lead": _lead,
 }
@@ -227,15 +261,31 @@ def _many(name: str, call: Call) -> Value:
         return Tensor(inputs=call.inputs, dtype="")
     first = call.tensor
     axis = call.keywords.get("axis", call.arguments[-1] if len(call.arguments) > 2 else Const(0))
-    along_first = not (isinstance(axis, Const) and axis.value != 0)
-    part = Tensor(() if first is None or along_first else first.sizes[:1], False, call.inputs)
+    part = _part(first, axis.value if isinstance(axis, Const) else None, call.inputs)
     count = call.given(1, "num_or_sections", "chunks")
     if isinstance(count, Const) and isinstance(count.value, int) and 0 < count.value <= _MOST_PARTS:
         return Sequence("list", tuple(replace(part) for _ in range(count.value)))
     return Sequence("list", (), part)
 
 
+def _part(first: Tensor | None, axis: object, inputs: frozenset[str]) -> Tensor:
+    """One of the parts that a tensor is split into along an axis."""
+    if first is None or not isinstance(axis, int) or axis == 0:
+        return Tensor(inputs=inputs)
+    if not first.closed or not -len(first.sizes) <= axis < len(first.sizes):
+        return Tensor(first.sizes[:1], False, inputs)
+    at = axis % len(first.sizes)
+    return Tensor((*first.sizes[:at], Extent.UNKNOWN, *first.sizes[at + 1 :]), True, inputs)
+
+
+def stated_sizes(shape: Value) -> tuple[Size, ...]:
+    """The sizes that a list states, none where it is not known."""
+    return _listed(shape)[0]
+
+
 def _listed(shape: Value) -> Sizes:
+    if isinstance(shape, Shape):
+        return shape.tensor.sizes, shape.tensor.closed
     if isinstance(shape, Sequence) and shape.rest is None:
         return tuple(_size_of(item) for item in shape.items), True
     return (), False

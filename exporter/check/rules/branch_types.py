@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.facts import Clashed, Facts
-from exporter.check.rules.base import Fault, Rule
+from exporter.check.rules.base import Fault, Place, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
 _REASONS = {
@@ -60,7 +60,7 @@ class BranchTypes(Rule):
                 bonus = None
                 if y.mean() > 0:
                     bonus = y + 1.0  # <- here
-                return y if bonus is None else y + bonus
+                return y if bonus is None else y + bonus  # <- here
 
     Use instead:
         import paddle
@@ -81,6 +81,7 @@ class BranchTypes(Rule):
     predicts = (Fault.FAILS, Fault.ENDS)
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        used = set[int]()
         for fact in facts.in_forward(Clashed):
             broken = fact.broken
             name = "the result" if broken.name == "the result" else f"`{broken.name}`"
@@ -97,6 +98,13 @@ class BranchTypes(Rule):
                 if broken.other is not None:
                     told = f"{name} is given another value here"
                     yield self.on((broken.module, broken.other), fact.site, told, cure, Severity.WARNING)
+                if broken.reason == "none" and id(broken) not in used and not _same_line(start, end):
+                    used.add(id(broken))  # where Paddle ends the export
+                    yield self.on(end, fact.site, f"{name} is used here, and may be None", cure, Severity.WARNING)
+
+
+def _same_line(one: Place, other: Place) -> bool:
+    return one[0] is other[0] and getattr(one[1], "lineno", 0) == getattr(other[1], "lineno", 0)
 
 
 plugin: Rule = BranchTypes()

@@ -9,10 +9,14 @@ from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor,
 from exporter.check.facts import Asked, Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.source.syntax import (
+    chooses_a_value,
     compared_with,
     handed_on_as,
     if_around,
+    is_argument,
     is_named,
+    last_name,
+    leaves,
     type_is_only_compared,
     without_effect,
 )
@@ -95,11 +99,11 @@ class EagerQuestion(Rule):
                 fact.name in _ATTRIBUTES
                 and not fact.site.quiet
                 and fact.tensor.origin not in ("parameter", "buffer")
-                and handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device")
+                and handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device", "name")
             ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
                 told = fact.name == "stop_gradient" and fact.tensor.origin != "input"  # behind a layer it is the same
-                told = told or (fact.name in ("place", "device") and is_named(fact.site.module.tree, fact.site.node))
+                told = told or (fact.name in ("place", "device") and _only_handed_on(fact))
                 cure = "decide it by an argument or by an attribute set in __init__"
                 yield self.at(fact.site, message, cure, Severity.WARNING if told else None)
 
@@ -131,7 +135,8 @@ class EagerQuestion(Rule):
         if statement is not None and all(map(without_effect, [*statement.body, *statement.orelse])):
             return
         message = f"`{name}()` gives another answer while the model is traced; that branch is exported"
-        both = statement is not None and (bool(statement.orelse) or isinstance(statement.body[-1], ast.Return))
+        both = statement is not None and (bool(statement.orelse) or leaves(statement.body))
+        both = both or chooses_a_value(fact.site.module.tree, fact.site.node)
         # where each mode has code of its own, the two may well compute the same
         yield self.at(
             fact.site, message, "write code that is the same in both modes", Severity.WARNING if both else None
@@ -157,10 +162,11 @@ class EagerQuestion(Rule):
             return
         if _only_converts(fact):
             return
+        mild = Severity.WARNING if _converts_else(fact) else None
         possible = options(value)
         message = "`isinstance(…, paddle.Tensor)` is False while the model is traced; the other branch is exported"
         if any(isinstance(each, Tensor) and not each.guessed for each in possible):
-            yield self.at(fact.site, message, "ask paddle.is_tensor(x)")
+            yield self.at(fact.site, message, "ask paddle.is_tensor(x)", mild)
         elif any(type(each) is Value or isinstance(each, Tensor) for each in possible):
             yield self.at(fact.site, message, "ask paddle.is_tensor(x)", Severity.WARNING)
 
@@ -199,6 +205,23 @@ def _only_converts(fact: Called) -> bool:
     if statement is None or statement.orelse:
         return False
     return all(map(_is_conversion, statement.body))
+
+
+def _only_handed_on(fact: Asked) -> bool:
+    tree, node = fact.site.module.tree, fact.site.node
+    return is_named(tree, node) or is_argument(tree, node)
+
+
+def _converts_else(fact: Called) -> bool:
+    """Whether the other side begins with `y = paddle.to_tensor(x, …)`, so that both may well give the same."""
+    statement = if_around(fact.site.module.tree, fact.site.node)
+    other = statement.orelse if statement is not None else []
+    if len(other) == 1 and isinstance(other[0], ast.If):
+        other = other[0].body
+    made = other[0].value if other and isinstance(other[0], ast.Assign) else None
+    asked = fact.site.node.args[:1] if isinstance(fact.site.node, ast.Call) else []
+    converted = isinstance(made, ast.Call) and last_name(made.func) == "to_tensor" and made.args[:1]
+    return bool(converted) and list(map(ast.unparse, converted or [])) == list(map(ast.unparse, asked))
 
 
 def _is_conversion(statement: ast.stmt) -> bool:

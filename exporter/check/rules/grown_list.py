@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Sequence, Value
-from exporter.check.facts import Called, Changed, Fact, Facts, Iterated, Returned
+from exporter.check.facts import Called, Changed, Fact, Facts, Indexed, Iterated, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -71,6 +71,8 @@ def _misused(fact: Fact) -> str:
         return "it cannot be an output"
     if isinstance(fact, Called) and fact.name in ("list.pop", "list.extend") and fact.site.branches + fact.site.loops:
         return f"`{fact.name.rpartition('.')[2]}` under a tensor condition is not converted"
+    if isinstance(fact, Indexed) and _grown(fact.container) and _is_slice(fact.index):
+        return "no part of it can be taken"
     if isinstance(fact, Called) and fact.name == "list.__bool__":
         return "Python cannot ask whether it is empty"
     if isinstance(fact, Called) and fact.name == "builtins.len" and any(map(_grown, fact.arguments)):
@@ -80,6 +82,10 @@ def _misused(fact: Fact) -> str:
 
 def _grown(value: Value) -> bool:
     return isinstance(value, Sequence) and value.grown_in_branch
+
+
+def _is_slice(index: Value) -> bool:
+    return isinstance(index, Sequence) and index.kind == "slice"
 
 
 def _lists(value: Value) -> Iterator[Value]:

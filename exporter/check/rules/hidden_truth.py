@@ -81,9 +81,13 @@ class HiddenTruth(Rule):
 
 def _shapes(left: Value, right: Value) -> bool:
     pair = (left, right)
-    if not all(isinstance(each, (Shape, Sequence)) for each in pair):
-        return False
-    return any(_varies(each) for each in pair)
+    return _comparable(left, right) and any(_varies(each) for each in pair)
+
+
+def _comparable(left: Value, right: Value) -> bool:
+    """Whether two are shapes or lists that Python compares item by item: a list and a tuple are never equal."""
+    pair = [each.kind == "tuple" for each in (left, right) if isinstance(each, (Shape, Sequence))]
+    return len(pair) == 2 and pair[0] is pair[1]
 
 
 def _may_vary(left: Value, right: Value) -> bool:
@@ -91,7 +95,7 @@ def _may_vary(left: Value, right: Value) -> bool:
     pair = (left, right)
     shapes = [each.tensor for each in pair if isinstance(each, Shape)]
     unknown = any(not one.guessed and not (one.closed and Extent.UNKNOWN not in one.sizes) for one in shapes)
-    return unknown and all(isinstance(each, (Shape, Sequence)) for each in pair)
+    return unknown and _comparable(left, right)
 
 
 def _varies(value: Value) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.facts import Called, Facts
 from exporter.check.models.paddle import is_layer_class, is_weightless
 from exporter.check.rules.base import Fault, Rule
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 
 class LayerInForward(Rule):
@@ -56,6 +56,9 @@ class LayerInForward(Rule):
                 yield self.at(
                     fact.site, f"{what} is created in forward: its weights are not the exported layer's", cure
                 )
+            elif fact.name == "maybe new layer":
+                message = "a layer is created in forward: weights that it may have are not the exported layer's"
+                yield self.at(fact.site, message, "create it in __init__ and keep it on self", Severity.WARNING)
 
 
 plugin: Rule = LayerInForward()

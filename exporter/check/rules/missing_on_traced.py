@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.domain.values import Tensor
-from exporter.check.facts import Asked, Called, Facts
+from exporter.check.domain.values import Const, Tensor, only_tensor
+from exporter.check.facts import Asked, Called, Facts, Operated
 from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
@@ -31,7 +31,8 @@ class MissingOnTraced(Rule):
 
     What:
         `forward` uses an attribute, method or function that only eager tensors know: `x.data`, `x.grad`, `x.strides`,
-        `x.view(...)`, `x.unfold(...)`, `paddle.as_strided(x, ...)`, `copy.copy(x)`.
+        `x.view(...)`, `x.unfold(...)`, `paddle.as_strided(x, ...)`, `copy.copy(x)`. A comparison `x == None` is a
+        warning: only legacy variables (`.pdmodel`) refuse it.
 
     Why:
         While the model is traced tensors are of another class, which lacks them: the export fails.
@@ -72,6 +73,11 @@ class MissingOnTraced(Rule):
             if call.name in _FUNCTIONS and not call.site.quiet and _given_one(call):
                 message = f"`{call.name}` does not take a tensor of the trace: the export fails"
                 yield self.at(call.site, message, cure)
+        for compared in facts.in_forward(Operated):
+            pair = (compared.left, compared.right)
+            if compared.operator in ("Eq", "NotEq") and Const(None) in pair and any(map(only_tensor, pair)):
+                message = "`==` makes a number of None beside a tensor: a legacy export (`.pdmodel`) fails"
+                yield self.at(compared.site, message, "ask `x is None`", Severity.WARNING)
 
 
 def _given_one(fact: Called) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from exporter.check.domain.values import Sequence
 from exporter.check.facts import Called, Changed, Facts
@@ -62,7 +63,9 @@ class StateInForward(Rule):
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "pass the state in and return it; or change it outside forward, or only under self.training"
         for fact in facts.of(Changed):
-            yield from self._changed(fact, cure)
+            for finding in self._changed(fact, cure):
+                mild = finding.severity is Severity.ERROR and not fact.reaches
+                yield replace(finding, severity=Severity.WARNING) if mild else finding
         for call in facts.of(Called):
             if call.name in ("builtins.next", "generator.send") and call.site.forward:
                 kept = call.owner if call.owner is not None else call.arguments[0] if call.arguments else None

@@ -16,7 +16,7 @@ from exporter.check.source.mro import linearized
 from exporter.check.source.syntax import inside, is_generator, of_kind
 from exporter.diagnostics import Diagnostic, Location, Severity
 
-#: Libraries that are never looked into, wherever they lie: what matters of them is known by name.
+#: Libraries that are looked into only where their own source is checked: what matters of them is known by name.
 LIBRARIES = frozenset(
     "paddle numpy torch scipy cv2 PIL math random time os sys functools itertools collections typing dataclasses abc "
     "logging copy warnings re json pathlib datetime uuid secrets operator enum contextlib inspect types threading "
@@ -24,6 +24,7 @@ LIBRARIES = frozenset(
 )
 #: What is looked into nevertheless, where a factory takes its model from there.
 _MODELS = ("paddle.vision.models",)
+_LAYERS = ("paddle.nn.", "paddle.vision.models.")
 #: Base classes with a `forward` that is not a layer's.
 _NOT_LAYERS = ("paddle.autograd.PyLayer", "paddle.autograd.LegacyPyLayer", "torch.", "abc.", "typing.", "enum.")
 
@@ -68,7 +69,7 @@ class ClassInfo:
         unread = False
         for one in self.family:
             if isinstance(one, str):
-                if one.startswith("paddle.nn.") or (one.startswith("paddle.") and one.endswith(".Layer")):
+                if one.startswith(_LAYERS) or (one.startswith("paddle.") and one.endswith(".Layer")):
                     return True
                 if one.startswith(_NOT_LAYERS):
                     return False
@@ -281,7 +282,8 @@ class Project:
         """The user's module of that qualified name, seen from a file that imports it; None for a library's."""
         top = name.partition(".")[0]
         models = self.installed and name.startswith(_MODELS)
-        if not top or (top in LIBRARIES and not models):
+        own = importer.package[:1] == (top,) and "site-packages" not in importer.path.parts
+        if not top or (top in LIBRARIES and not models and not own):
             return None
         base = importer.path.parents[len(importer.package)]
         key = (name, base)

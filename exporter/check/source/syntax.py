@@ -156,6 +156,21 @@ def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:
     return next(found, None)
 
 
+def chooses_a_value(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression is in the condition of `one if … else other`, or one of several that do."""
+    either = [each for each in of_kind(tree, ast.BoolOp) if isinstance(each.op, ast.Or)]
+    conditions = [*(each.test for each in of_kind(tree, ast.IfExp)), *either]
+    return any(node in (each, *inside(each)) for each in conditions)
+
+
+def leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block surely ends in a `return` or a `raise`."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return leaves(last.body) and leaves(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise))
+
+
 def type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
     """Whether `type(x)` only serves `isinstance(y, type(x))`, at once or through a name of the same function."""
     holder = definition_around(tree, node)
@@ -179,9 +194,23 @@ def _is_isinstance(node: ast.Call) -> bool:
 
 
 def handed_on_as(tree: ast.AST, node: ast.AST) -> str:
-    """The keyword that an expression is the value of, if it is: `place` of `paddle.to_tensor(1, place=x.place)`."""
-    found = (each.arg for each in of_kind(definition_around(tree, node), ast.keyword) if each.value is node)
-    return next(found, None) or ""
+    """The keyword that an expression is the value of, or in the text of: `place` of `to_tensor(1, place=x.place)`.
+
+    What a method `to` is given first is its `device`.
+    """
+    tree = definition_around(tree, node)
+    found = (each.arg for each in of_kind(tree, ast.keyword) if node in _told(each.value))
+    moved = any(last_name(each.func) == "to" and node in each.args[:1] for each in of_kind(tree, ast.Call))
+    return "device" if moved else next(found, None) or ""
+
+
+def _told(value: ast.expr) -> tuple[ast.AST, ...]:
+    return (value, *(inside(value) if isinstance(value, ast.JoinedStr) else ()))
+
+
+def is_argument(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression is all that a call is given at a place."""
+    return any(node in each.args for each in of_kind(definition_around(tree, node), ast.Call))
 
 
 def is_named(tree: ast.AST, node: ast.AST) -> bool:

@@ -191,12 +191,14 @@ class Effects:
 
     # ----------------------------------------------------------------------------------------------------- the account
 
-    def changes(self) -> Iterator[Changed]:
-        """When the call has ended: what it changed for the next one."""
+    def changes(self, reaches: bool) -> Iterator[Changed]:
+        """When the call has ended: what it changed for the next one, and whether that may reach an output."""
         for access in self._accesses.values():
             if (write := access.write) is not None:
                 stale = access.read is not None and not (write.kind == "container" and access.read is False)
-                yield Changed(write.site, write.what, _kind(access, write), stale or access.updated, write.varies)
+                yield Changed(
+                    write.site, write.what, _kind(access, write), stale or access.updated, write.varies, reaches
+                )
 
 
 def _kind(access: Access, write: Write) -> str:
