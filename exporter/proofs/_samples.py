@@ -15,6 +15,7 @@ from exporter import tensors
 from exporter.engines._job import REFUSED, EngineCase
 from exporter.errors import UsageError
 from exporter.goldens.cases import batch_dim
+from exporter.numbers.golden import promised
 from exporter.proofs.base import Subject
 from exporter.scratch import scratch
 from exporter.spec.inputs import Input
@@ -186,10 +187,18 @@ def _batched(value: Array, rows: int) -> bool:
     return value.ndim > 0 and rows > 0 and value.shape[0] == rows
 
 
-def moves(subject: Subject) -> Mapping[str, float]:
-    """How far each output may be from eager's: the budget, in the units that the goldens measured."""
-    result: dict[str, float] = {}
+def moves(subject: Subject) -> Mapping[str, tuple[float, float]]:
+    """How far each output may be from eager's: a share of its largest value in a sample, and the least that is allowed.
+
+    Both are the budget in the units of the cases that the spec promises. A probe says nothing of a sample: the outputs
+    of `:large` are up to 16 times a sample's, and a case that was gated has no unit. An output without any other case
+    may not move.
+    """
+    result: dict[str, tuple[float, float]] = {}
     for case in subject.recorded:
         for name, golden in case.outputs.items():
-            result[name] = max(result.get(name, 0.0), subject.spec.budget * golden.unit[0] * golden.scale[0])
+            if promised(case.name) and not golden.gate:
+                share, least = result.get(name, (0.0, 0.0))
+                allowed = subject.spec.budget * golden.unit[0]
+                result[name] = max(share, allowed), max(least, allowed * golden.scale[0])
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 from exporter import tensors
 from exporter.engines._job import EngineAnswer, EngineJob
 from exporter.errors import UsageError
-from exporter.numbers.golden import GoldenCase
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.proofs import _samples
 from exporter.proofs._samples import (
     EAGER,
@@ -28,6 +28,7 @@ from exporter.proofs._samples import (
 )
 from exporter.proofs.base import Subject
 from exporter.spec.model import Spec
+from exporter.steps.answer import judged
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.material import Material
@@ -36,6 +37,7 @@ from exporter.tensors import TensorSpec
 from exporter.workers import Limits, Setting
 from tests.compare.goldens import golden
 from tests.proofs.subjects import PLAIN, artifact, spec, subject
+from tests.steps.recorded import recorded
 
 HALF, DOUBLE = "tests.steps.users:halved", "tests.steps.users:doubled"
 IMAGE = {"dtype": "float32", "shape": ["batch", 3, 4, 5]}
@@ -296,13 +298,48 @@ def test_a_function_among_any_steps_counts() -> None:
     assert not replay(declared, sample(1)).error
 
 
-def test_moves_are_the_budget_in_the_largest_unit() -> None:
-    truths = [np.float64([[1, 2]]), np.float64([[8, 4]]), np.float64([[3, 4]])]
-    outputs = [golden(truth, eager=(truth * 1.001).astype("float32")) for truth in truths]
-    recorded = tuple(GoldenCase(str(at), {"batch": 1}, {"y": output}, str(at)) for at, output in enumerate(outputs))
-    found = moves(subject(of=spec(budget=3), recorded=recorded))
-    assert list(found) == ["y"]
-    assert found["y"] == pytest.approx(3 * outputs[1].unit[0] * 8)
-    small = replace(outputs[0], scale=(1e-3, 1e-3))
-    tiny = (GoldenCase("0", {"batch": 1}, {"y": small}, "0"),)
-    assert 0 < moves(subject(of=spec(budget=3), recorded=tiny))["y"] < 1e-4
+def recorded_as(outputs: Mapping[str, GoldenOutput], named: str = "y") -> tuple[GoldenCase, ...]:
+    """Cases of these names, with one output each."""
+    return tuple(GoldenCase(name, {"batch": 1}, {named: output}, name) for name, output in outputs.items())
+
+
+class TestMoves:
+    TRUTHS = (np.float64([[1, 2]]), np.float64([[8, 4]]), np.float64([[3, 4]]))
+
+    def golden(self, truth: Any, off: float = 0.001, **more: Any) -> GoldenOutput:
+        return golden(truth, eager=(truth * (1 + off)).astype("float32"), **more)
+
+    def moves(self, **outputs: GoldenOutput) -> Mapping[str, Sequence[float]]:
+        named = {name.replace("_", ":"): output for name, output in outputs.items()}
+        return moves(subject(of=spec(budget=3), recorded=recorded_as(named)))
+
+    def test_they_are_the_budget_in_the_largest_unit(self) -> None:
+        outputs = [self.golden(truth) for truth in self.TRUTHS]
+        (share, least) = self.moves(**dict(zip("abc", outputs, strict=True)))["y"]
+        assert share == pytest.approx(3 * max(output.unit[0] for output in outputs))
+        assert least == pytest.approx(3 * outputs[1].unit[0] * 8)
+
+    def test_the_share_and_the_least_need_not_be_of_one_case(self) -> None:
+        small, large = self.golden(np.float64([[1, 1]]), 0.002), self.golden(np.float64([[8, 8]]), 0.001)
+        for outputs in ({"a": small, "b": large}, {"a": large, "b": small}):
+            share, least = self.moves(**outputs)["y"]
+            assert (share, least) == (pytest.approx(3 * 0.002, rel=1e-3), pytest.approx(3 * 0.008, rel=1e-3))
+
+    def test_what_probes_or_is_gated_tells_nothing_of_a_sample(self) -> None:
+        plain = self.golden(self.TRUTHS[0])
+        probe, gated = self.golden(self.TRUTHS[1] * 16, 0.01), self.golden(self.TRUTHS[1] * 16, 0.01, gate="not finite")
+        assert self.moves(a=plain, a_large=probe, b=gated) == self.moves(a=plain)
+        assert self.moves(a=gated, a_large=probe) == {}
+
+
+def test_a_wrong_answer_is_not_excused_by_what_a_probe_may_err() -> None:
+    """Eager's score is 0.3 above the threshold and the artifact's below it; 0.3 is rounding of `:large` alone."""
+    truth = np.float64([[0.8, 0.1]])
+    plain, large = (golden(value, eager=(value * 1.01).astype("float32")) for value in (truth, truth * 16))
+    steps = [{"threshold": {"above": 0.5}}]
+    scores = {"near": np.float32([0.8, 0.1]), "far": np.float32([0.1, 0.9])}
+    wrong = [{"scores": np.float32([0.4, 0.1])}, {"scores": scores["far"]}]
+    allowed = moves(subject(recorded=recorded_as({"a": plain, "a:large": large}, "scores")))
+    chains = read_chain(steps), read_chain(steps)
+    finding = judged(chains, recorded("after", steps, scores), wrong, allowed)
+    assert finding.outcome == "mismatch" and "the answer to sample 1 is another than training's" in finding.reason
