@@ -59,13 +59,14 @@ def run_chains(material: Material, subject: Subject, pipeline: Pipeline, setting
     """Add what training's steps make of the samples of `material`, and what functions of deployment's do."""
     made = _run(material, "before", pipeline.preprocess.training, "training", setting)
     _functions(material, "before", pipeline.preprocess.deployment, setting)
-    if pipeline.postprocess is None or "postprocess" not in pipeline.compared:
+    behind = pipeline.postprocess if "postprocess" in pipeline.compared else None
+    if behind is None:
         return
     for number, outputs in enumerate(answered(subject, EAGER, made, setting)):
         material.tensors.update({f"outputs/{number}/{name}": value for name, value in outputs.items()})
     material.outputs = tuple(output.name for output in subject.outputs)
-    _run(material, "after", pipeline.postprocess.training, "training", setting)
-    _functions(material, "after", pipeline.postprocess.deployment, setting)
+    _run(material, "after", behind.training, "training", setting)
+    _functions(material, "after", behind.deployment, setting)
 
 
 def _run(material: Material, side: str, steps: Any, name: str, setting: Setting) -> list[State]:

@@ -178,4 +178,4 @@ def _noticed(compared: Compared) -> Finding:
 def _constant(states: Sequence[State]) -> bool:
     """Whether the first value that is an array, after decoding, holds one number only."""
     value: Array = next((state[VALUE] for state in states if state[VALUE].ndim > 1), states[0][VALUE])
-    return bool(value.size == 0 or (value == value.reshape(-1)[0]).all())
+    return bool(value.size == 0 or (value == value.flat[0]).all())

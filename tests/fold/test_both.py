@@ -24,13 +24,13 @@ FACTOR = {"dtype": "float32", "shape": ["batch", 1]}
 BEFORE: list[Any] = [{"normalize": {"scale": 1 / 16}}, "layout"]
 HEADS = "tests.fold.test_layer:Heads"
 RANDOM = np.random.RandomState(0)
-#: The recorded inputs of two cases, whose factors turn the best class into the worst.
+#: The recorded inputs of three cases, whose factors turn the best class into the worst.
 CASES = {
     f"batch={rows}": {
         "image": RANDOM.randint(0, 17, (rows, 4, 4, 1)).astype("uint8"),
         "factor": np.where(np.arange(rows)[:, None] % 2, 1, -1).astype("float32"),
     }
-    for rows in (3, 5)
+    for rows in (3, 5, 1)
 }
 
 
