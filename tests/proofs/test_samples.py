@@ -303,7 +303,7 @@ class TestRecorded:
         np.save(tmp_path / "a.npy", RAW["a"])
         monkeypatch.chdir(tmp_path)
         of = subject(of=spec(inputs={"image": IMAGE}, pipeline=said(["layout"], ["layout"])), folder=tmp_path)
-        with_samples(of, Setting())
+        with_samples(of, Setting(limits=Limits(code=None)))
         assert Material.read(tmp_path / SAMPLES).samples == ("a.npy",)
 
     def test_without_a_pipeline_there_is_nothing_to_record(self) -> None:
