@@ -168,12 +168,28 @@ class TestFittedScaling:
             (VALUE_, VALUE_[:3]),
             (VALUE_[:, 0, 0], VALUE_[:, 0, 0] * 2),
             (VALUE_[:0], VALUE_[:0]),
+            (VALUE_[0, 0, 0], VALUE_[0, 0, 0]),
             (VALUE_ * 0 + 7, VALUE_),
+            (VALUE_ * [1, 0, 1], VALUE_),
+            (VALUE_, VALUE_ * [1, 1, -1]),
             (np.where(VALUE_[0, 0, 0] == VALUE_, np.inf, VALUE_), VALUE_),
             (VALUE_, np.where(VALUE_[0, 0, 0] == VALUE_, np.nan, VALUE_)),
             (VALUE_, np.where(VALUE_[0, 0, 0] == VALUE_, VALUE_ + 0.02, VALUE_)),
         ],
-        ids=["negative", "zero", "shape", "one_axis", "empty", "constant", "infinite", "nan", "no_line"],
+        ids=[
+            "negative",
+            "zero",
+            "shape",
+            "one_axis",
+            "empty",
+            "no_axis",
+            "constant",
+            "one_constant",
+            "one_negative",
+            "infinite",
+            "nan",
+            "no_line",
+        ],
     )
     def test_where_there_is_none_nothing_is_tried(self, value: Any, target: Any) -> None:
         assert scaling(value, target) is None
@@ -183,6 +199,12 @@ class TestFittedScaling:
         fitted = scaling(self.VALUE_, target)
         assert fitted is not None and fitted[1] == pytest.approx([255.0] * 3, rel=1e-6)
         assert scaling(self.VALUE_, target.astype("float16")) is None
+
+    @pytest.mark.parametrize(("residue", "fits"), [(0.95e-5, True), (1.02e-5, False)])
+    def test_what_is_off_the_line_is_a_hundred_thousandth_of_the_deviation(self, residue: float, fits: bool) -> None:
+        """Of values around 500, whose deviation is 100."""
+        value, beside = np.float64([[1], [-1], [1], [-1]]), np.float64([[1], [1], [-1], [-1]])
+        assert (scaling(value, 500 + 100 * (value + residue * beside)) is not None) == fits
 
     def test_it_takes_the_place_of_a_scaling_or_is_one_more(self) -> None:
         chain: list[Any] = ["layout", {"normalize": {"scale": 0.5, "mean": [3]}}]
@@ -195,7 +217,8 @@ class TestFittedScaling:
             f"1 + normalize {fitted}",
             f"2 + normalize {fitted}",
         ]
-        rows = Situation(read_chain([]), 0, [{VALUE: self.VALUE_[0]}], [{VALUE: self.VALUE_[0] / 2}], ())
+        targets = [{VALUE: self.VALUE_}, {VALUE: self.VALUE_[0] / 2}]
+        rows = Situation(read_chain([]), 0, [{VALUE: self.VALUE_[0]}], targets, ())
         ((trial),) = CAUSES["fitted_scaling"].trials(rows)
         assert told(trial, []).endswith("axis=last")
 
@@ -242,6 +265,9 @@ class TestSituation:
         given = situation([{"tokenize": {"vocabulary": ["a"]}}])
         assert self.said(given.changed(0, lower=True, unknown=0)) == [
             ("lower=true instead of false, unknown=0 instead of none in step 1 (tokenize)", 0, 0)
+        ]
+        assert self.said(situation([{"labels": {"names": ["Cat"]}}]).changed(0, names=("Dog",))) == [
+            ("names=[Dog] instead of [Cat] in step 1 (labels)", 0, 0)
         ]
         assert self.said(situation([{"normalize": {"mean": [1, 2, 3, 4]}}]).changed(0, mean=0.0)) == [
             ("mean=[0] instead of [1, 2, 3, 4] in step 1 (normalize)", 0, 0)
