@@ -84,7 +84,12 @@ def recipe(metric, goal):
     )
 
 
+def of_both(scores, other, label):
+    return accuracy(scores, label)
+
+
 accurate = recipe(accuracy, "max")
+both = recipe(of_both, "max")
 near = recipe(distance, "min")
 faulty = recipe(mistakes, "min")
 strict = recipe(all_right, "max")
@@ -215,16 +220,16 @@ class Rated:
         self.eager: Array = self.module.ROWS[:6] @ self.module.WEIGHT
         self.labels: Array = self.module.LABELS[:6]
 
-    def by(self, recipe: str, engine: Array) -> dict[str, Any]:
+    def by(self, recipe: str, engine: Array, *further: str) -> dict[str, Any]:
         (self.folder / "into").mkdir()
         tensors, cases = {}, {"00000000": slice(0, 4), "00000004": slice(4, 6)}
         for index, (case, rows) in enumerate(cases.items()):
-            tensors[f"{case}/eager/y"] = self.eager[rows]
+            tensors |= {f"{case}/eager/y": self.eager[rows], f"{case}/eager/z": self.eager[rows] * 0}
             save(self.folder / f"into/{index}.safetensors", {"inside.y": engine[rows], "inside.z": engine[rows] * 0})
         save(self.folder / "samples.safetensors", tensors)
         request = {"recipe": f"{self.module.__name__}:{recipe}", "samples": str(self.folder / "samples.safetensors")}
         request |= {"cases": list(cases), "into": str(self.folder / "into")}
-        return rate({**request, "outputs": ["y"], "names": {"y": "inside.y"}})
+        return rate({**request, "outputs": ["y", *further], "names": {"y": "inside.y", "z": "inside.z"}})
 
 
 @pytest.fixture
@@ -244,6 +249,13 @@ def test_a_share_of_right_answers_is_compared_row_by_row(rated: Rated) -> None:
     for name, index in _impostors([rated.eager], 6).items():
         expected = 1 - float((rated.eager[index].argmax(1) == rated.labels).mean())
         assert found["impostors"][name] == pytest.approx(expected) and expected > 0
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_outputs_are_equal_where_each_of_them_is(times: int, rated: Rated) -> None:
+    """The second one always is."""
+    found = rated.by("both", rated.eager * np.float32(times), "z")
+    assert (found["equal"], found["loss"]) == (times == 1, 0)
 
 
 def test_what_was_won_is_no_loss(rated: Rated) -> None:

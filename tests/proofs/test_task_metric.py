@@ -62,6 +62,7 @@ def test_nothing_is_said_of_a_metric_beside_outputs_that_are_not_its_own_or_not_
     for of_another in ({"format": "pir"}, {"engine": "openvino"}, {"kind": "agreement"}):
         beside = {case: right, replace(case, **of_another): wrong}
         assert _beside_outputs(claim, found, beside) != found
+    assert not found.bit_equal, "nobody said so"
     matched = _judge(PROMISED, rated(0.99, 0.99), None)
     assert matched.outcome is Outcome.MATCH and _beside_outputs(claim, matched, {case: right}) is matched
     low = replace(claim, precision="int8"), {replace(case, precision="int8"): right}
