@@ -44,24 +44,26 @@ def run_both(request: Json) -> Json:
     layer = load_layer(factory_text(spec.model, spec.args), request["checkpoint"], spec.seed)
     golden = load(Path(request["golden"]))
     cases = {case: [golden[f"{case}/input/{name}"] for name in inputs] for case in request["cases"]}
-    made: dict[str, Array] = {}
+    steps: dict[str, tuple[TensorMap, TensorMap]] = {}
+    graph: dict[str, tuple[TensorMap, TensorMap]] = {}
     with paddle.no_grad():
         for case, raw in cases.items():
             doing(f"running the steps of case {case}")
-            made |= _named(f"{case}/{{}}/steps", _by_steps(layer, found, inputs, raw))
+            steps[case] = _by_steps(layer, found, inputs, raw)
         folded = fold(layer, found.before, found.after, inputs)
         for case, raw in cases.items():
             doing(f"running the graph of case {case}")
-            made |= _named(f"{case}/{{}}/graph", _by_graph(folded, found, raw))
+            graph[case] = _by_graph(folded, found, raw, list(steps[case][1]))
+    made = _named("steps", steps) | _named("graph", graph)
     save_scratch(Path(request["into"]), made)
     return {}
 
 
-def _named(place: str, both: tuple[TensorMap, TensorMap]) -> dict[str, Array]:
-    ready, answer = both
+def _named(way: str, cases: Mapping[str, tuple[TensorMap, TensorMap]]) -> dict[str, Array]:
     return {
-        f"{place.format(kind)}/{name}": value
-        for kind, values in (("ready", ready), ("answer", answer))
+        f"{case}/{kind}/{way}/{name}": value
+        for case, both in cases.items()
+        for kind, values in zip(("ready", "answer"), both, strict=True)
         for name, value in values.items()
     }
 
@@ -88,22 +90,25 @@ def _by_steps(
         )
     names = output_names(returned, None)
     rowwise = [dict(zip(names, row, strict=True)) for row in zip(*outputs, strict=True)]
-    return ready, _stacked([_last(found.after, {**row, VALUE: row[names[0]]}, {*names}) for row in rowwise])
+    return ready, _stacked([_last(found.after, {**row, VALUE: row[names[0]]}) for row in rowwise])
 
 
-def _by_graph(folded: paddle.nn.Layer, found: Parts, raw: Sequence[Array]) -> tuple[TensorMap, TensorMap]:
+def _by_graph(
+    folded: paddle.nn.Layer, found: Parts, raw: Sequence[Array], answers: Sequence[str]
+) -> tuple[TensorMap, TensorMap]:
+    """The same by the layer with the steps in it, which returns the answers first, in the order of these names."""
     import paddle
 
     ready = run_steps(found.before, {VALUE: paddle.to_tensor(raw[0])})
-    returned = folded(*map(paddle.to_tensor, raw))
-    answer = next(tensor for _, tensor in leaves(returned))
-    return {name: tensor.numpy() for name, tensor in ready.items()}, {VALUE: answer.numpy()}
+    returned = [tensor.numpy() for _, tensor in leaves(folded(*map(paddle.to_tensor, raw)))]
+    return {name: tensor.numpy() for name, tensor in ready.items()}, dict(zip(answers, returned, strict=False))
 
 
-def _last(chain: Chain, state: Mapping[str, Any], without: set[str] | None = None) -> dict[str, Array]:
-    """The state behind a chain, without the names of the model's outputs."""
+def _last(chain: Chain, state: Mapping[str, Any]) -> dict[str, Array]:
+    """What is handed on behind a chain, and what else its steps made; what stood in the state before is left out."""
     *_, last = ({**state}, *steps_of(chain, state))
-    return {name: value for name, value in last.items() if name not in (without or ())}
+    made = {name: value for name, value in last.items() if value is not state.get(name)}
+    return {VALUE: last[VALUE], **made}
 
 
 def _stacked(states: Sequence[Mapping[str, Array]]) -> dict[str, Array]:

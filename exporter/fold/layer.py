@@ -94,6 +94,7 @@ def _after(chain: Chain, outputs: int) -> Callable[[Any], Any]:
         state = dict(zip(output_names(returned, None), tensors, strict=True))
         after = run_steps(chain, {**state, VALUE: tensors[0]})
         others = [tensor for name, tensor in after.items() if name != VALUE and tensor is not after[VALUE]]
+        others.sort(key=lambda tensor: any(tensor is own for own in tensors))  # what the steps made comes first
         kept = [after[VALUE], *others][: outputs or None]
         return kept[0] if len(kept) == 1 else tuple(kept)
 

@@ -15,6 +15,7 @@ from exporter import tensors
 from exporter.engines._job import REFUSED, EngineCase
 from exporter.errors import UsageError
 from exporter.goldens.cases import batch_dim
+from exporter.numbers.golden import promised
 from exporter.proofs.base import Subject
 from exporter.scratch import scratch
 from exporter.spec.inputs import Input
@@ -58,13 +59,14 @@ def run_chains(material: Material, subject: Subject, pipeline: Pipeline, setting
     """Add what training's steps make of the samples of `material`, and what functions of deployment's do."""
     made = _run(material, "before", pipeline.preprocess.training, "training", setting)
     _functions(material, "before", pipeline.preprocess.deployment, setting)
-    if pipeline.postprocess is None or "postprocess" not in pipeline.compared:
+    behind = pipeline.postprocess if "postprocess" in pipeline.compared else None
+    if behind is None:
         return
     for number, outputs in enumerate(answered(subject, EAGER, made, setting)):
         material.tensors.update({f"outputs/{number}/{name}": value for name, value in outputs.items()})
     material.outputs = tuple(output.name for output in subject.outputs)
-    _run(material, "after", pipeline.postprocess.training, "training", setting)
-    _functions(material, "after", pipeline.postprocess.deployment, setting)
+    _run(material, "after", behind.training, "training", setting)
+    _functions(material, "after", behind.deployment, setting)
 
 
 def _run(material: Material, side: str, steps: Any, name: str, setting: Setting) -> list[State]:
@@ -186,10 +188,18 @@ def _batched(value: Array, rows: int) -> bool:
     return value.ndim > 0 and rows > 0 and value.shape[0] == rows
 
 
-def moves(subject: Subject) -> Mapping[str, float]:
-    """How far each output may be from eager's: the budget, in the units that the goldens measured."""
-    result: dict[str, float] = {}
+def moves(subject: Subject) -> Mapping[str, tuple[float, float]]:
+    """How far each output may be from eager's: a share of its largest value in a sample, and the least that is allowed.
+
+    Both are the budget in the units of the cases that the spec promises. A probe says nothing of a sample: the outputs
+    of `:large` are up to 16 times a sample's, and a case that was gated has no unit. An output without any other case
+    may not move.
+    """
+    result: dict[str, tuple[float, float]] = {}
     for case in subject.recorded:
         for name, golden in case.outputs.items():
-            result[name] = max(result.get(name, 0.0), subject.spec.budget * golden.unit[0] * golden.scale[0])
+            if promised(case.name) and not golden.gate:
+                share, least = result.get(name, (0.0, 0.0))
+                allowed = subject.spec.budget * golden.unit[0]
+                result[name] = max(share, allowed), max(least, allowed * golden.scale[0])
     return result

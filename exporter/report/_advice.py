@@ -14,7 +14,7 @@ _STRICT = {"paddle_inference_default": "paddle_inference", "openvino_default": "
 _NOISE = ("snr_db", "top1", "metric")
 _STEPS = {
     True: "correct the step that is named, in deployment or under `pipeline` in the spec; docs/pipeline.md",
-    False: "name other `samples` under `pipeline` in the spec, which differ in what the steps do; docs/pipeline.md",
+    False: "name `samples` under `pipeline` that every step changes, or take the step out of it; docs/pipeline.md",
 }
 _VALUES = "give the spec inputs that the model was made for: `values: dataset`, or `values: FILE.npy`"
 

@@ -172,6 +172,9 @@ def _by_outcome(claim: Claim, evidence: Evidence) -> list[Try]:
     if evidence.outcome is Outcome.TIMED_OUT:
         return [Try("Give it more time, if it is only slow.", f"`{only} --timeout 3600`")]
     if evidence.outcome in (Outcome.INCONCLUSIVE, Outcome.VACUOUS):
+        if claim.kind == "pipeline":
+            said = "Name samples that every step changes, or leave out a step that changes nothing."
+            return [Try(said, "`samples` and `deployment` under `pipeline` in the spec")]
         return [
             Try("Give inputs that tell more: real ones.", "`values: dataset` or a `.npy` file, in the spec's inputs")
         ]

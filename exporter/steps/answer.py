@@ -27,7 +27,10 @@ _MOVES = 8
 
 
 def judge(request: Json) -> Json:
-    """In a child: judge the answers of one run; `made` holds its outputs, `moves` how far each may be from eager's."""
+    """In a child: judge the answers of one run; `made` holds its outputs, `moves` how far each may be from eager's.
+
+    A move is a share of the output's largest value in a sample, and the least that is allowed.
+    """
     material = Material.read(Path(request["material"]))
     outputs = load_states(Path(request["made"]))
     chains = (read_chain(request["training"]), read_chain(request["deployment"]))
@@ -36,7 +39,7 @@ def judge(request: Json) -> Json:
 
 
 def judged(
-    chains: tuple[Chain, Chain], material: Material, outputs: Sequence[State], moves: Mapping[str, float]
+    chains: tuple[Chain, Chain], material: Material, outputs: Sequence[State], moves: Mapping[str, Sequence[float]]
 ) -> Finding:
     """The finding on a run's outputs: each answer is training's, or lies on the edge."""
     training, deployment = chains
@@ -72,14 +75,14 @@ def _weighed(elements: int, edges: Sequence[int], answers: Sequence[Any]) -> Fin
     return Finding("match", elements=elements, notes=notes)
 
 
-def _moved(chain: Chain, outputs: State, moves: Mapping[str, float]) -> Iterator[State]:
+def _moved(chain: Chain, outputs: State, moves: Mapping[str, Sequence[float]]) -> Iterator[State]:
     """What the steps make of eager's outputs, each number moved at random by at most its move."""
+    floats = {name: value for name, value in outputs.items() if name in moves and value.dtype.kind == "f"}
+    most = {name: _move(value, *moves[name]) for name, value in floats.items()}
     rng = np.random.default_rng(0)
     for _ in range(_MOVES):
         state = {
-            name: value + rng.uniform(-1, 1, value.shape).astype(value.dtype) * moves[name]
-            if name in moves and value.dtype.kind == "f"
-            else value
+            name: value + rng.uniform(-1, 1, value.shape).astype(value.dtype) * most[name] if name in most else value
             for name, value in outputs.items()
             if name != VALUE
         }
@@ -87,6 +90,11 @@ def _moved(chain: Chain, outputs: State, moves: Mapping[str, float]) -> Iterator
         again = replay(chain, {VALUE: state[first], **state})
         if not again.error:
             yield again.states[-1]
+
+
+def _move(value: Any, share: float, least: float) -> float:
+    """A share of the largest finite number, at least `least`."""
+    return max(least, share * float(np.abs(value[np.isfinite(value)]).max(initial=0.0)))
 
 
 def _unlike(wanted: State, given: State, moved: Sequence[State]) -> str:

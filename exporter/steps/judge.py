@@ -162,7 +162,11 @@ def _noticed(compared: Compared) -> Finding:
         return Finding("vacuous", "every sample is constant, so most mistakes would change nothing: give real ones")
     unseen, notes = controlled(compared.deployment, compared.recorded, compared.replayed, compared.by)
     if unseen:
-        return Finding("vacuous", f"the samples tell nothing about {unseen}: no change of it would be noticed")
+        return Finding(
+            "vacuous",
+            f"the samples tell nothing about {unseen}: without it, or with other options, deployment gives the same; "
+            "leave it out of deployment if it is to change nothing, or add samples that it changes",
+        )
     ends = [states[-1] for states in compared.recorded]
     elements = sum(state[name].size for state in ends for name in compared.by.names if name in state)
     if not elements:
@@ -174,4 +178,4 @@ def _noticed(compared: Compared) -> Finding:
 def _constant(states: Sequence[State]) -> bool:
     """Whether the first value that is an array, after decoding, holds one number only."""
     value: Array = next((state[VALUE] for state in states if state[VALUE].ndim > 1), states[0][VALUE])
-    return bool(value.size == 0 or (value == value.reshape(-1)[0]).all())
+    return bool(value.size == 0 or (value == value.flat[0]).all())

@@ -100,17 +100,18 @@ class Material:
 
         The first sample keeps all: it shows which step differs.
         """
-        steps: dict[str, int] = {}
-        for name in self.tensors:
-            if len(parts := name.split("/")) == 5 and parts[1] == "training":
-                steps[parts[0]] = max(steps.get(parts[0], 0), int(parts[2]))
+        places = {name: name.split("/") for name in self.tensors}
+        training = {name: place for name, place in places.items() if place[1] == "training"}
+        last = {
+            side: max(int(step) for own, _, step, *_ in training.values() if own == side)
+            for side in {side for side, *_ in training.values()}
+        }
         for number in reversed(self.numbers[1:]):
             if sum(value.nbytes for value in self.tensors.values()) <= most:
                 return
-            for side, last in steps.items():
-                for step in range(1, last):
-                    for name in self.part(f"{side}/training/{step}/{number}"):
-                        del self.tensors[f"{side}/training/{step}/{number}/{name}"]
+            for name, (side, _, step, sample, *_) in training.items():
+                if sample == str(number) and int(step) < last[side]:
+                    del self.tensors[name]
             yield self.samples[number]
 
 

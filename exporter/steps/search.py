@@ -19,7 +19,6 @@ CAUSES: Registry[Cause] = Registry("exporter.steps.causes", "cause")
 MOST_CAUSES = 4
 #: Seconds of processor time that the search may take: large pictures take long, and a limit ends the child.
 MOST_SECONDS = 90.0
-_RANKS = range(1, 6)
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Evidence:
 class Causes:
     """The changes that make two chains agree, one after the other: the cause of each by name, and what was changed.
 
-    `whole` says that they then agree to the end; `at` is the step that the first of them changes.
+    `whole` says that they then agree to the end; `at` is then the first step that they change.
     """
 
     told: tuple[tuple[str, str], ...] = ()
@@ -83,7 +82,7 @@ def likely_causes(
         first.append(trial.at)
         if after.whole:
             return Causes(tuple(told), whole=True, at=min(first))
-    return Causes(tuple(told), at=min(first, default=0), stopped=time.process_time() > end)
+    return Causes(tuple(told), stopped=time.process_time() > end)
 
 
 def _whole(states: Sequence[State]) -> bool:
@@ -125,7 +124,7 @@ def _further(reached: Agreement, before: Agreement) -> bool:
 
 def trials(situation: Situation) -> Iterator[tuple[str, Trial]]:
     """The changes of all causes by rank; within one other options before other steps, and the first steps first."""
-    for rank in _RANKS:
+    for rank in sorted({cause.rank for _, cause in CAUSES.all()}):
         found = [
             (name, trial) for name, cause in CAUSES.all() if cause.rank == rank for trial in cause.trials(situation)
         ]

@@ -90,3 +90,15 @@ def test_the_factory_of_a_spec_makes_it() -> None:
 def test_what_is_no_layer_is_refused() -> None:
     with pytest.raises(UsageError, match="returned dict, not a"):
         build("tests.fold.test_layer:pipeline", pipeline(), ["image"])
+
+
+def test_the_scores_of_the_best_stand_before_what_the_model_gives() -> None:
+    """So that `outputs: [labels, scores]` names them, also where the model has an output of that name."""
+    plain, pictures, factor = Heads(), paddle.arange(96, dtype="float32").reshape([6, 4, 4, 1]), paddle.ones([6, 1])
+    total, scores = plain(factor, pictures.transpose([0, 3, 1, 2])).values()
+    chain = read_chain([{"take": {"output": "scores"}}, {"topk": {"k": 2}}])
+    folded = fold(plain, read_chain(["layout"]), chain, ["image", "factor"])
+    answer, best, *others = (tensor.numpy() for tensor in folded(pictures, factor))
+    assert np.array_equal(answer, np.argsort(-scores.numpy(), axis=1)[:, :2])
+    assert np.array_equal(best, np.take_along_axis(scores.numpy(), answer, 1))
+    assert [np.array_equal(*pair) for pair in zip(others, (total.numpy(),), strict=True)] == [True]

@@ -94,9 +94,42 @@ def test_what_is_no_tensor_stays_outside() -> None:
     assert [said.partition(" is not")[0] for said in found.said()] == ["decode", "a:b"]
 
 
+def test_what_stands_behind_a_step_that_stays_outside_is_in_the_graph() -> None:
+    found = parts(pipeline(["layout", "decode", "layout", "a:b", "channels", "layout"], []))
+    assert [len(chain) for chain in (found.before_outside, found.before, found.after, found.after_outside)] == [
+        4,
+        2,
+        0,
+        0,
+    ]
+    assert [said.partition(" is not")[0] for said in found.said()] == ["decode", "a:b"], "layout could be"
+    found = parts(pipeline(["layout"], ["a:b", "argmax"]))
+    assert [len(chain) for chain in (found.before_outside, found.before, found.after, found.after_outside)] == [
+        0,
+        1,
+        0,
+        2,
+    ]
+    found = parts(pipeline(["a:b"], ["softmax", "argmax"]))
+    assert [len(chain) for chain in (found.before_outside, found.before, found.after, found.after_outside)] == [
+        1,
+        0,
+        2,
+        0,
+    ]
+
+
 def test_a_pipeline_of_which_nothing_can_be_folded_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing can be folded in: a:b is not in the graph"):
         parts(pipeline(["layout", "a:b"], []))
+    with pytest.raises(UsageError) as caught:
+        parts(pipeline(["decode"], ["a:b"]))
+    assert caught.value.what == (
+        "nothing can be folded in: decode is not in the graph: what it makes of a sample is no tensor of a size that "
+        "the graph could know; a:b is not in the graph: it is a function in Python"
+    )
+    with pytest.raises(UsageError, match="nothing can be folded in: the deployment has no steps"):
+        parts(pipeline([], []))
 
 
 def pipeline(before: list[Any], after: list[Any]) -> Pipeline:

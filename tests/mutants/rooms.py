@@ -43,6 +43,11 @@ ROOMS = {
             for name in ("answer", "compare", "controls", "judge", "material", "replay", "search")
         ),
     ),
+    "causes": Room(("exporter/steps/causes",), ("tests/steps/test_causes.py", "tests/steps/test_planted.py")),
+    "fold": Room(
+        ("exporter/fold/both.py", "exporter/fold/split.py"),
+        ("tests/fold/test_both.py", "tests/fold/test_steps.py", "tests/fold/test_layer.py"),
+    ),
     "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),
     "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_recording.py",)),
     "goldens": Room(

@@ -22,14 +22,15 @@ from exporter.numbers.intervals import bootstrap, paired
 from exporter.proofs import metric
 from exporter.proofs.base import Narrowing
 from exporter.proofs.metric import Task, _cuts, _impostors, plugin, prepare, rate
-from exporter.spec.model import Budget
+from exporter.spec.model import Budget, Spec
 from exporter.tensors import Array, load, save
-from exporter.verdict.claim import Evidence, Outcome
+from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 from exporter.watch import Seen
 from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting
 from tests.proofs.subjects import LOW, PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
 
+AROUND = {"samples": ["*.npy"], "preprocess": {"training": ["layout"], "deployment": ["layout"]}}
 RECIPE = """
 import numpy as np
 
@@ -83,7 +84,12 @@ def recipe(metric, goal):
     )
 
 
+def of_both(scores, other, label):
+    return accuracy(scores, label)
+
+
 accurate = recipe(accuracy, "max")
+both = recipe(of_both, "max")
 near = recipe(distance, "min")
 faulty = recipe(mistakes, "min")
 strict = recipe(all_right, "max")
@@ -136,6 +142,38 @@ class TestThePlan:
         assert self.planned(task()) == set()
         assert self.planned(task(precisions=budget(max_metric_loss=0.1))) == {claim("metric")}
 
+    def test_with_a_pipeline_fp32_is_rated_too_where_the_source_is_at_hand(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        of = task(pipeline=AROUND)
+        plain = claim("metric", PLAIN)
+
+        def planned(of: Spec, **more: Any) -> frozenset[Claim]:
+            return plugin.plan(harness(subject(artifact("int8"), of=of, **more), SOURCE, PLAIN, LOW))
+
+        assert planned(of) == {claim("metric"), plain}
+        assert planned(of, no_source="it is not here") == planned(task()) == {claim("metric")}
+        assert planned(spec(pipeline=AROUND)) == set(), "nothing feeds it"
+        monkeypatch.setattr(type(PRECISIONS["int8"]), "budget", Budget(min_snr_db=25.0))
+        assert planned(of) == {plain}, "int8 says nothing of the metric"
+
+    def test_what_the_pipeline_promises_is_asked_of_fp32_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[Any] = []
+
+        def prove_metric(of: Task, bench: Any, promises: Any, *rest: Any) -> dict[Claim, Evidence]:
+            asked.extend(promises)
+            return {}
+
+        monkeypatch.setattr(metric, "prove_metric", prove_metric)
+        claims = [claim("metric"), claim("metric", PLAIN)]
+        of = task(pipeline={**AROUND, "max_metric_loss": 0.25}, precisions=budget(max_metric_loss=0.5))
+        plugin.prove(claims, harness(subject(artifact("int8"), of=of)))
+        assert {promise.claim: promise.wanted for promise in asked} == dict(zip(claims, (0.5, 0.25), strict=True))
+        assert len(asked) == 2
+        asked.clear()
+        plugin.prove(claims, harness(subject(artifact("int8"), of=task(precisions=budget(max_metric_loss=0.5)))))
+        assert [promise.wanted for promise in asked] == [0.5]
+
     def test_where_it_cannot_be_rated_it_is_missing(self) -> None:
         asked = spec(precisions=budget(max_metric_loss=0.1))
         (found,) = plugin.prove([claim("metric")], harness(subject(artifact("int8"), of=asked))).values()
@@ -182,16 +220,16 @@ class Rated:
         self.eager: Array = self.module.ROWS[:6] @ self.module.WEIGHT
         self.labels: Array = self.module.LABELS[:6]
 
-    def by(self, recipe: str, engine: Array) -> dict[str, Any]:
+    def by(self, recipe: str, engine: Array, *further: str) -> dict[str, Any]:
         (self.folder / "into").mkdir()
         tensors, cases = {}, {"00000000": slice(0, 4), "00000004": slice(4, 6)}
         for index, (case, rows) in enumerate(cases.items()):
-            tensors[f"{case}/eager/y"] = self.eager[rows]
+            tensors |= {f"{case}/eager/y": self.eager[rows], f"{case}/eager/z": self.eager[rows] * 0}
             save(self.folder / f"into/{index}.safetensors", {"inside.y": engine[rows], "inside.z": engine[rows] * 0})
         save(self.folder / "samples.safetensors", tensors)
         request = {"recipe": f"{self.module.__name__}:{recipe}", "samples": str(self.folder / "samples.safetensors")}
         request |= {"cases": list(cases), "into": str(self.folder / "into")}
-        return rate({**request, "outputs": ["y"], "names": {"y": "inside.y"}})
+        return rate({**request, "outputs": ["y", *further], "names": {"y": "inside.y", "z": "inside.z"}})
 
 
 @pytest.fixture
@@ -211,6 +249,13 @@ def test_a_share_of_right_answers_is_compared_row_by_row(rated: Rated) -> None:
     for name, index in _impostors([rated.eager], 6).items():
         expected = 1 - float((rated.eager[index].argmax(1) == rated.labels).mean())
         assert found["impostors"][name] == pytest.approx(expected) and expected > 0
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_outputs_are_equal_where_each_of_them_is(times: int, rated: Rated) -> None:
+    """The second one always is."""
+    found = rated.by("both", rated.eager * np.float32(times), "z")
+    assert (found["equal"], found["loss"]) == (times == 1, 0)
 
 
 def test_what_was_won_is_no_loss(rated: Rated) -> None:

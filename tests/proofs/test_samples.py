@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 from exporter import tensors
 from exporter.engines._job import EngineAnswer, EngineJob
 from exporter.errors import UsageError
-from exporter.numbers.golden import GoldenCase
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.proofs import _samples
 from exporter.proofs._samples import (
     EAGER,
@@ -28,6 +28,7 @@ from exporter.proofs._samples import (
 )
 from exporter.proofs.base import Subject
 from exporter.spec.model import Spec
+from exporter.steps.answer import judged
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.material import Material
@@ -36,6 +37,7 @@ from exporter.tensors import TensorSpec
 from exporter.workers import Limits, Setting
 from tests.compare.goldens import golden
 from tests.proofs.subjects import PLAIN, artifact, spec, subject
+from tests.steps.recorded import recorded
 
 HALF, DOUBLE = "tests.steps.users:halved", "tests.steps.users:doubled"
 IMAGE = {"dtype": "float32", "shape": ["batch", 3, 4, 5]}
@@ -87,6 +89,10 @@ class TestInputs:
     def test_without_a_pipeline_the_first_input_is_fed(self) -> None:
         of = spec(inputs={"image": IMAGE, "scale": SCALE})
         assert fed(of) == (VALUE, "scale")
+
+    def test_no_sample_more_than_the_largest_batch_fits(self) -> None:
+        with pytest.raises(UsageError, match=r"of shape \[21, 3, 4, 5\]"):
+            inputs_of(spec_of(dims=(2, 20)), {VALUE: np.zeros((21, 3, 4, 5), "float32")}, "7")
 
     @pytest.mark.parametrize(
         ("state", "said", "hint"),
@@ -161,6 +167,12 @@ class TestAnswered:
         made = answered(model(spec_of(), "y"), EAGER, [sample(1), sample(3)], Setting())
         assert [outputs["y"].shape for outputs in made] == [(1,), (3,)]
 
+    def test_without_a_batch_an_output_may_have_no_row(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As the boxes of an empty picture."""
+        Engine(monkeypatch, lambda inputs: {"y": np.ones((0, 2), "float32")})
+        (made,) = answered(model(spec_of(image={**IMAGE, "shape": [3, 4, 5]}), "y"), EAGER, [sample(1)], Setting())
+        assert made["y"].shape == (0, 2)
+
     def test_an_output_without_axes_has_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
         Engine(monkeypatch, lambda inputs: {"y": inputs["image"].sum()})
         (made,) = answered(model(spec_of(), "y"), EAGER, [sample(1)], Setting())
@@ -173,6 +185,7 @@ class TestAnswered:
             ([1, 3, 4, 5], {}, True),
             ([3, 4, 5], {}, False),
             ([1, 3, 4, 5], {"scale": {"dtype": "float32", "shape": [2]}}, False),
+            ([1, 3, 4, 5], {"scale": {"dtype": "float32", "shape": []}}, False),
         ],
     )
     def test_outputs_have_a_batch_where_the_inputs_do(
@@ -180,7 +193,7 @@ class TestAnswered:
     ) -> None:
         Engine(monkeypatch, lambda inputs: {"y": np.ones((len(inputs["image"]), 2), "float32")})
         of = spec_of(image={**IMAGE, "shape": shape}, **more)
-        state = {**sample(1), "scale": np.ones(2, "float32")}
+        state = {**sample(1), "scale": np.ones(more.get("scale", SCALE)["shape"][-1:], "float32")}
         if len(shape) == 3:
             state[VALUE] = np.ones((3, 4, 5), "float32")
         (made,) = answered(model(of, "y"), EAGER, [state], Setting())
@@ -227,7 +240,7 @@ class TestRecorded:
     def test_training_is_kept_step_by_step_on_both_sides(
         self, chains_run_here: list[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        content = said([HALF, "layout"], ["layout"], (["softmax", "argmax"], ["argmax"]))
+        content = said([HALF, "layout"], ["layout"], (["softmax", "argmax"], ["softmax", "argmax"]))
         material = self.material(content, monkeypatch)
         assert sorted(name for name in material.tensors if "training" in name) == [
             f"{side}/training/{step}/{number}/value" if name is None else f"{side}/training/{step}/{number}/{name}"
@@ -242,7 +255,7 @@ class TestRecorded:
         assert material.tensors["outputs/1/y"].tolist() == [20, 20, 20]
         assert material.tensors["outputs/0/z"].tolist() == [0.5, 0.5, 0.5]
         assert material.tensors["after/training/2/0/value"] == 0
-        assert [name for _, name in chains_run_here] == ["training", "deployment"] * 2
+        assert [(len(chain), name) for chain, name in chains_run_here] == [(2, "training"), (0, "deployment")] * 2
 
     def test_of_deployment_what_functions_give_is_kept(
         self, chains_run_here: list[Any], monkeypatch: pytest.MonkeyPatch
@@ -284,6 +297,15 @@ class TestRecorded:
         with_samples(of, setting)
         assert f"of sample of {int(of.spec.golden_mb * 1e6)} bytes only the last values are kept (golden_mb)" in heard
 
+    def test_without_a_folder_of_code_samples_lie_here(
+        self, tmp_path: Path, chains_run_here: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        np.save(tmp_path / "a.npy", RAW["a"])
+        monkeypatch.chdir(tmp_path)
+        of = subject(of=spec(inputs={"image": IMAGE}, pipeline=said(["layout"], ["layout"])), folder=tmp_path)
+        with_samples(of, Setting(limits=Limits(code=None)))
+        assert Material.read(tmp_path / SAMPLES).samples == ("a.npy",)
+
     def test_without_a_pipeline_there_is_nothing_to_record(self) -> None:
         of = subject()
         assert with_samples(of, Setting()) is of
@@ -296,13 +318,49 @@ def test_a_function_among_any_steps_counts() -> None:
     assert not replay(declared, sample(1)).error
 
 
-def test_moves_are_the_budget_in_the_largest_unit() -> None:
-    truths = [np.float64([[1, 2]]), np.float64([[8, 4]]), np.float64([[3, 4]])]
-    outputs = [golden(truth, eager=(truth * 1.001).astype("float32")) for truth in truths]
-    recorded = tuple(GoldenCase(str(at), {"batch": 1}, {"y": output}, str(at)) for at, output in enumerate(outputs))
-    found = moves(subject(of=spec(budget=3), recorded=recorded))
-    assert list(found) == ["y"]
-    assert found["y"] == pytest.approx(3 * outputs[1].unit[0] * 8)
-    small = replace(outputs[0], scale=(1e-3, 1e-3))
-    tiny = (GoldenCase("0", {"batch": 1}, {"y": small}, "0"),)
-    assert 0 < moves(subject(of=spec(budget=3), recorded=tiny))["y"] < 1e-4
+def recorded_as(outputs: Mapping[str, GoldenOutput], named: str = "y") -> tuple[GoldenCase, ...]:
+    """Cases of these names, with one output each."""
+    return tuple(GoldenCase(name, {"batch": 1}, {named: output}, name) for name, output in outputs.items())
+
+
+class TestMoves:
+    TRUTHS = (np.float64([[1, 2]]), np.float64([[4, 8]]), np.float64([[3, 4]]))
+
+    def golden(self, truth: Any, off: float = 0.001, **more: Any) -> GoldenOutput:
+        """Eager is off in the last number, which is the largest: in L2 by a smaller share."""
+        return golden(truth, eager=(truth * [1, 1 + off]).astype("float32"), **more)
+
+    def moves(self, **outputs: GoldenOutput) -> Mapping[str, Sequence[float]]:
+        named = {name.replace("_", ":"): output for name, output in outputs.items()}
+        return moves(subject(of=spec(budget=3), recorded=recorded_as(named)))
+
+    def test_they_are_the_budget_in_the_largest_unit(self) -> None:
+        outputs = [self.golden(truth) for truth in self.TRUTHS]
+        (share, least) = self.moves(**dict(zip("abc", outputs, strict=True)))["y"]
+        assert share == pytest.approx(3 * max(output.unit[0] for output in outputs))
+        assert least == pytest.approx(3 * outputs[1].unit[0] * 8)
+
+    def test_the_share_and_the_least_need_not_be_of_one_case(self) -> None:
+        small, large = self.golden(np.float64([[1, 1]]), 0.002), self.golden(np.float64([[8, 8]]), 0.001)
+        for outputs in ({"a": small, "b": large}, {"a": large, "b": small}):
+            share, least = self.moves(**outputs)["y"]
+            assert (share, least) == (pytest.approx(3 * 0.002, rel=1e-3), pytest.approx(3 * 0.008, rel=1e-3))
+
+    def test_what_probes_or_is_gated_tells_nothing_of_a_sample(self) -> None:
+        plain = self.golden(self.TRUTHS[0])
+        probe, gated = self.golden(self.TRUTHS[1] * 16, 0.01), self.golden(self.TRUTHS[1] * 16, 0.01, gate="not finite")
+        assert self.moves(a=plain, a_large=probe, b=gated) == self.moves(a=plain)
+        assert self.moves(a=gated, a_large=probe) == {}
+
+
+def test_a_wrong_answer_is_not_excused_by_what_a_probe_may_err() -> None:
+    """Eager's score is 0.3 above the threshold and the artifact's below it; 0.3 is rounding of `:large` alone."""
+    truth = np.float64([[0.8, 0.1]])
+    plain, large = (golden(value, eager=(value * 1.01).astype("float32")) for value in (truth, truth * 16))
+    steps = [{"threshold": {"above": 0.5}}]
+    scores = {"near": np.float32([0.8, 0.1]), "far": np.float32([0.1, 0.9])}
+    wrong = [{"scores": np.float32([0.4, 0.1])}, {"scores": scores["far"]}]
+    allowed = moves(subject(recorded=recorded_as({"a": plain, "a:large": large}, "scores")))
+    chains = read_chain(steps), read_chain(steps)
+    finding = judged(chains, recorded("after", steps, scores), wrong, allowed)
+    assert finding.outcome == "mismatch" and "the answer to sample 1 is another than training's" in finding.reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,22 @@ def test_a_metric_that_differs_where_the_outputs_agree_is_said_in_words(equal: b
     assert ("equal bit for bit" in told) is equal and ("hangs on ties" in told) is not equal
     for evidence in ({}, {case: Evidence(Outcome.MISMATCH, "off")}):
         assert _beside_outputs(claim, found, evidence) is found
+
+
+def test_nothing_is_said_of_a_metric_beside_outputs_that_are_not_its_own_or_not_all_right() -> None:
+    claim = Claim("onnx", "fp32", "onnxruntime", kind="metric")
+    case = Claim("onnx", "fp32", "onnxruntime", case="batch=2", output="y")
+    right, wrong = Evidence(Outcome.MATCH, elements=3), Evidence(Outcome.MISMATCH, "off")
+    found = _judge(PROMISED, rated(0.9, 0.99), None)
+    assert _beside_outputs(claim, found, {case: right, replace(case, output="z"): wrong}) is found
+    for of_another in ({"format": "pir"}, {"engine": "openvino"}, {"kind": "agreement"}):
+        beside = {case: right, replace(case, **of_another): wrong}
+        assert _beside_outputs(claim, found, beside) != found
+    assert not found.bit_equal, "nobody said so"
+    matched = _judge(PROMISED, rated(0.99, 0.99), None)
+    assert matched.outcome is Outcome.MATCH and _beside_outputs(claim, matched, {case: right}) is matched
+    low = replace(claim, precision="int8"), {replace(case, precision="int8"): right}
+    assert _beside_outputs(low[0], found, low[1]) is found
 
 
 def test_where_less_is_better_more_is_a_loss() -> None:

@@ -15,6 +15,7 @@ from exporter.judge.facts import Facts, Latency, Timed, Trained, Tried
 from exporter.judge.report import Report
 from exporter.proofs.quantisation.noise import LayerNoise
 from exporter.report import _graph
+from exporter.report._advice import advice
 from exporter.report._decision import front, open_ends, products
 from exporter.report._failure import causes, share
 from exporter.report._plot import MOST_BARS, Bar, bars
@@ -161,6 +162,22 @@ def test_a_failure_has_a_cause_a_size_and_something_to_try() -> None:
     assert pir.size == () and "--timeout 3600" in pir.tries[0].command
     banner = seen(page_of(REPORTS["failed"]()).partition("</header>")[0])
     assert onnx.sentence in banner and onnx.size[0] in banner and "Nor does this hold: pdmodel, pir" in banner
+
+
+@pytest.mark.parametrize("outcome", [Outcome.VACUOUS, Outcome.INCONCLUSIVE])
+def test_of_steps_that_no_sample_shows_both_ways_out_are_named(outcome: Outcome) -> None:
+    """Other inputs of the goldens would change nothing."""
+    claim = Claim("source", "fp32", output="preprocess", kind="pipeline")
+    verdict = Verdict(frozenset({claim}), {claim: Evidence(outcome, "the samples tell nothing about step 1 (cast)")})
+    report = Report("net", "1", verdict, 4.0)
+    (cause,) = causes(report)
+    assert [(one.what, one.command) for one in cause.tries] == [
+        (
+            "Name samples that every step changes, or leave out a step that changes nothing.",
+            "`samples` and `deployment` under `pipeline` in the spec",
+        )
+    ]
+    assert advice(report, "b").startswith("name `samples` under `pipeline` that every step changes, or take")
 
 
 def test_of_int8_the_loss_is_told_and_a_search_is_tried_first() -> None:

@@ -17,7 +17,7 @@ from exporter.steps.run import save_states
 from tests.steps.recorded import recorded
 
 FIRST, SECOND = np.float32([1, 2, 0]), np.float32([3, 0, 1])
-MOVE = {"scores": 0.01}
+MOVE = {"scores": (0.0, 0.01)}
 ABOVE: Any = {"threshold": {"above": 0.5}}
 EDGE = "lies on an edge, where rounding decides"
 
@@ -26,7 +26,7 @@ def look(
     chain: list[Any],
     samples: Sequence[Any],
     made: Sequence[Any],
-    moves: Mapping[str, float] = MOVE,
+    moves: Mapping[str, Sequence[float]] = MOVE,
     deployment: list[Any] | None = None,
 ) -> Finding:
     """The finding where eager gives `samples`, and an artifact `made`."""
@@ -146,9 +146,12 @@ class TestUnlike:
 
 class TestMoved:
     def moved(self, chain: list[Any], moves: dict[str, float]) -> list[Any]:
+        """With the moves that are the least that is allowed."""
         zeros = np.zeros(2000, "float32")
         outputs = {"whole": np.int64([1, 2]), "scores": zeros, "other": zeros.copy()}
-        return list(_moved(read_chain(chain), {VALUE: zeros, **outputs}, moves))
+        return list(
+            _moved(read_chain(chain), {VALUE: zeros, **outputs}, {name: (9.0, most) for name, most in moves.items()})
+        )
 
     def test_each_number_of_an_output_is_moved_by_at_most_its_move(self) -> None:
         states = self.moved([], {"scores": 0.5, "whole": 9.0})
@@ -163,6 +166,15 @@ class TestMoved:
 
     def test_what_is_handed_on_is_the_output_that_was(self) -> None:
         assert not self.moved([], {"other": 0.5})[0][VALUE].any()
+
+    def test_a_large_output_is_moved_by_a_share_of_its_largest_number(self) -> None:
+        value = np.float32([-20.0, np.inf, *np.zeros(2000)])
+        for moves, most in ({"scores": (0.25, 0.5)}, 5.0), ({"scores": (0.25, 7.0)}, 7.0):
+            for state in _moved((), {VALUE: value, "scores": value}, moves):
+                numbers = state[VALUE][2:]
+                assert -most <= numbers.min() < -0.98 * most and 0.98 * most < numbers.max() <= most
+        empty = value[:0]
+        assert all(not state[VALUE].size for state in _moved((), {VALUE: empty, "scores": empty}, moves))
 
     def test_steps_that_cannot_run_on_moved_outputs_say_nothing(self) -> None:
         assert self.moved(["layout"], {"scores": 0.5}) == []

@@ -87,6 +87,27 @@ def test_causes_that_would_not_show_are_noted(tried: dict[str, Any]) -> None:
     assert look(chain, PICTURE) == ("", (note,))
 
 
+def test_a_cause_that_shows_at_one_step_need_not_show_at_another(tried: dict[str, Any]) -> None:
+    chain = chain_of(SCALED, FLOAT)
+    tried["trials"] = [
+        ("both", Trial(chain_of("layout", FLOAT), 0, "another")),
+        ("both", Trial(chain, 1, "nothing")),
+        ("one", Trial(chain_of(SCALED, "layout"), 1, "another")),
+    ]
+    assert look(chain, PICTURE) == ("", ())
+
+
+def test_leaving_a_step_out_is_no_cause_that_is_noted(tried: dict[str, Any]) -> None:
+    """It would not show; another size does."""
+    chain = chain_of({"crop": {"height": 2, "width": 4}})
+    tried["trials"] = [("crop", Trial(chain_of({"crop": {"height": 1, "width": 4}}), 0, "another"))]
+    assert look(chain, PICTURE) == ("", ())
+
+
+def test_a_dtype_at_the_end_shows(tried: dict[str, Any]) -> None:
+    assert look(chain_of(FLOAT), PICTURE) == ("", ())
+
+
 def test_a_change_that_shows_is_tried_once_for_each_cause(tried: dict[str, Any]) -> None:
     chain = chain_of(FLOAT)
     other = [Trial(chain_of("layout"), 0, str(at)) for at in range(4)]
@@ -137,3 +158,7 @@ def test_a_change_that_cannot_run_shows(tried: dict[str, Any]) -> None:
     assert look(chain, PICTURE)[0] == ""
     tried["trials"] = [("c", Trial(chain_of(SCALED), 0, "nothing"))]
     assert look(chain, PICTURE)[0] == "step 1 (cast)"
+    chain = chain_of(SCALED, {"crop": {"height": 2, "width": 4}})
+    assert look(chain, PICTURE)[0] == "step 2 (crop)"
+    tried["trials"] = [("c", Trial(chain_of(SCALED, {"crop": {"height": 9, "width": 9}}), 1, "too large"))]
+    assert look(chain, PICTURE)[0] == "", "it stops at just the values that the chain ends in"

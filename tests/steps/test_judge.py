@@ -43,6 +43,11 @@ def test_equal_chains_match_and_hand_on_what_the_last_step_gives() -> None:
     assert [np.array_equal(state[VALUE], end) for state, end in zip(finding.ends, ends, strict=True)] == [True, True]
 
 
+def test_numbers_are_counted_behind_the_last_step() -> None:
+    chain = [SCALED, {"crop": {"height": 4, "width": 5}}]
+    assert look(chain, chain).elements == 2 * 4 * 5 * 3
+
+
 def test_every_name_that_a_state_holds_is_counted() -> None:
     chain = [f"{FUNCTIONS}:with_size"]
     material = recorded("before", chain, PICTURES)
@@ -190,6 +195,15 @@ class TestTheFirstStepThatDiffers:
         said = reason([FLOAT, *sums], [FLOAT, SCALED, "layout"])
         assert said.startswith("the first step that differs is deployment's step 2 (normalize), where training has")
 
+    def test_a_cause_in_part_leaves_the_step_where_it_was_found(self) -> None:
+        """Training is cut into fewer steps, and its first one is reached by another scale; nothing gives the second."""
+        training = [{"normalize": {"scale": "1/255", "mean": [0.5], "std": [0.5]}}, f"{FUNCTIONS}:squared"]
+        said = reason(training, ["normalize", HALVES, "sigmoid"])
+        assert said.startswith(
+            "the first step that differs is deployment's step 1 (normalize), where training has step 1"
+        )
+        assert "; likely cause, in part: scale (with scale=0.00392157 instead of 1 in step 1" in said
+
     def test_a_step_that_cannot_run(self) -> None:
         said = reason(["layout"], ["layout", {"normalize": {"mean": [1.0, 2.0]}}])
         assert said.startswith(
@@ -238,6 +252,7 @@ class TestByHowMuch:
         assert amount([0, 1], [0], 0, 0, "too small") == "it cannot run on sample 1: too small"
         assert amount([0, 1], [0, 1, 2], 3, 1, "too small") == "it cannot run on sample 1: too small"
         assert amount([0, 1, 2], [0, 4, 2], 0, 0, "too small").startswith("by up to 3 in")
+        assert amount([0, 1, 2], [0, 4], 0, 0, "too small").startswith("by up to 3 in")
 
     def test_equal_values_have_none(self) -> None:
         assert amount([0, 1], [0, 1], 0, 0) == "the values differ"
@@ -254,10 +269,13 @@ class TestWhatWouldHaveBeenNoticed:
         assert look([SCALED], [SCALED], recorded("before", [SCALED], mixed)).outcome == "match"
 
     def test_a_step_without_effect_is_not_proven(self) -> None:
-        """A `normalize` computes in float32 whatever it gets."""
+        """A `normalize` computes in float32 whatever it gets. Without the `cast` the same samples are enough."""
         chain = [FLOAT, SCALED]
+        assert look(chain, [SCALED]).outcome == "match"
         assert look(chain, chain) == Finding(
-            "vacuous", "the samples tell nothing about step 1 (cast): no change of it would be noticed"
+            "vacuous",
+            "the samples tell nothing about step 1 (cast): without it, or with other options, deployment gives the "
+            "same; leave it out of deployment if it is to change nothing, or add samples that it changes",
         )
 
     def test_arrays_without_a_number_show_nothing(self) -> None:

@@ -12,7 +12,7 @@ from exporter.errors import BundleError
 from exporter.steps.base import VALUE
 from exporter.steps.material import Material, behind_model, below
 
-ZEROS, ONES = np.zeros(4), np.ones(4)
+ZEROS, ONES, TWOS = np.zeros(4), np.ones(4), np.full(4, 2.0)
 
 
 def filled(steps: int = 2) -> Material:
@@ -34,7 +34,7 @@ def test_samples_have_numbers_and_states(tmp_path: Path) -> None:
     material = filled()
     material.outputs = ("y", "x")
     material.tensors["outputs/1/x"] = ZEROS
-    material.tensors["outputs/1/y"] = ONES
+    material.tensors["outputs/1/y"] = TWOS
     material.write(tmp_path / "m.safetensors")
     again = Material.read(tmp_path / "m.safetensors")
     assert (again.samples, again.outputs, list(again.numbers)) == (("a", "b", "c"), ("y", "x"), [0, 1, 2])
@@ -42,9 +42,9 @@ def test_samples_have_numbers_and_states(tmp_path: Path) -> None:
     assert [state[VALUE].tolist() for state in states] == [ONES.tolist(), [1] * 100, [2] * 100]
     behind = again.start("after", 1)
     assert {name: value.tolist() for name, value in behind.items()} == {
-        VALUE: ONES.tolist(),
+        VALUE: TWOS.tolist(),
         "x": ZEROS.tolist(),
-        "y": ONES.tolist(),
+        "y": TWOS.tolist(),
     }
     assert again.start("after", 0) == {}
     assert Material(("a",)).tensors == {} and Material(("a",)).outputs == ()

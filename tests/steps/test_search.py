@@ -94,6 +94,57 @@ def test_a_change_has_to_hold_for_every_sample(monkeypatch: pytest.MonkeyPatch) 
     assert look(training, deployment, RAW, small).told == (("b", "a layout"),)
 
 
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What was tried, with the size of the sample; one cause is named at most."""
+    held: list[tuple[str, int]] = []
+
+    def recording(trial: Trial, sample: Replayed) -> Replayed:
+        held.append((trial.said, sample.states[0][VALUE].size))
+        return again(trial, sample)
+
+    monkeypatch.setattr(search, "again", recording)
+    monkeypatch.setattr(search, "MOST_CAUSES", 1)
+    return held
+
+
+def test_a_change_that_helps_the_smallest_sample_alone_is_no_cause(
+    ran: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by itself nor in the place of one that helps all in part."""
+    training = read_chain([{"normalize": {"scale": 2}}, "layout"])
+    deployment = scaled(3, 5)
+    part = Trial(read_chain([{"normalize": {"scale": 2}}, "sigmoid"]), 0, "part")
+    small = Trial(read_chain([{"normalize": {"scale": 2}}, {"reshape": {"shape": [3, 1, 1]}}]), 0, "small")
+    values = RAW, RAW[:, :1]
+    for trials_, told in (((small,), ("small",)), ((part, small), ("part",))):
+        monkeypatch.setattr(search, "trials", lambda _, trials_=trials_: iter([("c", trial) for trial in trials_]))
+        causes = look(training, deployment, *values)
+        assert not causes.whole and tuple(said for _, said in causes.told) == told
+    only = Trial(read_chain([{"reshape": {"shape": [3, 1, 1]}}]), 0, "small")
+    monkeypatch.setattr(search, "trials", lambda _: iter([("c", only)]))
+    assert look(read_chain(["layout"]), read_chain([]), *values) == Causes()
+
+
+def test_what_does_not_help_the_smallest_sample_further_is_not_tried_on_the_others(
+    ran: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    training, deployment = scaled(2, 4, 9), scaled(3, 5, 9)
+    trials_ = [
+        Trial(scaled(*scales), 0, said)
+        for said, scales in (
+            ("nothing", (7, 5, 9)),
+            ("part", (2, 5, 9)),
+            ("other", (2, 7, 9)),
+            ("whole", (2, 4, 9)),
+            ("later", (2, 4, 9)),
+        )
+    ]
+    monkeypatch.setattr(search, "trials", lambda _: iter([("c", trial) for trial in trials_]))
+    assert look(training, deployment, RAW, RAW[:, :1]).whole
+    assert ran == [("nothing", 3), ("part", 3), ("part", 6), ("other", 3), ("whole", 3), ("whole", 6)]
+
+
 def test_of_changes_that_help_equally_the_first_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     training, deployment = scaled(2, 4, 9), scaled(3, 5, 9)
     part, other, further, whole = (
@@ -120,6 +171,8 @@ def test_it_stops_after_a_minute_and_a_half(
     monkeypatch.setattr(search, "time", SimpleNamespace(process_time=lambda: next(clock, 1000.0 + seconds)))
     causes = look(scaled(2), scaled(3))
     assert (causes.whole, causes.stopped) == (not stopped, stopped)
+    clock = iter([1000.0])
+    assert look(read_chain(["sigmoid"]), scaled(3)).stopped == stopped, "which finds none"
 
 
 def test_a_search_that_was_stopped_between_says_what_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,9 +214,6 @@ class TestTrials:
             ("b", "1: 2 0"),
             ("z", "5: 0 0"),
         ]
-
-    def test_every_cause_has_a_rank_that_is_tried(self) -> None:
-        assert {cause.rank for _, cause in search.CAUSES.all()} <= set(search._RANKS)
 
 
 class TestAgain:

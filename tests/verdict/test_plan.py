@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from exporter.errors import UsageError
 from exporter.spec.read import validate
-from exporter.verdict.plan import ENGINES, plan_runs, plan_some, with_engines
+from exporter.verdict.plan import ENGINES, plan_runs, plan_some, settled, with_engines
 
 ALL = [("pir", "fp32"), ("pdmodel", "fp32"), ("onnx", "fp32")]
 USUAL = ("jit_load", "paddle_inference", "onnxruntime")
@@ -120,3 +122,18 @@ def test_a_variant_that_nothing_proves_is_refused_with_the_engines_that_could() 
 def test_the_source_s_engines_may_be_named_beside_others() -> None:
     named = ("eager", "static", *USUAL)
     assert plan_runs(named, ALL, with_source=True) == plan_runs(USUAL, ALL, with_source=True)
+
+
+def test_a_spec_is_settled_with_its_engines_and_the_steps_that_files_name(tmp_path: Path) -> None:
+    config = tmp_path / "inference.yml"
+    config.write_text("PreProcess:\n  transform_ops:\n  - ToCHWImage:\n")
+    content = {"name": "n", "model": "a:b", "weights": "factory", "inputs": {"x": {"dtype": "float32", "shape": [2]}}}
+    plain = {**content, "formats": ["onnx"]}
+    assert settled(validate(plain, "test")) == with_engines(validate(plain, "test"))
+    assert settled(validate(plain, "test")).engines == ("onnxruntime",)
+    steps = {"training": ["layout"], "deployment": f"paddleclas:{config}"}
+    asked = validate({**plain, "pipeline": {"samples": ["*.png"], "preprocess": steps}}, "test")
+    whole = settled(asked)
+    assert whole.engines == ("onnxruntime",) and whole.pipeline is not None
+    assert whole.pipeline.preprocess.deployment == ({"decode": {"order": "rgb"}}, "layout")
+    assert whole.pipeline.preprocess.training == ("layout",)

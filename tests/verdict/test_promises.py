@@ -88,3 +88,24 @@ def test_a_variant_that_the_spec_does_not_make_keeps_no_promise() -> None:
     speed = {"min_speedup": {"engine": "paddle_inference_int8", "ratio": 2}}
     engines = ["paddle_inference_int8", "onnxruntime"]
     assert "runs no int8 variant" in refusal(spec(speed, formats=["pdmodel", "onnx"], engines=engines)).what
+
+
+def folded(training: list[Any] | None, deployment: list[Any] | None, *, fold: bool = True) -> Spec:
+    """A spec whose steps behind the model are these; with None there are none."""
+    sides: dict[str, Any] = {"preprocess": {"training": ["layout"], "deployment": ["layout"]}}
+    if training is not None:
+        sides["postprocess"] = {"training": training, "deployment": deployment}
+    return spec({}, pipeline={"samples": ["*.npy"], "fold": fold, **sides})
+
+
+def test_behind_a_folded_model_training_has_the_steps_of_deployment() -> None:
+    """Those in the graph are not compared with others: nothing would notice that they differ."""
+    refused = refusal(folded(["softmax", "argmax"], ["argmax"]))
+    assert refused.what == "the steps behind a folded model are deployment's, and training has others"
+    assert refused.where == "pipeline.postprocess"
+    for same in (folded(["argmax"], ["argmax"]), folded(None, None), spec({})):
+        assert refuse_promises(same) is None
+
+
+def test_without_fold_both_sides_are_run_and_compared() -> None:
+    assert refuse_promises(folded(["softmax", "argmax"], ["argmax"], fold=False)) is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -107,10 +108,8 @@ class Situation:
 
 
 def _made(name: str, options: dict[str, Any]) -> Iterator[Declared]:
-    try:
+    with suppress(ValidationError):
         yield Declared(name, KINDS[name].model_validate(options))
-    except ValidationError:
-        return
 
 
 def _place(chain: Chain, at: int) -> str:

@@ -14,9 +14,8 @@ class Channels(Cause):
 
     def trials(self, situation: Situation) -> Iterator[Trial]:
         for at, link in situation.steps("decode"):
-            other = {"rgb": "bgr", "bgr": "rgb"}.get(link.step.options().get("order", "rgb"))
-            if other:
-                yield from situation.changed(at, order=other)
+            other = {"rgb": "bgr", "bgr": "rgb", "gray": "gray"}
+            yield from situation.changed(at, order=other[link.step.options().get("order", "rgb")])
         for at, _ in situation.steps("channels"):
             yield from situation.removed(at)
         for at, value in situation.places():

@@ -28,7 +28,7 @@ class FittedScaling(Cause):
                     continue
                 mean, std = fitted
                 options: dict[str, Any] = {"mean": mean, "std": std, "axis": channels_of(value) or "last"}
-                if at < len(situation.chain) and str(situation.chain[at]) == "normalize":
+                if at < len(situation.chain):  # these options fit a `normalize` alone
                     yield from situation.changed(at, scale=1.0, **options)
                 yield from situation.inserted(at, "normalize", **options)
 
@@ -37,7 +37,7 @@ def scaling(value: Array, target: Array) -> tuple[tuple[float, ...], tuple[float
     """Mean and deviation of each channel that make `target` of `value`; None where no straight line does."""
     import numpy as np
 
-    if value.shape != target.shape or value.ndim < 2 or value.size == 0:
+    if value.shape != target.shape or not value.ndim or not value.size:
         return None
     axis = 0 if channels_of(value) == "first" else -1
     before, after = (
@@ -49,10 +49,10 @@ def scaling(value: Array, target: Array) -> tuple[tuple[float, ...], tuple[float
     spread = np.square(before - centre).sum(1)
     if (spread == 0).any():
         return None
-    factor = ((before - centre) * (after - goal)).sum(1) / spread
+    factor = ((before - centre) * after).sum(1) / spread
     line = factor[:, None] * (before - centre) + goal
     rest, whole = np.square(after - line).sum(1), np.square(after - goal).sum(1)
-    if (factor <= 0).any() or (rest > (_RESIDUE**2) * np.maximum(whole, 1e-30)).any():
+    if (factor <= 0).any() or (rest > _RESIDUE**2 * whole).any():
         return None
     std = 1 / factor
     mean = centre[:, 0] - goal[:, 0] * std

@@ -19,7 +19,7 @@ class Labels(Cause):
             for other in (*ways, tuple(sorted(names)), names[::-1]):
                 yield from situation.changed(at, names=other)
         for at, _ in situation.steps("topk"):
-            for k in {target.shape[0] for target in situation.targets() if target.ndim == 1 and target.shape[0]}:
+            for k in {target.shape[0] for target in situation.targets() if target.ndim == 1}:
                 yield from situation.changed(at, k=k)
 
 

@@ -29,8 +29,7 @@ class MeanAndStd(Cause):
             yield from situation.changed(at, std=std[::-1])
             yield from situation.changed(at, std=(1.0,))
             yield from situation.changed(at, mean=(0.0,))
-            if all(mean):
-                yield from situation.changed(at, mean=std, std=mean)
+            yield from situation.changed(at, mean=std, std=mean)
             for factor in (255.0, 1 / 255):
                 more = {"mean": tuple(one * factor for one in mean), "std": tuple(one * factor for one in std)}
                 yield from situation.changed(at, **more)

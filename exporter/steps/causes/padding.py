@@ -25,14 +25,13 @@ class Padding(Cause):
         for at, link in situation.steps("pad"):
             now = link.step.options()
             other = {"centre": "top_left", "top_left": "centre"}[now.get("place", "top_left")]
-            for value in [now.get("value", 0.0), *values]:
+            for value in values:
                 yield from situation.changed(at, value=value)
             yield from situation.changed(at, place=other)
             for value in values:
                 yield from situation.changed(at, place=other, value=value)
-            if "multiple_of" in now:
-                for step in (32, 64, 128, 16):
-                    yield from situation.changed(at, multiple_of=step)
+            for step in (32, 64, 128, 16):  # none beside a height and a width
+                yield from situation.changed(at, multiple_of=step)
             yield from situation.removed(at)
         yield from self._borders(situation, values)
 

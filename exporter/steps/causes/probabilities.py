@@ -16,10 +16,9 @@ class Probabilities(Cause):
         for at, link in situation.steps("softmax", "sigmoid"):
             yield from situation.instead(at, "sigmoid" if link.name == "softmax" else "softmax")
             yield from situation.removed(at)
-        for at, link in situation.steps("softmax", "argmax"):
+        for at, _ in situation.steps("softmax", "argmax"):
             for axis in (0, 1, -1, 2):
-                if axis != link.step.options().get("axis", -1):
-                    yield from situation.changed(at, axis=axis)
+                yield from situation.changed(at, axis=axis)
         for at, value in situation.places():
             if value.dtype.kind == "f" and value.ndim in (1, 2, 3):
                 yield from situation.inserted(at, "softmax")

@@ -23,7 +23,7 @@ class Threshold(Cause):
                 yield from situation.changed(at, form=form)
             for most in (100, 300, 1000):
                 yield from situation.changed(at, most=most)
-            for most in {target.shape[0] for target in situation.targets() if target.ndim == 2 and target.shape[0]}:
+            for most in {target.shape[0] for target in situation.targets() if target.ndim == 2}:
                 yield from situation.changed(at, most=most)
 
 
