@@ -136,6 +136,10 @@ class TestResizeRule:
         said = ", interpolation=nearest, library=pillow, tracks=True"
         assert sorted(tried[3:]) == sorted(self.rules([], [9, 256, 224, 320, 640], said))
 
+    def test_a_resize_is_added_only_where_there_is_a_picture_with_its_channels_behind(self) -> None:
+        tried = self.tried(["decode"], ["uint8 9", "uint8 5x6x3", "float32 3x5x6", "int64 5"], ["float32 3x28x36"])
+        assert [trial for trial in tried if "+" in trial] == ["1 + resize height=28, width=36"]
+
     def test_a_multiple_is_changed_where_there_is_one(self) -> None:
         chain: list[Any] = [{"resize": {"rule": "within", "height": 64, "width": 64, "multiple_of": 32}}]
         assert "0 resize multiple_of=1" in self.tried(chain, [], [])

@@ -59,7 +59,7 @@ def _sizes(situation: Situation) -> Iterator[tuple[int, int]]:
     for target in situation.targets():
         axis = channels_of(target)
         if axis:
-            yield target.shape[1:3] if axis == "first" else target.shape[:2]
+            yield target.shape[1:] if axis == "first" else target.shape[:2]
 
 
 plugin: Cause = ResizeRule()
