@@ -99,6 +99,13 @@ def test_what_says_most_comes_first() -> None:
     assert {rank for rank in ranks.values() if rank not in (2, 3, 4, 5)} == {1}
 
 
+def test_of_a_long_text_the_first_numbers_are_tried() -> None:
+    chain = [{"tokenize": {"vocabulary": ["a", "b"]}}]
+    tried = [told(trial, chain) for trial in CAUSES["tokenizer"].trials(situation(chain, wanted=["int64 300"]))]
+    for said in ("0 tokenize unknown={}", "0 tokenize before=[], after=[{}]", "0 tokenize before=[0], after=[{}]"):
+        assert (said.format(255) in tried, said.format(256) in tried) == (True, False), said
+
+
 class TestResizeRule:
     def tried(self, chain: Any, states: Sequence[str], wanted: Sequence[str], agreed: int = 0) -> list[str]:
         trials = CAUSES["resize_rule"].trials(situation(chain, states, wanted, agreed))

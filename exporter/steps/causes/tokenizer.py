@@ -8,6 +8,8 @@ from exporter.steps.causes.base import Cause, Situation, Trial
 
 #: Numbers that commonly stand for what a vocabulary lacks; the sample that is tried may hold none such.
 _UNKNOWN = (0, 1, 2, 3, 100)
+#: How many ids of training are looked at.
+_MOST = 256
 
 
 class Tokenizer(Cause):
@@ -29,7 +31,7 @@ class Tokenizer(Cause):
                 yield from self._ends(situation, at, [int(one) for one in target])
 
     def _ends(self, situation: Situation, at: int, wanted: list[int]) -> Iterator[Trial]:
-        """What the ids of training have at their ends; 256 of them are looked at."""
+        """What the ids of training have at their ends."""
         length = len(wanted)
         if not length:
             return
@@ -37,13 +39,14 @@ class Tokenizer(Cause):
         yield from situation.changed(at, length=length)
         yield from situation.changed(at, padding=last)
         yield from situation.changed(at, length=length, padding=last)
-        for number in dict.fromkeys(wanted[:256]):
+        seen = dict.fromkeys(wanted[:_MOST])
+        for number in seen:
             yield from situation.changed(at, unknown=number)
         for number in _UNKNOWN:
             yield from situation.changed(at, unknown=number)
         yield from situation.changed(at, unknown=None)
         for before in ((), (wanted[0],)):
-            for after in ((), *(((one,)) for one in dict.fromkeys(wanted[:256]))):
+            for after in ((), *((one,) for one in seen)):
                 yield from situation.changed(at, before=before, after=after)
                 yield from situation.changed(at, before=before, after=after, length=length, padding=last)
 
