@@ -61,7 +61,11 @@ def test_everything_is_put_back_after_an_exception():
     assert _state() == before
 
 
-def test_references_that_user_code_took_earlier_follow_and_return():
+@pytest.mark.parametrize("frozen", [False, True])
+def test_references_that_user_code_took_earlier_follow_and_return(frozen):
+    """Also where the collector was told to leave alone what there is, as a program does that starts many processes."""
+    if frozen:
+        gc.freeze()
     holder, closure = _Holder(), _closure()
     held = {
         "global": lambda: globals()["RAW"],
