@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 from legacy_cases import PRELUDE, Case, Input
-from legacy_onnx import export_onnx, open_onnx
 from packaging.version import Version
 
 #: How a program is made: by us, by Paddle alone, in Paddle's own new format; as ONNX by either writer.
@@ -180,6 +179,8 @@ def judge(case: Case, make: Any, how: How, folder: Path) -> Outcome:
         np.savez(folder / "outputs.npz", *expected)
         stage = "load"
         if how.way.startswith("onnx"):
+            from legacy_onnx import open_onnx
+
             session = open_onnx(str(folder / "onnx" / "model.onnx"))
             taken = [one.name for one in session.get_inputs()]
 
@@ -213,6 +214,8 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
         for shape, one, name in zip(shapes, case.inputs, "xyzw", strict=False)
     ]
     if how.way.startswith("onnx"):
+        from legacy_onnx import export_onnx
+
         return export_onnx(layer, specs, folder, "program" if how.way == "onnx" else "paddle2onnx")
 
     context = {
