@@ -16,7 +16,7 @@ from exporter.check.source.syntax import (
     is_argument,
     is_named,
     last_name,
-    leaves,
+    surely_leaves,
     type_is_only_compared,
     without_effect,
 )
@@ -135,7 +135,7 @@ class EagerQuestion(Rule):
         if statement is not None and all(map(without_effect, [*statement.body, *statement.orelse])):
             return
         message = f"`{name}()` gives another answer while the model is traced; that branch is exported"
-        both = statement is not None and (bool(statement.orelse) or leaves(statement.body))
+        both = statement is not None and (bool(statement.orelse) or surely_leaves(statement.body))
         both = both or chooses_a_value(fact.site.module.tree, fact.site.node)
         # where each mode has code of its own, the two may well compute the same
         yield self.at(

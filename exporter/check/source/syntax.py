@@ -158,16 +158,16 @@ def if_around(tree: ast.AST, node: ast.AST) -> ast.If | None:
 
 def chooses_a_value(tree: ast.AST, node: ast.AST) -> bool:
     """Whether an expression is in the condition of `one if … else other`, or one of several that do."""
+    tree = definition_around(tree, node)
     either = [each for each in of_kind(tree, ast.BoolOp) if isinstance(each.op, ast.Or)]
-    conditions = [*(each.test for each in of_kind(tree, ast.IfExp)), *either]
-    return any(node in (each, *inside(each)) for each in conditions)
+    return any(node in (each, *inside(each)) for each in (*(one.test for one in of_kind(tree, ast.IfExp)), *either))
 
 
-def leaves(body: list[ast.stmt]) -> bool:
+def surely_leaves(body: list[ast.stmt]) -> bool:
     """Whether a block surely ends in a `return` or a `raise`."""
     last = body[-1] if body else None
     if isinstance(last, ast.If):
-        return leaves(last.body) and leaves(last.orelse)
+        return surely_leaves(last.body) and surely_leaves(last.orelse)
     return isinstance(last, (ast.Return, ast.Raise))
 
 
