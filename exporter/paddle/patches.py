@@ -57,7 +57,7 @@ class Patches:
         """
         new_of = {id(old): new for old, new in replacements}
         olds = [old for old, _ in replacements]
-        gc.unfreeze()  # the collector does not look at what was frozen, as a command or a model's own code may have done
+        gc.unfreeze()  # the collector does not look at what was frozen, as a command or a model's own code may do
         # A replacement remembers what it stands in for, and so do our own lists.
         own = {id(olds), *map(id, replacements), *(id(arguments) for _, arguments in self._undo)}
         own |= {id(cell) for _, new in replacements for cell in new.__closure__ or ()}
