@@ -1,13 +1,14 @@
 """Compare the answers that deployment makes of an artifact's outputs with those that training made of eager's.
 
-An artifact's outputs differ from eager's by rounding, and a threshold or a largest score may lie just there. So the
-steps are also run on eager's outputs moved by as much as the outputs may differ: an answer that these moves change is
-on the edge, and shows nothing.
+An artifact's outputs differ from eager's by rounding, and a threshold or a largest score may lie just there. So where
+an answer differs, the steps are also run on eager's outputs moved by as much as the outputs may differ: a number of the
+answer that these moves change is on the edge, and shows nothing. All other numbers of that answer are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,15 @@ import numpy as np
 
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, read_chain
-from exporter.steps.compare import Measure
+from exporter.steps.compare import Measure, allowed, distances
 from exporter.steps.judge import Finding
 from exporter.steps.material import Material, behind_model
 from exporter.steps.replay import replay
 from exporter.steps.run import load_states
 from exporter.workers import Json, doing
 
-#: How often eager's outputs are moved.
-_MOVES = 8
+#: How often eager's outputs are moved in each direction (:func:`_directions`).
+_ROUNDS = 8
 
 
 def judge(request: Json) -> Json:
@@ -41,48 +42,93 @@ def judge(request: Json) -> Json:
 def judged(
     chains: tuple[Chain, Chain], material: Material, outputs: Sequence[State], moves: Mapping[str, Sequence[float]]
 ) -> Finding:
-    """The finding on a run's outputs: each answer is training's, or lies on the edge."""
+    """The finding on a run's outputs: each number of an answer is training's, or lies on the edge."""
     training, deployment = chains
-    elements, edges, answers = 0, [], []
+    compared: list[_Compared] = []
     for number in material.numbers:
         doing(f"judging the answer to sample {number + 1}")
         wanted = material.states("after", "training", number, len(training))[-1]
         given = replay(deployment, behind_model(outputs[number], material.outputs))
         if given.error:
             return Finding("mismatch", f"the steps cannot run on sample {number + 1}: {given.error}")
-        moved = list(_moved(deployment, material.start("after", number), moves))
-        difference = _unlike(wanted, given.states[-1], moved)
-        if not difference:
-            answers.append(wanted[VALUE])
-            elements += wanted[VALUE].size
-        elif any(Measure().unlike(wanted, state) for state in moved) and wanted[VALUE].dtype.kind != "f":
-            edges.append(number + 1)
-        else:
-            return Finding("mismatch", f"the answer to sample {number + 1} is another than training's: {difference}")
-    return _weighed(elements, edges, answers)
+        edge = np.zeros(wanted[VALUE].shape, bool)
+        if difference := Measure().unlike(wanted, given.states[-1], dtypes=True):
+            moved = _moved(deployment, material.start("after", number), moves)
+            explained = _explained(wanted[VALUE], given.states[-1][VALUE], moved)
+            if explained is None:
+                return Finding(
+                    "mismatch", f"the answer to sample {number + 1} is another than training's: {difference}"
+                )
+            edge = explained
+        compared.append(_Compared(number + 1, wanted[VALUE], edge))
+    return _weighed(compared)
 
 
-def _weighed(elements: int, edges: Sequence[int], answers: Sequence[Any]) -> Finding:
+@dataclass(frozen=True)
+class _Compared:
+    """Training's answer to a sample, and which of its numbers lie on an edge."""
+
+    number: int
+    answer: Any
+    edge: Any
+
+    def shows_the_same_as(self, other: _Compared) -> bool:
+        """Whether no number tells the answers apart that was compared in both."""
+        if self.answer.shape != other.answer.shape:
+            return False
+        answer = np.where(self.edge | other.edge, other.answer, self.answer)
+        return not Measure().unlike({VALUE: other.answer}, {VALUE: answer})
+
+    def __str__(self) -> str:
+        on_edge = int(self.edge.sum())
+        part = f" ({on_edge} of {self.edge.size} numbers)" if on_edge < self.edge.size else ""
+        return f"{self.number}{part}"
+
+
+def _weighed(compared: Sequence[_Compared]) -> Finding:
     """A match where an answer was compared, and another one would have been noticed."""
+    edges = [one for one in compared if one.edge.any()]
+    elements = sum(int((~one.edge).sum()) for one in compared)
     if not elements:
         said = "no answer was compared" if not edges else "every answer lies on an edge, where rounding decides"
         return Finding("inconclusive", f"{said}: give other samples")
-    notes = (
-        [f"the answers to samples {', '.join(map(str, edges))} lie on an edge, where rounding decides"] if edges else []
-    )
-    if len(answers) > 1 and all(not Measure().unlike({VALUE: answers[0]}, {VALUE: one}) for one in answers[1:]):
+    shown = [one for one in compared if not one.edge.all()]
+    if len(shown) > 1 and all(one.shows_the_same_as(shown[0]) for one in shown[1:]):
         return Finding("vacuous", "every sample has the same answer, so any other model may pass: give other samples")
+    listed = ", ".join(map(str, edges))
+    notes = [f"the answers to samples {listed} lie on an edge, where rounding decides"] if edges else []
     return Finding("match", elements=elements, notes=notes)
 
 
+def _explained(wanted: Any, given: Any, moved: Iterable[State]) -> Any:
+    """Which numbers of an answer that differs lie on an edge; None where moves do not explain each difference.
+
+    A float may differ twice as far as that number does when eager's outputs are moved; it lies on no edge. A whole
+    number lies on one where it differs and a move changes it; all of an answer where a move changes how many it holds.
+    """
+    floats = wanted.dtype.kind == "f"
+    if given.dtype != wanted.dtype or (floats and given.shape != wanted.shape):
+        return None
+    if given.shape != wanted.shape:
+        return np.ones(wanted.shape, bool) if any(state[VALUE].shape != wanted.shape for state in moved) else None
+    distance, reach = distances(wanted, given), np.zeros(wanted.shape)
+    for state in moved:
+        if state[VALUE].shape == wanted.shape:
+            reach = np.maximum(reach, distances(wanted, state[VALUE]))
+            limit = np.maximum(2 * reach, allowed(wanted, given)) if floats else np.where(reach > 0, np.inf, 0.0)
+            if (distance <= limit).all():
+                return np.zeros(wanted.shape, bool) if floats else distance > 0
+    return None
+
+
 def _moved(chain: Chain, outputs: State, moves: Mapping[str, Sequence[float]]) -> Iterator[State]:
-    """What the steps make of eager's outputs, each number moved at random by at most its move."""
+    """What the steps make of eager's outputs, each number moved by its move, up or down."""
     floats = {name: value for name, value in outputs.items() if name in moves and value.dtype.kind == "f"}
     most = {name: _move(value, *moves[name]) for name, value in floats.items()}
     rng = np.random.default_rng(0)
-    for _ in range(_MOVES):
+    for direction in range(_ROUNDS * (2 + max((value.ndim for value in floats.values()), default=0))):
         state = {
-            name: value + rng.uniform(-1, 1, value.shape).astype(value.dtype) * most[name] if name in most else value
+            name: value + most[name] * _signs(rng, value, direction) if name in most else value
             for name, value in outputs.items()
             if name != VALUE
         }
@@ -92,17 +138,16 @@ def _moved(chain: Chain, outputs: State, moves: Mapping[str, Sequence[float]]) -
             yield again.states[-1]
 
 
+def _signs(rng: np.random.Generator, value: Any, direction: int) -> Any:
+    """Which numbers go up and which down: each by itself, or together along all axes but one, or all together.
+
+    A step that averages undoes moves that are each by themselves; one that compares neighbours those that are not.
+    """
+    kind = direction % (value.ndim + 2)
+    own = [size if kind in (0, axis) else 1 for axis, size in enumerate(value.shape, 1)]
+    return np.broadcast_to(rng.choice([-1.0, 1.0], own).astype(value.dtype), value.shape)
+
+
 def _move(value: Any, share: float, least: float) -> float:
     """A share of the largest finite number, at least `least`."""
     return max(least, share * float(np.abs(value[np.isfinite(value)]).max(initial=0.0)))
-
-
-def _unlike(wanted: State, given: State, moved: Sequence[State]) -> str:
-    """In what an answer differs; numbers may differ twice as far as eager's own do when its outputs are moved."""
-    difference = Measure().unlike(wanted, given, dtypes=True)
-    value, other = wanted[VALUE], given[VALUE]
-    if not difference or value.dtype.kind != "f" or value.shape != other.shape or value.dtype != other.dtype:
-        return difference
-    spread = [np.abs(state[VALUE] - value).max() for state in moved if state[VALUE].shape == value.shape]
-    distance = np.abs(other - value).max()
-    return "" if spread and distance <= 2 * max(spread) else difference

@@ -56,24 +56,31 @@ def _numbers(wanted: Array, given: Array, tolerance: float) -> str:
     """Arrays of one shape; not-a-number equals itself."""
     if np.array_equal(wanted, given):
         return ""
+    distance = distances(wanted, given)
+    far = distance > allowed(wanted, given, tolerance)
+    if not far.any():
+        return ""
+    finite = np.abs(wanted[np.isfinite(wanted) & np.isfinite(given)].astype("float64"))
+    return (
+        f"by up to {float(distance.max()):.4g} in {far.mean():.1%} of {wanted.size} numbers, "
+        f"the largest of which is {float(finite.max(initial=0.0)):.4g}"
+    )
+
+
+def distances(wanted: Array, given: Array) -> Array:
+    """How far each number is from the one that is wanted, as float64; not-a-number equals itself."""
     plain, other = wanted.astype("float64"), given.astype("float64")
     same = (wanted == given) | (np.isnan(plain) & np.isnan(other))
-    finite = np.isfinite(plain) & np.isfinite(other)
     whole = "f" not in (wanted.dtype.kind, given.dtype.kind)
     with np.errstate(invalid="ignore"):  # one infinity less another
         apart = np.maximum(np.abs(plain - other), float(whole))  # float64 rounds whole numbers above 2**53
-    distance = np.where(same, 0.0, np.where(finite, apart, np.inf))
-    far = distance > _allowed(wanted, given, plain[finite], tolerance)
-    if not far.any():
-        return ""
-    worst = float(distance.max())
-    scale = float(np.abs(plain[finite]).max()) if finite.any() else 0.0
-    return f"by up to {worst:.4g} in {far.mean():.1%} of {wanted.size} numbers, the largest of which is {scale:.4g}"
+    return np.where(same, 0.0, np.where(np.isfinite(plain) & np.isfinite(other), apart, np.inf))
 
 
-def _allowed(wanted: Array, given: Array, values: Array, tolerance: float) -> float:
+def allowed(wanted: Array, given: Array, tolerance: float = 0.0) -> float:
     """The greatest distance of two numbers that count as equal. Labels, tokens and texts have to be just the same."""
     floats = [_ROUNDING[array.dtype.name] for array in (wanted, given) if array.dtype.name in _ROUNDING]
+    values = wanted[np.isfinite(wanted) & np.isfinite(given)].astype("float64")
     if values.size == 0 or (wanted.ndim < 2 and not floats):
         return 0.0
     rounding = max(floats, default=0.0) * float(np.abs(values).max())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.steps.answer import _moved, _unlike, judge, judged
+from exporter.steps.answer import _explained, _moved, judge, judged
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain
 from exporter.steps.judge import Finding
@@ -58,19 +58,45 @@ def test_steps_that_cannot_run_are_a_mismatch() -> None:
     assert finding.reason.startswith("the steps cannot run on sample 2: it takes an array of ")
 
 
+def answers(*values: Any) -> list[dict[str, Any]]:
+    return [{VALUE: value} for value in values]
+
+
 def wide(value: float, *last: float) -> Any:
     """So many numbers that some are moved by nearly as much as they may be, either way."""
     return np.float32([value] * 400 + [*last])
 
 
+def _turned(near: Any) -> Any:
+    """All but the last number on the other side of 0.5."""
+    return np.concatenate([1 - near[:-1], near[-1:]])
+
+
+def test_one_number_on_an_edge_does_not_excuse_the_others() -> None:
+    near, far = wide(0.501, 0.2), wide(0.8, 0.9)
+    assert look([ABOVE], [far, near], [far, _turned(near)]).outcome == "match"
+    for other in (1 - near, np.concatenate([near[:-1], [np.float32(0.9)]])):
+        finding = look([ABOVE], [far, near], [far, other])
+        assert finding.outcome == "mismatch", "0.2 is on no edge"
+
+
+def test_one_float_that_moves_far_does_not_excuse_the_others() -> None:
+    """As the numbers of a box, whose class is beside its corners."""
+    wanted = np.float32([[1, 400], [0, 800]])
+    moved = answers(wanted + np.float32([0, 0.5]))
+    assert _explained(wanted, wanted + np.float32([[0, 0.9], [0, 0]]), moved) is not None
+    assert _explained(wanted, wanted + np.float32([[0.9, 0], [0, 0]]), moved) is None
+
+
 @pytest.mark.parametrize("value", [0.509, 0.491])
 def test_an_answer_that_rounding_decides_is_left_out_and_told(value: float) -> None:
     near, far = wide(value, 0.2), wide(0.8, 0.9)
-    finding = look([ABOVE], [far, near], [far, 1 - near])
-    note = "the answers to samples 2 lie on an edge, where rounding decides"
-    assert finding == Finding("match", elements=401, notes=[note])
-    assert look([ABOVE], [near], [1 - near]) == Finding("inconclusive", f"every answer {EDGE}: give other samples")
-    assert look([ABOVE], [near, far], [1 - near, far], {}).outcome == "mismatch", "nothing may move"
+    finding = look([ABOVE], [far, near], [far, _turned(near)])
+    note = "the answers to samples 2 (400 of 401 numbers) lie on an edge, where rounding decides"
+    assert finding == Finding("match", elements=402, notes=[note])
+    alone = look([ABOVE], [near[:9]], [1 - near[:9]])
+    assert alone == Finding("inconclusive", f"every answer {EDGE}: give other samples")
+    assert look([ABOVE], [near, far], [_turned(near), far], {}).outcome == "mismatch", "nothing may move"
 
 
 def test_one_move_that_changes_an_answer_is_enough() -> None:
@@ -98,9 +124,12 @@ def test_one_answer_to_all_samples_shows_nothing() -> None:
     assert look(["argmax"], [FIRST], [FIRST]).outcome == "match", "of one sample nobody knows"
 
 
-def test_an_answer_on_an_edge_is_none_that_differs_from_the_others() -> None:
-    near, far = wide(0.491, 0.2), wide(0.8, 0.9)
-    assert look([ABOVE], [far, far, near], [far, far, 1 - near]).outcome == "vacuous"
+def test_a_number_on_an_edge_tells_no_answers_apart() -> None:
+    far = wide(0.8, 0.9)
+    near = wide(0.491, 0.9)
+    assert look([ABOVE], [far, far, near], [far, far, _turned(near)]).outcome == "vacuous"
+    near = wide(0.491, 0.2)
+    assert look([ABOVE], [far, far, near], [far, far, _turned(near)]).outcome == "match", "the last one does"
 
 
 @pytest.mark.parametrize(("off", "outcome"), [(0.0195, "match"), (0.0205, "mismatch")])
@@ -110,38 +139,39 @@ def test_numbers_may_be_off_by_twice_as_much_as_moved_outputs_make_them(off: flo
     assert look(chain, [value, value * 2], [value + np.float32(off), value * 2]).outcome == outcome
 
 
-def answers(*values: Any) -> list[dict[str, Any]]:
-    return [{VALUE: value} for value in values]
-
-
-class TestUnlike:
+class TestExplained:
     VALUE_ = np.float64([1, 2])
 
-    def unlike(self, given: Any, *moved: Any) -> str:
-        return _unlike({VALUE: self.VALUE_}, {VALUE: given}, answers(*moved))
+    def explained(self, given: Any, *moved: Any) -> Any:
+        return _explained(self.VALUE_, np.asarray(given), answers(*moved))
 
-    def test_the_limit_is_twice_the_largest_move(self) -> None:
+    def test_the_limit_is_twice_the_largest_move_of_that_number(self) -> None:
         moved = np.add(self.VALUE_, [0.25, 0]), np.subtract(self.VALUE_, [0, 0.125])
-        assert self.unlike(np.add(self.VALUE_, [0, 0.5]), *moved) == ""
-        assert self.unlike(np.add(self.VALUE_, [0, 0.53125]), *moved).startswith("by up to 0.5312")
-        assert self.unlike(np.subtract(self.VALUE_, [0.53125, 0]), *moved).startswith("by up to 0.5312")
-        assert self.unlike(np.add(self.VALUE_, [np.nan, 0]), *moved).startswith("by up to inf")
+        assert not self.explained(np.add(self.VALUE_, [-0.5, 0.25]), *moved).any(), "a float is on no edge"
+        for off in [0.53125, 0], [-0.53125, 0], [0, 0.28125], [0, -0.28125], [np.nan, 0]:
+            assert self.explained(np.add(self.VALUE_, off), *moved) is None
 
     def test_moves_that_give_another_shape_say_nothing(self) -> None:
         other = np.zeros((0, 2))
-        assert self.unlike(np.add(self.VALUE_, [0, 0.5]), other).startswith("by up to 0.5")
-        assert self.unlike(np.add(self.VALUE_, [0, 0.5]), other, self.VALUE_ + 0.25) == ""
-        assert self.unlike(np.add(self.VALUE_, [0, 0.5])).startswith("by up to 0.5")
+        assert self.explained(np.add(self.VALUE_, [0, 0.5]), other) is None
+        assert self.explained(np.add(self.VALUE_, [0, 0.5]), other, self.VALUE_ + 0.25) is not None
+        assert self.explained(np.add(self.VALUE_, [0, 0.5])) is None
 
-    def test_no_move_explains_another_shape_or_dtype(self) -> None:
+    def test_no_move_explains_another_shape_of_floats_or_another_dtype(self) -> None:
         moved = self.VALUE_ + 9
-        assert self.unlike(np.float64([[1, 2]]), moved) == "shape [1, 2], not [2]"
-        assert self.unlike(np.float32([1, 2]), moved) == "dtype float32, not float64"
+        assert self.explained(np.float64([[1, 2]]), moved, moved[:1]) is None
+        assert self.explained(np.float32([1, 2]), moved) is None
 
-    def test_whole_numbers_are_equal_or_not(self) -> None:
-        wanted, given, moved = answers(np.int64([1, 2]), np.int64([1, 3]), np.int64([9, 9]))
-        assert _unlike(wanted, given, [moved]).startswith("by up to 1 in")
-        assert _unlike(wanted, wanted, [moved]) == ""
+    def test_a_whole_number_is_on_an_edge_where_it_moves(self) -> None:
+        wanted, given = np.int64([1, 2, 3]), np.int64([1, 3, 4])
+        assert _explained(wanted, given, answers(np.int64([9, 9, 3]))) is None
+        edge = _explained(wanted, given, answers(np.int64([9, 9, 3]), np.int64([1, 2, 0])))
+        assert edge.tolist() == [False, True, True]
+
+    def test_an_answer_of_another_size_is_on_an_edge_as_a_whole(self) -> None:
+        wanted, given = np.int64([1, 2, 3]), np.int64([1, 3])
+        assert _explained(wanted, given, answers(np.int64([9, 9, 9]))) is None
+        assert _explained(wanted, given, answers(np.int64([9, 9, 9]), np.int64([1]))).all()
 
 
 class TestMoved:
@@ -155,14 +185,16 @@ class TestMoved:
 
     def test_each_number_of_an_output_is_moved_by_at_most_its_move(self) -> None:
         states = self.moved([], {"scores": 0.5, "whole": 9.0})
-        assert len(states) == 8
+        assert len(states) == 24, "8 rounds: each by itself, along its axis, all together"
         for state in states:
             value = state[VALUE]
             assert state["scores"] is value and value.dtype == "float32"
-            assert -0.5 <= value.min() < -0.49 and 0.49 < value.max() <= 0.5
+            assert set(np.abs(value)) == {0.5}
             assert not state["other"].any()
             assert (state["whole"].tolist(), state["whole"].dtype) == ([1, 2], np.int64)
         assert not np.array_equal(states[0][VALUE], states[1][VALUE])
+        assert {len(set(state[VALUE])) for state in states[2::3]} == {1}
+        assert {float(state[VALUE][0]) for state in states[2::3]} == {0.5, -0.5}
 
     def test_what_is_handed_on_is_the_output_that_was(self) -> None:
         assert not self.moved([], {"other": 0.5})[0][VALUE].any()
@@ -172,9 +204,16 @@ class TestMoved:
         for moves, most in ({"scores": (0.25, 0.5)}, 5.0), ({"scores": (0.25, 7.0)}, 7.0):
             for state in _moved((), {VALUE: value, "scores": value}, moves):
                 numbers = state[VALUE][2:]
-                assert -most <= numbers.min() < -0.98 * most and 0.98 * most < numbers.max() <= most
+                assert set(np.abs(numbers)) == {most}
         empty = value[:0]
         assert all(not state[VALUE].size for state in _moved((), {VALUE: empty, "scores": empty}, moves))
+
+    def test_numbers_move_by_themselves_along_one_axis_or_all_together(self) -> None:
+        zeros = np.zeros((30, 40), "float32")
+        states = [*_moved((), {VALUE: zeros, "scores": zeros}, {"scores": (0.0, 1.0)})]
+        for at, (rows, columns) in enumerate([(True, True), (True, False), (False, True), (False, False)]):
+            value = states[at][VALUE]
+            assert (np.ptp(value, axis=0).any(), np.ptp(value, axis=1).any()) == (rows, columns)
 
     def test_steps_that_cannot_run_on_moved_outputs_say_nothing(self) -> None:
         assert self.moved(["layout"], {"scores": 0.5}) == []
