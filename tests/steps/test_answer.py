@@ -104,6 +104,20 @@ def test_one_move_that_changes_an_answer_is_enough() -> None:
     assert look([ABOVE], [np.float32([0.501])], [np.float32([0.499])]).outcome == "inconclusive"
 
 
+def test_an_answer_on_an_edge_as_a_whole_shows_nothing() -> None:
+    far, near = wide(0.8, 0.9), wide(0.501)
+    other = wide(0.501, 0.501)
+    finding = look([ABOVE], [far, near], [far, 1 - near])
+    assert finding == Finding("match", elements=401, notes=[f"the answers to samples 2 {EDGE.replace('lies', 'lie')}"])
+    assert look([ABOVE], [far, other], [far, 1 - other]).outcome == "match", "one answer was compared, and not two"
+
+
+def test_answers_of_two_sizes_are_not_the_same() -> None:
+    far = wide(0.8, 0.9)
+    assert look([ABOVE], [far, far], [far, far]).outcome == "vacuous"
+    assert look([ABOVE], [far, far[:9]], [far, far[:9]]).outcome == "match"
+
+
 @pytest.mark.parametrize("value", [0.511, 0.489])
 def test_an_answer_beyond_rounding_is_wrong(value: float) -> None:
     near, far = wide(value, 0.2), wide(0.8, 0.9)
@@ -163,7 +177,7 @@ class TestExplained:
         assert self.explained(np.float32([1, 2]), moved) is None
 
     def test_a_whole_number_is_on_an_edge_where_it_moves(self) -> None:
-        wanted, given = np.int64([1, 2, 3]), np.int64([1, 3, 4])
+        wanted, given = np.int64([1, 2, 3]), np.int64([1, 99, 4])
         assert _explained(wanted, given, answers(np.int64([9, 9, 3]))) is None
         edge = _explained(wanted, given, answers(np.int64([9, 9, 3]), np.int64([1, 2, 0])))
         assert edge.tolist() == [False, True, True]
@@ -214,6 +228,12 @@ class TestMoved:
         for at, (rows, columns) in enumerate([(True, True), (True, False), (False, True), (False, False)]):
             value = states[at][VALUE]
             assert (np.ptp(value, axis=0).any(), np.ptp(value, axis=1).any()) == (rows, columns)
+
+    def test_the_output_with_the_most_axes_says_how_often(self) -> None:
+        outputs = {"scores": np.zeros(2, "float32"), "other": np.zeros((2, 2), "float32")}
+        moves = {"scores": (0.0, 1.0), "other": (0.0, 1.0)}
+        for first in outputs:
+            assert len([*_moved((), {VALUE: outputs[first], **outputs}, moves)]) == 32
 
     def test_steps_that_cannot_run_on_moved_outputs_say_nothing(self) -> None:
         assert self.moved(["layout"], {"scores": 0.5}) == []
