@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.check.domain.call import Call
-from exporter.check.domain.contents import inputs_of, register
+from exporter.check.domain.contents import inputs_of, mode_matters, register
 from exporter.check.domain.join import element, join
 from exporter.check.domain.value_numbers import numbered
 from exporter.check.domain.values import (
@@ -44,7 +44,10 @@ _HOOKS = {"register_forward_pre_hook": "before", "register_forward_post_hook": "
 
 def _method(run: Run, method: Method, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     owner = method.owner
-    emit_call(run, node, f"{kind_of(owner)}.{method.name}", owner, arguments, keywords)
+    name = method.name
+    if name == "train" and (matters := mode_matters(owner)) is not True:
+        name = "maybe train" if matters is None else "eval"
+    emit_call(run, node, f"{kind_of(owner)}.{name}", owner, arguments, keywords)
     model = _MODELS.get(type(owner), _other)
     return model(run, owner, Call(method.name, arguments, keywords, node))
 
@@ -253,11 +256,9 @@ def _taken_in(run: Run, owner: Instance, call: Call) -> Value:
     every = (*call.arguments, *(value for key, value in call.keywords.items() if key != "name"))
     label = call.keywords.get("name", every[0])
     value = every[0] if "name" in call.keywords else every[min(1, len(every) - 1)]
-    register(value)
     if isinstance(label, Const):
         set_attribute(run, owner, str(label.value), value, call.node)
-    elif isinstance(value, Tensor) and value.origin == "eager":
-        value.origin = "buffer"
+    register(value)
     return value
 
 
