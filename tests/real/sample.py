@@ -49,6 +49,9 @@ def findings(source: Source, cache: Path) -> Iterator[Found]:
 
 
 def draw(found: Iterable[Found], seed: int, size: int = SIZE) -> Sequence[Found]:
-    """A sample of the errors, the same for the same seed and errors; all of them where there are fewer."""
-    errors = sorted((each for each in found if each.error), key=lambda each: each.place)
+    """A sample of the errors, the same for the same seed and errors; all of them where there are fewer.
+
+    That a file is no Python (EX001) needs no judgement, and is left out.
+    """
+    errors = sorted((each for each in found if each.error and each.place.code != "EX001"), key=lambda each: each.place)
     return sorted(random.Random(seed).sample(errors, min(size, len(errors))), key=lambda each: each.place)

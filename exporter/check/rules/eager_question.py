@@ -135,6 +135,7 @@ class EagerQuestion(Rule):
             return
         message = f"`{name}()` gives another answer while the model is traced; that branch is exported"
         both = statement is not None and (bool(statement.orelse) or surely_leaves(statement.body))
+        both = both or (statement is not None and all(map(_keeps, [*statement.body, *statement.orelse])))
         both = both or chooses_a_value(fact.site.module.tree, fact.site.node)
         # where each mode has code of its own, the two may well compute the same
         yield self.at(
@@ -173,6 +174,16 @@ class EagerQuestion(Rule):
 def _alike(name: Value) -> bool:
     """Whether an attribute is one that an eager tensor and a traced one both have, or neither."""
     return isinstance(name, Const) and not str(name.value).startswith("_") and name.value not in _OF_ONE_KIND
+
+
+def _keeps(statement: ast.stmt) -> bool:
+    """Whether a statement only puts into a list what asks for nothing itself: `self.names.extend(self.part.names)`."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and last_name(call.func) in ("append", "extend")
+        and not any(each.attr in _ATTRIBUTES for each in of_kind(call, ast.Attribute))
+    )
 
 
 def _told_by_builtins(fact: Called) -> bool:
