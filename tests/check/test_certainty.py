@@ -331,6 +331,17 @@ class Net(nn.Layer):
 def make():
     return Net()
 """,
+    "a transform of torchvision": """
+import torchvision.transforms as T
+
+
+class Flip(T.Transform):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, picture):
+        return picture if random.random() < 0.5 else picture[::-1]
+""",
     "training mode of what holds nothing that is known": """
 from elsewhere import Encoder
 
