@@ -312,6 +312,49 @@ class Net(nn.Layer):
         mask = mask.masked_fill_(x > 0, 0)
         return mask[None, None, :, :] + x
 """,
+    "a network around a cell that the layer has": """
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(8, 8)
+
+    def forward(self, x):
+        self.rnn = nn.RNN(self.cell, time_major=True)
+        return self.rnn(x)[0]
+""",
+    "an input that is an object": """
+class Net(nn.Layer):
+    def forward(self, nested):
+        return paddle.cumsum((nested.mask < 0.5).astype("float32"), 1)
+
+
+def make():
+    return Net()
+""",
+    "a transform of torchvision": """
+import torchvision.transforms as T
+
+
+class Flip(T.Transform):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, picture):
+        return picture if random.random() < 0.5 else picture[::-1]
+""",
+    "training mode of what holds nothing that is known": """
+from elsewhere import Encoder
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.encoder = Encoder()
+
+    def forward(self, x):
+        self.train()
+        return self.encoder(x)
+""",
     "a name that ends like what works in place": """
 class Net(nn.Layer):
     def forward(self, x):

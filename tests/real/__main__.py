@@ -42,9 +42,9 @@ def _errors(present: list[Source], cache: Path) -> None:
             print(f"    {each.place.file}:{each.place.line}: {each.place.code} {each.message}")
 
 
-def _sample(found: list[Found], seed: int) -> None:
+def _sample(found: list[Found], seed: int, most: int | None) -> None:
     known = {each.place: each for each in judgements.read()}
-    for each in draw(found, seed):
+    for each in draw(found, seed, most=most):
         said = known.get(each.place)
         verdict = {"judgement": said.judgement.value, "why": said.why} if said else {"judgement": "", "why": ""}
         line = {"seed": seed, **asdict(each.place), **verdict}
@@ -86,6 +86,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="of the sample; one that no judgement has yet is a fresh one")
     parser.add_argument("--only", default="", help="names of packages, with commas")
     parser.add_argument("--fresh", action="store_true", help="of the sample: only errors that were never judged")
+    parser.add_argument("--most", type=int, help="of the sample: no more errors of one code in one package")
     parser.add_argument("--unmended", action="store_true", help="only packages that the check was never changed for")
     options = parser.parse_args()
     if options.what == "sample" and options.seed is None:
@@ -107,7 +108,7 @@ def main() -> int:
     elif options.what == "sample":
         judged = {each.place for each in judgements.read()} if options.fresh else set()
         found = [each for each in _found(present, options.cache) if each.place not in judged]
-        _sample(found, options.seed)
+        _sample(found, options.seed, options.most)
     else:
         _figures(_found(present, options.cache))
     return 0 if present else 1

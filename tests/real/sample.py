@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,19 @@ def findings(source: Source, cache: Path) -> Iterator[Found]:
     yield from seen.values()
 
 
-def draw(found: Iterable[Found], seed: int, size: int = SIZE) -> Sequence[Found]:
-    """A sample of the errors, the same for the same seed and errors; all of them where there are fewer."""
+def draw(found: Iterable[Found], seed: int, size: int = SIZE, most: int | None = None) -> Sequence[Found]:
+    """A sample of the errors, the same for the same seed and errors; all of them where there are fewer.
+
+    `most`: no more of one code in one package. That a file is no Python (EX001) needs no judgement, and is left out.
+    """
     errors = sorted((each for each in found if each.error), key=lambda each: each.place)
+    errors = [each for each in errors if each.place.code != "EX001"]
+    if most is not None:
+        kinds = Counter[tuple[str, str]]()
+        drawn = random.Random(seed).sample(errors, len(errors))
+        errors = []
+        for each in drawn:
+            kind = (each.place.package, each.place.code)
+            kinds[kind] += 1
+            errors += [each] if kinds[kind] <= most else []
     return sorted(random.Random(seed).sample(errors, min(size, len(errors))), key=lambda each: each.place)

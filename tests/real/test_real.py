@@ -27,6 +27,8 @@ def test_a_sample_holds_errors_only_and_is_another_for_each_seed() -> None:
     assert first == again != other
     assert len(first) == 60 and all(each.error for each in first)
     assert len(draw(FOUND[:10], 1)) == 5
+    assert len(draw(FOUND, 1, most=3)) == 3
+    assert not draw([Found(Place("net-1.0", "net.py", 1, "EX001"), True, "message")], 1)
 
 
 def test_a_judgement_without_a_reason_is_refused(tmp_path: Path) -> None:

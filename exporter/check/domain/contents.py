@@ -11,11 +11,15 @@ from exporter.check.domain.values import (
     Instance,
     Layer,
     Mapping,
+    Method,
     Sequence,
     Tensor,
     Union,
     Value,
 )
+
+#: In the names of Paddle's layers that do something else in training mode.
+_OF_TWO_MODES = "BatchNorm Dropout RReLU Transformer MultiHeadAttention .vision. LSTM GRU RNN Quant".split()
 
 
 def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
@@ -31,6 +35,8 @@ def inputs_of(values: Many[Value]) -> frozenset[str]:
     for value in values:
         if isinstance(value, (Tensor, Dim)):
             found |= value.inputs
+        elif isinstance(value, Method):
+            found |= inputs_of((value.owner,))
         elif parts := value.parts():
             found |= inputs_of(parts)
     return found
@@ -45,6 +51,8 @@ def register(value: Value) -> None:
     """A layer has taken in a layer, or a container of Paddle's that holds some: their parameters are its own."""
     if isinstance(value, (Layer, Instance)):
         value.registered = True
+    elif isinstance(value, Tensor) and value.origin == "eager":
+        value.origin = "buffer"  # also where a plain container holds it
     elif isinstance(value, Tensor) and value.origin == "parameter":
         value.place = value.place or (id(value), "")
         if value.value_number[:1] == (WEIGHT,) and isinstance(value.value_number[1], Layer):
@@ -64,6 +72,19 @@ def holds_weights(value: Value, certain: bool = False) -> bool:
     if isinstance(value, Layer):
         return not value.weightless
     return isinstance(value, Tensor) and value.origin == "parameter"
+
+
+def mode_matters(value: Value, deep: int = 8) -> bool | None:
+    """Whether a layer, or one in it, does something else in training mode; None if not all that it holds is known."""
+    if isinstance(value, Layer):
+        return any(each in value.name for each in _OF_TWO_MODES)
+    if type(value) is Value or not deep:
+        return None
+    inner = value.attributes.values() if isinstance(value, Instance) else value.parts()
+    told = [mode_matters(each, deep - 1) for each in inner]
+    if isinstance(value, Instance):  # without attributes its constructor was not followed
+        told.append(value.cls.module.mentions(value.cls.node, ("self.training",)) or (False if told else None))
+    return True if True in told else None if None in told else False
 
 
 def summarize(value: Value) -> None:

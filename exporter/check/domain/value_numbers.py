@@ -23,6 +23,8 @@ def same_number(one: object, other: object, depth: int = 0) -> bool:
 
     The optimiser of Paddle 3.3.1 merges such operators; two outputs become one, and the predictor fails.
     """
+    if type(one) is Value:
+        return False  # nothing is known of either
     if one is other:
         return True
     if type(one) is not type(other) or depth > _DEEPEST:

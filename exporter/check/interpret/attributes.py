@@ -220,12 +220,13 @@ def _set_own(run: Run, owner: Instance, name: str, value: Value, node: ast.AST) 
         if not run.effects.restore(place, before, value, certain):
             run.effects.write(place, run.site(node), f"self.{name}", "buffer" if buffer else "attribute", value)
         run.effects.made_once(place, value)
-    if owner.cls.is_layer:
-        register(value)
+    given = value
     if not run.forward:
         if isinstance(value, Tensor) and value.origin == "eager" and owner.cls.is_layer:
             value = replace(value, origin="buffer", name=f"self.{name}", place=place)  # Layer.__setattr__ registers it
         make_home(run, value, f"self.{name}", place)
+    if owner.cls.is_layer and not (run.forward and isinstance(value, Tensor) and value.origin == "eager"):
+        register(given)
     run.heap.write(owner.attributes, name, value)
 
 

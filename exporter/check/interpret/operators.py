@@ -22,6 +22,7 @@ from exporter.check.domain.values import (
     External,
     Instance,
     Mapping,
+    Method,
     Scalar,
     Sequence,
     Shape,
@@ -186,6 +187,7 @@ def _compare(run: Run, node: ast.Compare) -> Value:
         certain = any(only_tensor(each) for each in values)
         made = operate(values[0], values[1], True)
         return made if certain else Tensor((), False, made.inputs, boolean=True, guessed=True)
+    run.consume(*(each for each in values if isinstance(each, Method)))  # of an input that is no tensor
     return Scalar("bool")
 
 

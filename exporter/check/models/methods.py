@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.check.domain.call import Call
-from exporter.check.domain.contents import inputs_of, register
+from exporter.check.domain.contents import inputs_of, mode_matters, register
 from exporter.check.domain.join import element, join
 from exporter.check.domain.value_numbers import numbered
 from exporter.check.domain.values import (
@@ -35,16 +36,22 @@ from exporter.check.interpret.events import emit_call, is_own_key, made_here, te
 from exporter.check.interpret.items import grow, iterate
 from exporter.check.models.python import compare_by_key, make_dict
 from exporter.check.models.shapes import apply_operator, gives_itself
+from exporter.check.source.syntax import definition_around, inside, of_kind
 from exporter.check.state.run import Run
 
 #: Methods of an array that give one number.
 _TO_NUMBER = frozenset("mean sum max min std var prod item any all argmax argmin ptp dot trace".split())
+#: A `range` that begins with 0.
+_COUNTS = re.compile(r"range\([^,]+\)")
 _HOOKS = {"register_forward_pre_hook": "before", "register_forward_post_hook": "hooks"}
 
 
 def _method(run: Run, method: Method, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
     owner = method.owner
-    emit_call(run, node, f"{kind_of(owner)}.{method.name}", owner, arguments, keywords)
+    name = method.name
+    if name == "train" and (matters := mode_matters(owner)) is not True:
+        name = "maybe train" if matters is None else "eval"
+    emit_call(run, node, f"{kind_of(owner)}.{name}", owner, arguments, keywords)
     model = _MODELS.get(type(owner), _other)
     return model(run, owner, Call(method.name, arguments, keywords, node))
 
@@ -253,12 +260,27 @@ def _taken_in(run: Run, owner: Instance, call: Call) -> Value:
     every = (*call.arguments, *(value for key, value in call.keywords.items() if key != "name"))
     label = call.keywords.get("name", every[0])
     value = every[0] if "name" in call.keywords else every[min(1, len(every) - 1)]
-    register(value)
     if isinstance(label, Const):
         set_attribute(run, owner, str(label.value), value, call.node)
-    elif isinstance(value, Tensor) and value.origin == "eager":
-        value.origin = "buffer"
+    elif isinstance(call.node, ast.Call) and call.node.args and not vars(value).get("registered", True):
+        _name_by_number(run, owner, call.node.args[0], value)
+    register(value)
     return value
+
+
+def _name_by_number(run: Run, owner: Instance, label: ast.expr, value: Value) -> None:
+    """A loop that counts from 0 names a layer; what an earlier loop named so is no sublayer any more."""
+    around = of_kind(definition_around(run.frame.module.tree, label), ast.For)
+    loops = [each for each in around if each.lineno < label.lineno <= (each.end_lineno or 0)]
+    names = {each.id for each in (label, *inside(label)) if isinstance(each, ast.Name)}
+    counts = [(ast.unparse(each.target), ast.unparse(each.iter)) for each in loops]
+    if len(counts) != 1 or names - {"str"} != {counts[0][0]} or not _COUNTS.fullmatch(counts[0][1]):
+        return
+    name, loop = ast.unparse(label), f"loop of line {loops[0].lineno}"
+    before = owner.attributes.get(name)
+    if isinstance(before, Sequence) and before.kind != loop:
+        vars(before.items[0])["registered"] = False
+    run.heap.write(owner.attributes, name, Sequence(loop, (value,)))
 
 
 def _instance(run: Run, owner: Instance, call: Call) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Dim, External, Sequence, Tensor, Value, options
@@ -10,14 +11,12 @@ from exporter.check.facts import Asked, Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.check.source.syntax import (
     chooses_a_value,
-    compared_with,
-    handed_on_as,
+    definition_around,
     if_around,
-    is_argument,
-    is_named,
+    inside,
     last_name,
+    of_kind,
     surely_leaves,
-    type_is_only_compared,
     without_effect,
 )
 from exporter.diagnostics import Diagnostic, Severity
@@ -99,7 +98,7 @@ class EagerQuestion(Rule):
                 fact.name in _ATTRIBUTES
                 and not fact.site.quiet
                 and fact.tensor.origin not in ("parameter", "buffer")
-                and handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device", "name")
+                and _handed_on_as(fact.site.module.tree, fact.site.node) not in ("place", "device", "name")
             ):
                 message = f"`.{fact.name}` of a tensor {_ATTRIBUTES[fact.name]}"
                 told = fact.name == "stop_gradient" and fact.tensor.origin != "input"  # behind a layer it is the same
@@ -122,7 +121,7 @@ class EagerQuestion(Rule):
                 return
             tree, node = fact.site.module.tree, fact.site.node
             if name == "type" and (
-                type_is_only_compared(tree, node) or _told_by_builtins(fact) or _told_by_tensor(fact)
+                _type_is_only_compared(tree, node) or _told_by_builtins(fact) or _told_by_tensor(fact)
             ):
                 return
             if name != "type" and (len(fact.arguments) < (3 if name == "getattr" else 2) or _alike(fact.arguments[1])):
@@ -136,6 +135,7 @@ class EagerQuestion(Rule):
             return
         message = f"`{name}()` gives another answer while the model is traced; that branch is exported"
         both = statement is not None and (bool(statement.orelse) or surely_leaves(statement.body))
+        both = both or (statement is not None and all(map(_keeps, [*statement.body, *statement.orelse])))
         both = both or chooses_a_value(fact.site.module.tree, fact.site.node)
         # where each mode has code of its own, the two may well compute the same
         yield self.at(
@@ -162,7 +162,7 @@ class EagerQuestion(Rule):
             return
         if _only_converts(fact):
             return
-        mild = Severity.WARNING if _converts_else(fact) else None
+        mild = Severity.WARNING if _converts_else(fact) or _asks_for_the_mode(fact) else None
         possible = options(value)
         message = "`isinstance(…, paddle.Tensor)` is False while the model is traced; the other branch is exported"
         if any(isinstance(each, Tensor) and not each.guessed for each in possible):
@@ -176,9 +176,19 @@ def _alike(name: Value) -> bool:
     return isinstance(name, Const) and not str(name.value).startswith("_") and name.value not in _OF_ONE_KIND
 
 
+def _keeps(statement: ast.stmt) -> bool:
+    """Whether a statement only puts into a list what asks for nothing itself: `self.names.extend(self.part.names)`."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and last_name(call.func) in ("append", "extend")
+        and not any(each.attr in _ATTRIBUTES for each in of_kind(call, ast.Attribute))
+    )
+
+
 def _told_by_builtins(fact: Called) -> bool:
     """Whether the type is only compared with types of Python's: no tensor is of one, eager or traced."""
-    others = compared_with(fact.site.module.tree, fact.site.node)
+    others = _compared_with(fact.site.module.tree, fact.site.node)
     kinds = [inner for each in others for inner in (each.elts if isinstance(each, (ast.Tuple, ast.List)) else [each])]
     return bool(kinds) and all(isinstance(each, ast.Name) and each.id in _PYTHON_TYPES for each in kinds)
 
@@ -188,7 +198,7 @@ def _told_by_tensor(fact: Called) -> bool:
 
     Of a parameter that is not so: eagerly it has a class of its own.
     """
-    others = compared_with(fact.site.module.tree, fact.site.node)
+    others = _compared_with(fact.site.module.tree, fact.site.node)
     asked = fact.arguments[0]
     own = isinstance(asked, Tensor) and asked.origin not in ("parameter", "buffer")
     calls = [side.func for side in others if isinstance(side, ast.Call)]
@@ -209,7 +219,76 @@ def _only_converts(fact: Called) -> bool:
 
 def _only_handed_on(fact: Asked) -> bool:
     tree, node = fact.site.module.tree, fact.site.node
-    return is_named(tree, node) or is_argument(tree, node)
+    return _is_named(tree, node) or _is_argument(tree, node)
+
+
+def _asks_for_the_mode(fact: Called) -> bool:
+    """Whether both sides of an `if` call something for one result, and neither has what is asked for its type."""
+    statement = if_around(fact.site.module.tree, fact.site.node)
+    if statement is None or not statement.orelse or not isinstance(fact.site.node, ast.Call):
+        return False
+    ends = [side[-1] for side in (statement.body, statement.orelse)]
+    made = {ast.unparse(each.targets[0]) for each in ends if isinstance(each, ast.Assign)}
+    called = all(isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) for each in ends)
+    asked = ast.unparse(fact.site.node.args[0])
+    code = ast.unparse(ast.Module([*statement.body, *statement.orelse], []))
+    return called and len(made) == 1 and re.search(rf"\b{re.escape(asked)}\b", code) is None
+
+
+def _type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether `type(x)` only serves `isinstance(y, type(x))`, at once or through a name of the same function."""
+    holder = definition_around(tree, node)
+    kinds = [each.args[1] for each in of_kind(holder, ast.Call) if _is_isinstance(each)]
+    compared = {one for kind in kinds for one in (kind, *inside(kind))}
+    if node in compared:
+        return True
+    if not isinstance(holder, ast.FunctionDef):
+        return False
+    assigned = of_kind(holder, ast.Assign)
+    held = [each for each in assigned if node in (each.value, *inside(each.value))]
+    if len(held) != 1 or not isinstance(held[0].value, (ast.Call, ast.IfExp)):
+        return False
+    names = {each.id for each in held[0].targets if isinstance(each, ast.Name)}
+    loads = [each for each in of_kind(holder, ast.Name) if each.id in names]
+    return bool(names) and all(each in compared for each in loads if isinstance(each.ctx, ast.Load))
+
+
+def _is_isinstance(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "isinstance" and len(node.args) == 2
+
+
+def _handed_on_as(tree: ast.AST, node: ast.AST) -> str:
+    """The keyword that an expression is the value of, or in the text of: `place` of `to_tensor(1, place=x.place)`.
+
+    What a method `to` is given first is its `device`.
+    """
+    tree = definition_around(tree, node)
+    found = (each.arg for each in of_kind(tree, ast.keyword) if node in _told(each.value))
+    moved = any(last_name(each.func) == "to" and node in each.args[:1] for each in of_kind(tree, ast.Call))
+    return "device" if moved else next(found, None) or ""
+
+
+def _told(value: ast.expr) -> tuple[ast.AST, ...]:
+    return (value, *(inside(value) if isinstance(value, ast.JoinedStr) else ()))
+
+
+def _is_argument(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression is all that a call is given at a place."""
+    return any(node in each.args for each in of_kind(definition_around(tree, node), ast.Call))
+
+
+def _is_named(tree: ast.AST, node: ast.AST) -> bool:
+    """Whether an expression is all that a name is given: `device = x.place`, also beside others."""
+    values = [each.value for each in of_kind(definition_around(tree, node), ast.Assign)]
+    return any(value is node or (isinstance(value, ast.Tuple) and node in value.elts) for value in values)
+
+
+def _compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
+    """What an expression is compared with, if it is."""
+    for each in of_kind(definition_around(tree, node), ast.Compare):
+        if node in (sides := [each.left, *each.comparators]):
+            return [one for one in sides if one is not node]
+    return []
 
 
 def _converts_else(fact: Called) -> bool:

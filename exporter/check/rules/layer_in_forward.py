@@ -9,6 +9,9 @@ from exporter.check.models.paddle import is_layer_class, is_weightless
 from exporter.check.rules.base import Fault, Rule
 from exporter.diagnostics import Diagnostic, Severity
 
+#: Layers that have no weights but those of the cells that they are given.
+_AROUND = ("RNN", "BiRNN")
+
 
 class LayerInForward(Rule):
     """A layer with parameters is created in `forward`.
@@ -49,7 +52,7 @@ class LayerInForward(Rule):
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         for fact in facts.in_forward(Called):
             name = fact.name.rpartition(".")[2]
-            made = is_layer_class(fact.name) and not is_weightless(fact.name, fact.keywords)
+            made = is_layer_class(fact.name) and not is_weightless(fact.name, fact.keywords) and name not in _AROUND
             if made or fact.name == "new layer" or name == "create_parameter":
                 what = f"`{name}`" if made else "a parameter" if name == "create_parameter" else "a layer"
                 cure = "create it in __init__ and keep it on self"

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from exporter.check.domain.values import Const
 from exporter.check.facts import Called, Facts
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.diagnostics import Diagnostic
+from exporter.diagnostics import Diagnostic, Severity
 
 
 class TrainMode(Rule):
     """A layer is put into training mode in `forward`.
 
     What:
-        `forward` calls `.train()` on a layer or a `Sequential`, or a functional batch norm with `training=True`.
+        `forward` calls `.train()` on a layer that holds a batch norm, a dropout or code that asks for the mode, or a
+        functional batch norm with `training=True`. It is a warning where it is not known what the layer holds.
 
     Why:
         A batch norm in training mode changes its statistics at each call; the program does not. Eager and exported
@@ -53,9 +54,10 @@ class TrainMode(Rule):
 
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         for fact in facts.in_forward(Called):
-            if fact.name.endswith(".train") and fact.name.startswith(("Layer.", "paddle.nn.")):
+            if fact.name.endswith((".train", ".maybe train")) and fact.name.startswith(("Layer.", "paddle.nn.")):
                 message = "a layer is put into training mode in forward: its statistics move at each eager call"
-                yield self.at(fact.site, message, "leave the mode to the caller")
+                mild = Severity.WARNING if fact.name.endswith("maybe train") else None
+                yield self.at(fact.site, message, "leave the mode to the caller", mild)
             elif fact.name.endswith("functional.batch_norm") and fact.keywords.get("training") == Const(True):
                 if fact.keywords.get("running_mean", fact.arguments[1] if len(fact.arguments) > 1 else None) == Const(
                     None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exporter.check.domain.values import Const, Extent, Sequence, Shape, Tensor, only_tensor
-from exporter.check.facts import Fact, Facts, Indexed, Iterated, Tested
+from exporter.check.domain.values import Const, Dim, Extent, Sequence, Shape, Tensor, Value, only_tensor
+from exporter.check.facts import Called, Fact, Facts, Indexed, Iterated, Operated, Tested
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
@@ -63,7 +63,7 @@ class UnconvertedCode(Rule):
                     yield self.at(fact.site, message, _CURE)
                 else:
                     yield from self._call(fact)
-            elif _reads_dimension(fact):
+            elif _reads_dimension(fact) or _reckons_with_one(fact):
                 yield from self._call(fact)
 
     def _call(self, fact: Fact) -> Iterator[Diagnostic]:
@@ -82,6 +82,22 @@ def _reads_dimension(fact: Fact) -> bool:
         at = fact.index.value
         return isinstance(at, int) and fact.container.tensor.size(at) is Extent.DYNAMIC
     return False
+
+
+def _reckons_with_one(fact: Fact) -> bool:
+    """Whether a dimension that varies is multiplied, or stands beside another -1 in a new shape: alone it may be -1."""
+    if isinstance(fact, Operated):
+        return fact.operator == "Mult" and any(map(_varies, (fact.left, fact.right)))
+    if isinstance(fact, Called) and fact.name in ("Tensor.reshape", "paddle.reshape"):
+        shape = next((each for each in fact.arguments if isinstance(each, Sequence)), None)
+        parts = shape.items if shape is not None else fact.arguments
+        varying = [*map(_varies, parts)]
+        return any(varying) and sum(varying) + sum(each == Const(-1) for each in parts) > 1
+    return False
+
+
+def _varies(value: Value) -> bool:
+    return isinstance(value, Dim) and value.dynamic
 
 
 plugin: Rule = UnconvertedCode()

@@ -26,7 +26,7 @@ LIBRARIES = frozenset(
 _MODELS = ("paddle.vision.models",)
 _LAYERS = ("paddle.nn.", "paddle.vision.models.")
 #: Base classes with a `forward` that is not a layer's.
-_NOT_LAYERS = ("paddle.autograd.PyLayer", "paddle.autograd.LegacyPyLayer", "torch.", "abc.", "typing.", "enum.")
+_NOT_LAYERS = ("paddle.autograd.PyLayer", "paddle.autograd.LegacyPyLayer", "torch", "abc.", "typing.", "enum.")
 
 Binding: TypeAlias = ast.stmt
 Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -171,61 +171,6 @@ def surely_leaves(body: list[ast.stmt]) -> bool:
     return isinstance(last, (ast.Return, ast.Raise))
 
 
-def type_is_only_compared(tree: ast.AST, node: ast.AST) -> bool:
-    """Whether `type(x)` only serves `isinstance(y, type(x))`, at once or through a name of the same function."""
-    holder = definition_around(tree, node)
-    kinds = [each.args[1] for each in of_kind(holder, ast.Call) if _is_isinstance(each)]
-    compared = {one for kind in kinds for one in (kind, *inside(kind))}
-    if node in compared:
-        return True
-    if not isinstance(holder, ast.FunctionDef):
-        return False
-    assigned = of_kind(holder, ast.Assign)
-    held = [each for each in assigned if node in (each.value, *inside(each.value))]
-    if len(held) != 1 or not isinstance(held[0].value, (ast.Call, ast.IfExp)):
-        return False
-    names = {each.id for each in held[0].targets if isinstance(each, ast.Name)}
-    loads = [each for each in of_kind(holder, ast.Name) if each.id in names]
-    return bool(names) and all(each in compared for each in loads if isinstance(each.ctx, ast.Load))
-
-
-def _is_isinstance(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id == "isinstance" and len(node.args) == 2
-
-
-def handed_on_as(tree: ast.AST, node: ast.AST) -> str:
-    """The keyword that an expression is the value of, or in the text of: `place` of `to_tensor(1, place=x.place)`.
-
-    What a method `to` is given first is its `device`.
-    """
-    tree = definition_around(tree, node)
-    found = (each.arg for each in of_kind(tree, ast.keyword) if node in _told(each.value))
-    moved = any(last_name(each.func) == "to" and node in each.args[:1] for each in of_kind(tree, ast.Call))
-    return "device" if moved else next(found, None) or ""
-
-
-def _told(value: ast.expr) -> tuple[ast.AST, ...]:
-    return (value, *(inside(value) if isinstance(value, ast.JoinedStr) else ()))
-
-
-def is_argument(tree: ast.AST, node: ast.AST) -> bool:
-    """Whether an expression is all that a call is given at a place."""
-    return any(node in each.args for each in of_kind(definition_around(tree, node), ast.Call))
-
-
-def is_named(tree: ast.AST, node: ast.AST) -> bool:
-    """Whether an expression is all that a name is given: `device = x.place`."""
-    return any(each.value is node for each in of_kind(definition_around(tree, node), ast.Assign))
-
-
-def compared_with(tree: ast.AST, node: ast.AST) -> list[ast.expr]:
-    """What an expression is compared with, if it is."""
-    for each in of_kind(definition_around(tree, node), ast.Compare):
-        if node in (sides := [each.left, *each.comparators]):
-            return [one for one in sides if one is not node]
-    return []
-
-
 def without_effect(statement: ast.stmt) -> bool:
     """Whether a statement only checks, refuses or tells something, or names dimensions: `n = x.shape[0]`."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
