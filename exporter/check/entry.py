@@ -10,6 +10,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
 from exporter.check.assumptions import assumed, callable_bare, configuration, has_defaults
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import (
     UNKNOWN,
@@ -172,7 +173,7 @@ def _run_factory(
     factory, given = called
 
     def build(run: Run) -> Instance | None:
-        return _layer_of(run.call(Function(factory, module), (), _literals(run, given), factory))
+        return _layer_of(run.call(Function(factory, module), Call(factory, (), _literals(run, given))))
 
     if _run(run, module, partial(build, run), inputs, found, True) and named and run.root is not None:
         _assume(run, run.root.cls, build, inputs, found)
@@ -192,7 +193,7 @@ def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Finding
     expression = ast.parse(target, mode="eval").body
     ast.copy_location(expression, module.tree.body[0])
 
-    _run(run, module, lambda: _layer_of(run.call(run.evaluate(expression), (), {}, expression)), inputs, found, True)
+    _run(run, module, lambda: _layer_of(run.call(run.evaluate(expression), Call(expression))), inputs, found, True)
     if run.root is not None:
         found.models.append(Model(target, _forward_of(run.root), inputs))
     seen |= run.visited
@@ -232,14 +233,14 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
             if each.arg in stated or default is None or not usual
         }
         named |= {name: stated[name] for name in places[required:] if name in stated}
-        run.call(Function(method, owner.module, (), made, owner), unknown, named, method)
+        run.call(Function(method, owner.module, (), made, owner), Call(method, unknown, named))
     return made
 
 
 def _made_of(run: Run, info: ClassInfo, owner: ClassInfo, parameter: ast.arg) -> Value:
     """A configuration with its own defaults, or what is not known."""
     found = configuration(info, owner, parameter)
-    return run.call(Class(found), (), {}, parameter) if found is not None else UNKNOWN
+    return run.call(Class(found), Call(parameter)) if found is not None else UNKNOWN
 
 
 def _assume(
@@ -306,9 +307,10 @@ def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
     run.facts.append(Defined(run.site(forward), layer.cls, forward))
     arguments, required = _arguments(run, forward, inputs)
     bound = run.attribute(layer, "forward", forward)
-    hooked_before(run, layer, arguments, forward)  # what they give in place of the inputs is not followed
-    given = run.call(bound, arguments, {}, forward)
-    hooked_after(run, layer, arguments, given, forward)
+    call = Call(forward, arguments)
+    hooked_before(run, layer, call)  # what they give in place of the inputs is not followed
+    given = run.call(bound, call)
+    hooked_after(run, layer, call, given)
     run.facts += run.effects.changes(reaches=not any(given is each for each in arguments))
     if run.exported is not None and run.outputs:
         used = run.control_dependent | inputs_of(run.outputs)

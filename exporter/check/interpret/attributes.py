@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import register
 from exporter.check.domain.join import join_all
 from exporter.check.domain.values import (
@@ -177,7 +178,7 @@ def _super_attribute(run: Run, owner: Super, name: str, node: ast.AST) -> Value:
 def _inherited_mode(run: Run, owner: Super, node: ast.AST) -> None:
     """A layer that derives from one of Paddle's calls its forward: `training` may have been set for it."""
     if isinstance(owner.instance, Instance) and owner.instance.attributes.get("training") == Const(True):
-        emit_call(run, node, "paddle.nn.Layer.train", owner.instance, (), {})
+        emit_call(run, "paddle.nn.Layer.train", Call(node), owner.instance)
 
 
 def set_attribute(run: Run, owner: Value, name: str, value: Value, node: ast.AST) -> None:
@@ -208,7 +209,7 @@ def _set_mode(run: Run, owner: Layer, name: str, value: Value, node: ast.AST) ->
     if name == "training" and isinstance(value, Const):
         run.heap.write(vars(owner), "training", value.value is True)
         if value.value is True and any(each in owner.name for each in ("BatchNorm", "Dropout", "RReLU")):
-            emit_call(run, node, "paddle.nn.Layer.train", owner, (), {})
+            emit_call(run, "paddle.nn.Layer.train", Call(node), owner)
 
 
 def _set_own(run: Run, owner: Instance, name: str, value: Value, node: ast.AST) -> None:

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 from typing import Any
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.values import UNKNOWN, External, Function, Value
 from exporter.check.facts import Phase
 from exporter.check.source.project import ClassInfo
@@ -50,5 +51,5 @@ def _decorated(run: Run, value: Value, decorator: ast.expr) -> Value:
     if isinstance(made, Function):
         if isinstance(decorator, ast.Call):
             made = run.evaluate(decorator)
-        return run.call(made, (value,), {}, decorator)
+        return run.call(made, Call(decorator, (value,)))
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import holds_weights
 from exporter.check.domain.values import (
     UNKNOWN,
@@ -24,26 +25,21 @@ from exporter.check.source.def_use import read_later
 from exporter.check.state.run import Run
 
 
-def emit_call(
-    run: Run, node: ast.AST, name: str, owner: Value | None, arguments: tuple[Value, ...], keywords: dict[str, Value]
-) -> None:
+def emit_call(run: Run, name: str, call: Call, owner: Value | None = None) -> None:
     """A call of something of a library is a fact, except at import."""
-    for each in arguments:
-        if isinstance(each, (Sequence, Mapping)):
-            read_content(run, each)
-    if run.now.phase is not Phase.MODULE:
-        dropped = node in run.usage.dropped
-        if name.endswith("_") and run.forward:
-            target = owner if owner is not None else (arguments[0] if arguments else None)
-            names = [each for each, value in run.frame.names.items() if value is target]
-            bound = run.usage.bound[1] if run.usage.bound[0] is node else ""
-            kept = any(each != bound and read_later(run.frame.node, each, node) for each in names)
-            aliased = len(names) > 1 or kept
-            shared = isinstance(target, Tensor) and refuses_in_place(target)
-            fact = Called(run.site(node), name, owner, arguments, keywords, dropped, aliased, shared=shared)
-            run.facts.append(fact)
-            return
-        run.facts.append(Called(run.site(node), name, owner, arguments, keywords, dropped))
+    for each in call.arguments:
+        read_content(run, each)
+    if run.now.phase is Phase.MODULE:
+        return
+    node = call.node
+    fact = Called(run.site(node), name, owner, call.arguments, call.keywords, node in run.usage.dropped)
+    run.facts.append(fact)
+    if name.endswith("_") and run.forward:
+        target = owner if owner is not None else (call.arguments[0] if call.arguments else None)
+        names = [each for each, value in run.frame.names.items() if value is target]
+        bound = run.usage.bound[1] if run.usage.bound[0] is node else ""
+        fact.aliased = len(names) > 1 or any(each != bound and read_later(run.frame.node, each, node) for each in names)
+        fact.shared = isinstance(target, Tensor) and refuses_in_place(target)
 
 
 def is_own_key(run: Run, container: Mapping, index: Value) -> bool:
@@ -81,10 +77,10 @@ def note_stray(run: Run, value: Value, node: ast.AST, home: str) -> None:
 def call_unseen(run: Run, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     """A call that Python or a library makes, which dy2static does not see and does not convert."""
     if isinstance(function, Function) and function.inline:
-        return run.call(function, arguments, {}, node)
+        return run.call(function, Call(node, arguments))
     came_from = (run.frame.module, node) if run.now.converted else run.now.called_from
     with run.circumstances(converted=False, called_from=came_from):
-        return run.call(function, arguments, {}, node)
+        return run.call(function, Call(node, arguments))
 
 
 def _is_nobodys(value: Value) -> bool:

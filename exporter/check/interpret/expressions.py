@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.join import join
 from exporter.check.domain.values import UNKNOWN, Const, External, Mapping, Scalar, Sequence, Value
 from exporter.check.interpret.definitions import define
@@ -30,7 +31,7 @@ def _joinedstr(run: Run, node: ast.JoinedStr) -> Value:
 
 def _formattedvalue(run: Run, node: ast.FormattedValue) -> Value:
     value = run.evaluate(node.value)
-    emit_call(run, node, "builtins.str", None, (value,), {})
+    emit_call(run, "builtins.str", Call(node, (value,)))
     return value if isinstance(value, Const) and node.format_spec is None else Scalar("str")
 
 
@@ -126,11 +127,11 @@ def _call(run: Run, node: ast.Call) -> Value:
     quiet = quiet or (isinstance(node.func, ast.Attribute) and _logs(node.func))
     if quiet and not run.now.quiet:
         with run.circumstances(quiet=True):
-            return run.call(function, *_arguments(run, node), node)
-    return run.call(function, *_arguments(run, node), node)
+            return run.call(function, _arguments(run, node))
+    return run.call(function, _arguments(run, node))
 
 
-def _arguments(run: Run, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, Value]]:
+def _arguments(run: Run, node: ast.Call) -> Call:
     positional: list[Value] = []
     for argument in node.args:
         value = run.evaluate(argument)
@@ -147,7 +148,7 @@ def _arguments(run: Run, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, V
             keywords[keyword.arg] = value
         elif isinstance(value, Mapping):
             keywords.update({str(key): each for key, each in value.items.items()})
-    return tuple(positional), keywords
+    return Call(node, tuple(positional), keywords)
 
 
 def _logs(node: ast.Attribute) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import register
 from exporter.check.domain.join import element, fresh, join, join_all, pick
 from exporter.check.domain.tensors import slice_of, take, whole_slice
@@ -106,7 +107,7 @@ def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
 
 
 def _made_on_demand(run: Run, container: Mapping, factory: Value, index: Const, node: ast.AST) -> Value:
-    made = run.call(factory, (), {}, node)
+    made = run.call(factory, Call(node))
     run.heap.write(vars(container), "items", {**container.items, index.value: made})
     return made
 

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.join import element, join, select
 from exporter.check.domain.tensors import named, operate
@@ -83,7 +84,7 @@ def binary(run: Run, left: Value, kind: type, right: Value, node: ast.AST) -> Va
         run.facts.append(Operated(run.site(node), kind.__name__, left, right))
     if kind is ast.Mod and (isinstance(left, Const) and isinstance(left.value, str)):
         every = right.items if isinstance(right, Sequence) else (right,)
-        emit_call(run, node, "builtins.format", None, every, {})
+        emit_call(run, "builtins.format", Call(node, every))
         return Scalar("str")
     pair = (left, right)
     if any(isinstance(each, Tensor) for each in pair):

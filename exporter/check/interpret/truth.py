@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.values import (
     UNBOUND,
     Class,
@@ -46,7 +47,7 @@ def ask(run: Run, value: Value, form: str, node: ast.AST) -> None:
     if run.forward and (only_tensor(value) or any(only_tensor(each) for each in options(value))):
         run.facts.append(Tested(run.site(node), value, form))
     elif isinstance(value, Sequence) and value.grown_in_branch:
-        emit_call(run, node, "list.__bool__", snapshot(value), (), {})
+        emit_call(run, "list.__bool__", Call(node), snapshot(value))
 
 
 def truth_of(run: Run, value: Value) -> bool | None:

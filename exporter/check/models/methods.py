@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -42,16 +41,11 @@ _TO_NUMBER = frozenset("mean sum max min std var prod item any all argmax argmin
 _HOOKS = {"register_forward_pre_hook": "before", "register_forward_post_hook": "hooks"}
 
 
-def _method(run: Run, method: Method, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
-    owner = method.owner
-    emit_call(run, node, f"{kind_of(owner)}.{method.name}", owner, arguments, keywords)
-    model = _MODELS.get(type(owner), _other)
-    return model(run, owner, Call(method.name, arguments, keywords, node))
-
-
-def _other(run: Run, owner: Value, call: Call) -> Value:
-    run.consume(*call.every)
-    return UNKNOWN
+def _method(run: Run, method: Method, call: Call) -> Value:
+    owner, call.name = method.owner, method.name
+    emit_call(run, f"{kind_of(owner)}.{method.name}", call, owner)
+    model = _MODELS.get(type(owner))
+    return model(run, owner, call) if model is not None else run.unmodelled(call)
 
 
 def _text(run: Run, owner: Value, call: Call) -> Value:
@@ -97,7 +91,7 @@ def _tensor(run: Run, owner: Tensor, call: Call) -> Value:
 def _sequence(run: Run, owner: Sequence, call: Call) -> Value:
     name = call.name
     if name == "sort":
-        compare_by_key(run, Call("builtins.sorted", (owner,), call.keywords, call.node))
+        compare_by_key(run, Call(call.node, (owner,), call.keywords, "builtins.sorted"))
     if name in ("append", "add_sublayer", "insert", "extend") and call.arguments:
         _add(run, owner, call)
         return Const(None)
@@ -227,7 +221,7 @@ def _layer(run: Run, owner: Layer, call: Call) -> Value:
         run.heap.write(vars(owner), "training", call.name == "train")
     if call.name in _HOOKS and call.arguments:
         return _hook(run, owner, call)
-    return run.call(owner, call.arguments, call.keywords, call.node) if call.name == "forward" else UNKNOWN
+    return run.call(owner, call) if call.name == "forward" else UNKNOWN
 
 
 def _hook(run: Run, owner: Instance | Layer, call: Call) -> Value:

@@ -169,16 +169,13 @@ def _of_unknown_number(call: Call) -> bool:
     return any(isinstance(each, ast.Starred) for each in nodes) and len(nodes) == len(call.arguments)
 
 
-def _call_layer(
-    run: Run, layer: Layer, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
-    arguments = hooked_before(run, layer, arguments, node)
-    call = Call(f"{layer.name}.forward", arguments, keywords, node)
-    emit_call(run, node, call.name, layer, arguments, keywords)
+def _call_layer(run: Run, layer: Layer, call: Call) -> Value:
+    call = hooked_before(run, layer, call)
+    emit_call(run, f"{layer.name}.forward", call, layer)
     value = apply_layer(layer, call)
     if isinstance(value, Tensor) and not value.value_number and "Dropout" not in layer.name:
         value.value_number = ("layer", layer, *call.every)
-    return hooked_after(run, layer, arguments, value, node)
+    return hooked_after(run, layer, call, value)
 
 
 PACKAGES = {"paddle": _paddle}

@@ -42,7 +42,7 @@ def compare_by_key(run: Run, call: Call) -> None:
         several = len(call.arguments) > 1
         item = join(*call.arguments[:2]) if several else iterate(run, call.first, call.node, call.last)
         compared = call_unseen(run, call.keywords["key"], (item,), call.node)
-        emit_call(run, call.node, f"builtins.{call.last}", None, (Sequence("list", (compared, compared)),), {})
+        emit_call(run, f"builtins.{call.last}", Call(call.node, (Sequence("list", (compared, compared)),)))
 
 
 def _hasattr(run: Run, call: Call) -> Value:
@@ -219,7 +219,7 @@ def _super(run: Run, call: Call) -> Value:
     receiver = next(iter(frame.names.values()), UNKNOWN)
     owner = arguments[1] if len(arguments) == 2 else receiver
     if not arguments and run.now.converted and isinstance(receiver, Instance) and frame.cls is not receiver.cls:
-        emit_call(run, call.node, "inherited super", receiver, (), {})
+        emit_call(run, "inherited super", Call(call.node), receiver)
     cls = call.first.info if isinstance(call.first, Class) else frame.cls
     return Super(owner, cls) if cls is not None else UNKNOWN
 

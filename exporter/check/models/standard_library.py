@@ -58,12 +58,6 @@ _MAKES = {
 }
 
 
-def unmodelled(run: Run, call: Call) -> Value:
-    """Nothing is known of what it gives, which may depend on all that it is given."""
-    run.consume(*call.every)
-    return UNKNOWN
-
-
 def _math(run: Run, call: Call) -> Value:
     tensors = any(only_tensor(value) for value in call.arguments)
     return Dim(Extent.DYNAMIC, inputs_of(call.arguments)) if tensors else Scalar("number")
@@ -75,7 +69,7 @@ def _operator(run: Run, call: Call) -> Value:
         return binary(run, call.first, kind, call.arguments[1], call.node)
     if call.name == "operator.getitem" and len(call.arguments) == 2:
         return item(run, call.first, call.arguments[1], call.node)
-    return unmodelled(run, call)
+    return run.unmodelled(call)
 
 
 def _itertools(run: Run, call: Call) -> Value:
@@ -89,13 +83,13 @@ def _itertools(run: Run, call: Call) -> Value:
 
 
 def _partial(run: Run, call: Call) -> Value:
-    return Partial(call.first, call.arguments[1:], call.keywords) if call.arguments else unmodelled(run, call)
+    return Partial(call.first, call.arguments[1:], call.keywords) if call.arguments else run.unmodelled(call)
 
 
 def _bound_method(run: Run, call: Call) -> Value:
     if len(call.arguments) == 2 and isinstance(call.first, Function):
         return replace(call.first, owner=call.arguments[1])
-    return unmodelled(run, call)
+    return run.unmodelled(call)
 
 
 def _namespace(run: Run, call: Call) -> Value:
@@ -105,7 +99,7 @@ def _namespace(run: Run, call: Call) -> Value:
 def _reduce(run: Run, call: Call) -> Value:
     """`functools.reduce`, item by item where few are known."""
     if len(call.arguments) < 2:
-        return unmodelled(run, call)
+        return run.unmodelled(call)
     source = call.arguments[1]
     one = iterate(run, source, call.node, "reduce")
     few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
@@ -148,10 +142,10 @@ def _dict_with_defaults(run: Run, call: Call) -> Value:
 
 def _copy(run: Run, call: Call) -> Value:
     if not call.arguments:
-        return unmodelled(run, call)
+        return run.unmodelled(call)
     value = call.first
     if call.last == "deepcopy" and isinstance(value, (Layer, Instance)):
-        emit_call(run, call.node, "new layer", None, call.arguments, call.keywords)
+        emit_call(run, "new layer", call)
     summarize(value)
     return Sequence(value.kind, value.items, value.rest) if isinstance(value, Sequence) else value
 

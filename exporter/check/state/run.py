@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from weakref import proxy
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Value
 from exporter.check.facts import Called, Fact, Phase, Site
@@ -93,12 +94,14 @@ class Run:
                 return True  # what stands behind it never runs
         return True
 
-    def call(self, function: Value, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    def call(self, function: Value, call: Call) -> Value:
         """What a call gives."""
         handler = self.tables.callers.get(type(function))
-        if handler is not None:
-            return handler(self, function, arguments, keywords, node)
-        self.consume(*arguments, *keywords.values())
+        return handler(self, function, call) if handler is not None else self.unmodelled(call)
+
+    def unmodelled(self, call: Call) -> Value:
+        """Nothing is known of what a call gives, which may depend on all that it is given."""
+        self.consume(*call.every)
         return UNKNOWN
 
     def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
