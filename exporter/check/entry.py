@@ -16,12 +16,12 @@ from exporter.check.domain.values import (
     UNKNOWN,
     Class,
     Const,
+    Container,
     Extent,
     Function,
     Instance,
     Mapping,
     Scalar,
-    Sequence,
     Tensor,
     Union,
     Value,
@@ -304,7 +304,7 @@ def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
     run.root = layer if exported else None
     plain_identity = exported and run.blank and _is_identity(forward)
     run.exported = forward if exported and not plain_identity else None
-    run.facts.append(Defined(run.site(forward), layer.cls, forward))
+    run.note(Defined, forward, layer.cls, forward)
     arguments, required = _arguments(run, forward, inputs)
     bound = run.attribute(layer, "forward", forward)
     call = Call(forward, arguments)
@@ -328,7 +328,7 @@ def _forward_of(layer: Instance) -> Location:
 
 def _unknown(value: Value) -> bool:
     """Whether something in it is not known; a dict whose keys are not comes of code that was not followed."""
-    if isinstance(value, (Sequence, Mapping)):
+    if isinstance(value, Container):
         by_key = isinstance(value, Mapping) and value.rest is not None
         return by_key or any(map(_unknown, value.parts()))
     return type(value) is Value or isinstance(value, (Scalar, Union, Instance))

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as Many
 
-from exporter.check.domain.values import (
-    WEIGHT,
-    Dim,
-    Instance,
-    Layer,
-    Mapping,
-    Sequence,
-    Tensor,
-    Union,
-    Value,
-)
+from exporter.check.domain.values import WEIGHT, Container, Dim, Instance, Layer, Sequence, Tensor, Union, Value
 
 
 def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
     """Whether a value, or one inside its containers, is what is wanted."""
-    if isinstance(value, (Sequence, Mapping, Union)):
+    if isinstance(value, (Container, Union)):
         return any(holds(each, wanted) for each in value.parts())
     return wanted(value)
 
@@ -59,7 +49,7 @@ def holds_weights(value: Value, certain: bool = False) -> bool:
     if isinstance(value, Instance):
         inner = value.attributes.values()
         return any((type(each) is Value and not certain) or holds_weights(each, certain) for each in inner)
-    if isinstance(value, (Sequence, Mapping)):
+    if isinstance(value, Container):
         return any(holds_weights(each, certain) for each in value.parts())
     if isinstance(value, Layer):
         return not value.weightless
@@ -74,6 +64,6 @@ def summarize(value: Value) -> None:
         value.summary = True
         for each in value.attributes.values():
             summarize(each)
-    elif isinstance(value, (Sequence, Mapping, Union)):
+    elif isinstance(value, (Container, Union)):
         for each in value.parts():
             summarize(each)

@@ -16,13 +16,13 @@ from exporter.check.domain.values import (
     Broken,
     Class,
     Const,
+    Container,
     Dim,
     Extent,
     External,
     Function,
     Instance,
     Layer,
-    Mapping,
     Partial,
     Scalar,
     Sequence,
@@ -159,9 +159,14 @@ def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
     return Sequence(one.kind, items, rest, one.home or other.home, one.place or other.place, grown)
 
 
-def element(value: Sequence | Mapping) -> Value:
+def element(value: Container) -> Value:
     """What any one item of a container may be."""
     return join_all(value.parts())
+
+
+def rest_with(container: Container, *values: Value) -> Value:
+    """What the items that are not known one by one may be, when there are these too."""
+    return join_all([container.rest, *values] if container.rest is not None else values)
 
 
 def join_all(values: Many[Value]) -> Value:
@@ -227,7 +232,7 @@ def fresh(value: Value, inputs: frozenset[str] = frozenset()) -> Value:
     return found
 
 
-def pick(container: Sequence | Mapping, index: Value) -> Value:
+def pick(container: Container, index: Value) -> Value:
     """One of the items that are not known one by one: fresh for each index, where that is known."""
     found = element(container)
     if not isinstance(index, Const) or not isinstance(index.value, (int, str)):

@@ -37,6 +37,11 @@ class Value:
         """The values inside."""
         return ()
 
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        """All items of a list or another sequence, where each is known."""
+        return None
+
 
 UNKNOWN = Value()
 
@@ -115,13 +120,35 @@ class Array(Value):
     scalar: bool = False
 
 
-@dataclass(eq=False, repr=False)
-class Sequence(Value):
-    """A list, tuple, set, LayerList …: `items` are known, `rest` stands for all further ones.
+class Container(Value):
+    """A sequence or a dict: values that are known one by one, and `rest` for all further ones.
 
-    `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `home` says where it lives if it
-    outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes it there. `grown_in_branch`: an
-    item was added under a tensor condition. `picked` are items of the rest that were taken out by a known index.
+    `home` says where it lives if it outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes
+    it there. `picked` are values of the rest that were taken out by a known index.
+    """
+
+    rest: Value | None
+    home: str
+    place: tuple[int, str] | None
+    fixed: bool
+    picked: dict[object, Value]
+    kind: str
+
+    @property
+    def known(self) -> tuple[Value, ...]:
+        """The values that are known one by one."""
+        raise NotImplementedError
+
+    def parts(self) -> tuple[Value, ...]:
+        return (*self.known, self.rest) if self.rest is not None else self.known
+
+
+@dataclass(eq=False, repr=False)
+class Sequence(Container):
+    """A list, tuple, set, range, LayerList and the like.
+
+    `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `grown_in_branch`: an item was added
+    under a tensor condition.
     """
 
     kind: str
@@ -133,8 +160,13 @@ class Sequence(Value):
     fixed: bool = False
     picked: dict[object, Value] = field(default_factory=dict)
 
-    def parts(self) -> tuple[Value, ...]:
-        return (*self.items, *((self.rest,) if self.rest is not None else ()))
+    @property
+    def known(self) -> tuple[Value, ...]:
+        return self.items
+
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        return self.items if self.rest is None else None
 
     @property
     def settled(self) -> bool:
@@ -149,11 +181,11 @@ class Sequence(Value):
 
 
 @dataclass(eq=False, repr=False)
-class Mapping(Value):
-    """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values.
+class Mapping(Container):
+    """A dict or LayerDict by constant key, in the order of insertion.
 
-    `home` and `fixed` as for a sequence. `factory` makes what is asked for and not there, in a `defaultdict`.
-    `registers`: it is a LayerDict, and owns what is put into it.
+    `factory` makes what is asked for and not there, in a `defaultdict`. `registers`: it is a LayerDict, and owns what
+    is put into it.
     """
 
     kind = "dict"
@@ -166,8 +198,9 @@ class Mapping(Value):
     picked: dict[object, Value] = field(default_factory=dict)
     registers: bool = False
 
-    def parts(self) -> tuple[Value, ...]:
-        return (*self.items.values(), *((self.rest,) if self.rest is not None else ()))
+    @property
+    def known(self) -> tuple[Value, ...]:
+        return tuple(self.items.values())
 
 
 @dataclass(eq=False, repr=False)

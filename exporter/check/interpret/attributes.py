@@ -68,8 +68,7 @@ def _layer_attribute(run: Run, owner: Layer, name: str, node: ast.AST) -> Value:
 def _tensor_attribute(run: Run, owner: Tensor, name: str, node: ast.AST) -> Value:
     if name == "shape":
         return Shape(owner)
-    if run.forward:
-        run.facts.append(Asked(run.site(node), owner, name))
+    run.note(Asked, node, owner, name)
     if name == "size":
         return Method(owner, "numel")
     if name == "ndim" and owner.closed:
@@ -207,7 +206,7 @@ def set_attribute(run: Run, owner: Value, name: str, value: Value, node: ast.AST
 def _set_mode(run: Run, owner: Layer, name: str, value: Value, node: ast.AST) -> None:
     """Setting `training` is what `train()` and `eval()` do, for this layer alone."""
     if name == "training" and isinstance(value, Const):
-        run.heap.write(vars(owner), "training", value.value is True)
+        run.heap.change(owner, training=value.value is True)
         if value.value is True and any(each in owner.name for each in ("BatchNorm", "Dropout", "RReLU")):
             emit_call(run, "paddle.nn.Layer.train", Call(node), owner)
 
@@ -241,8 +240,8 @@ def _function_attribute(run: Run, owner: Function, name: str, node: ast.AST) -> 
 
 
 def _const_attribute(run: Run, owner: Const, name: str, node: ast.AST) -> Value:
-    if owner.value is None and run.forward and run.now.guard is not None:
-        run.facts.append(Indexed(run.site(node), owner, Const(name)))
+    if owner.value is None and run.now.guard is not None:
+        run.note(Indexed, node, owner, Const(name))
     return Method(owner, name)
 
 

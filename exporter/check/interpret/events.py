@@ -10,11 +10,11 @@ from exporter.check.domain.contents import holds_weights
 from exporter.check.domain.values import (
     UNKNOWN,
     Broken,
+    Container,
     Function,
     Instance,
     Layer,
     Mapping,
-    Sequence,
     Tensor,
     Value,
     options,
@@ -44,20 +44,19 @@ def emit_call(run: Run, name: str, call: Call, owner: Value | None = None) -> No
 
 def is_own_key(run: Run, container: Mapping, index: Value) -> bool:
     """Whether this call has itself written that key."""
-    return container.place is not None and index in run.effects.of(container.place).keys
+    return index in run.effects.of(container.place).keys
 
 
 def read_content(run: Run, value: Value) -> None:
     """What is in a container that outlives the call was looked at."""
-    if isinstance(value, (Sequence, Mapping)) and value.place is not None:
+    if isinstance(value, Container):
         run.effects.read_content(value.place)
 
 
-def from_container(run: Run, container: Sequence | Mapping, value: Value, node: ast.AST) -> Value:
+def from_container(run: Run, container: Container, value: Value, node: ast.AST) -> Value:
     """Something was taken out of a container: a tensor or a layer in it may be nobody's."""
     if run.forward and container.home.startswith("self."):
-        every = container.items.values() if isinstance(container, Mapping) else container.items
-        astray = [each for one in (*every, value) for each in options(one) if _is_nobodys(each)]
+        astray = [each for one in (*container.known, value) for each in options(one) if _is_nobodys(each)]
         if astray:
             site = run.site(node)
             site.certain = site.certain and any(holds_weights(each, certain=True) for each in astray)
@@ -71,7 +70,7 @@ def note_stray(run: Run, value: Value, node: ast.AST, home: str) -> None:
         return
     running = any(value is next(iter(frame.names.values()), None) for frame in run.stack)
     if not running and _is_nobodys(value):
-        run.facts.append(Strayed(run.site(node), home, False))
+        run.note(Strayed, node, home, False)
 
 
 def call_unseen(run: Run, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:
@@ -94,7 +93,7 @@ def _is_nobodys(value: Value) -> bool:
 
 def snapshot(value: Value) -> Value:
     """A container as it is now, for a fact; it may be changed later."""
-    return copy.copy(value) if isinstance(value, (Sequence, Mapping)) else value
+    return copy.copy(value) if isinstance(value, Container) else value
 
 
 def made_here(run: Run, value: Tensor, node: ast.AST) -> Tensor:
@@ -110,10 +109,9 @@ def tensor_written(run: Run, tensor: Tensor, node: ast.AST) -> None:
         run.effects.write(tensor.place or (id(tensor), ""), run.site(node), tensor.name or "a tensor", "buffer")
 
 
-def write_container(run: Run, container: Sequence | Mapping, node: ast.AST, value: Value = UNKNOWN) -> None:
+def write_container(run: Run, container: Container, node: ast.AST, value: Value = UNKNOWN) -> None:
     """A container is about to be changed, maybe by taking in a value."""
-    if container.place is not None:
-        run.effects.write(container.place, run.site(node), container.home, "container", value)
+    run.effects.write(container.place, run.site(node), container.home, "container", value)
 
 
 def read_broken(run: Run, value: Value, node: ast.AST) -> Value:
@@ -127,8 +125,14 @@ def read_broken(run: Run, value: Value, node: ast.AST) -> Value:
     return value
 
 
+def clash(run: Run, reason: str, name: str, node: ast.AST, value: Value, form: str = "branch") -> None:
+    """A tensor chose between two values that no program can hold in one place, if there is a reason why."""
+    if reason and run.now.converted:
+        run.note(Clashed, node, Broken(reason, name, run.frame.module, node, value), form)
+
+
 def capture(run: Run, value: Value, node: ast.AST, by: str) -> Value:
     """A tensor made outside the trace and registered nowhere, used in it, is a fact."""
-    if run.forward and isinstance(value, Tensor) and value.origin == "eager":
-        run.facts.append(Captured(run.site(node), value, by))
+    if isinstance(value, Tensor) and value.origin == "eager":
+        run.note(Captured, node, value, by)
     return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from exporter.check.domain.call import Call
-from exporter.check.domain.join import join
+from exporter.check.domain.join import join, rest_with
 from exporter.check.domain.values import UNKNOWN, Const, External, Mapping, Scalar, Sequence, Value
 from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import emit_call
@@ -77,7 +77,7 @@ def _dict(run: Run, node: ast.Dict) -> Value:
             found.items.update(content.items)
             found.rest = content.rest or found.rest
         else:
-            found.rest = content if found.rest is None else join(found.rest, content)
+            found.rest = rest_with(found, content)
     return found
 
 

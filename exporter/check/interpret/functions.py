@@ -10,9 +10,9 @@ from exporter.check.domain.call import Call
 from exporter.check.domain.join import fresh, join, join_all, select
 from exporter.check.domain.values import (
     UNKNOWN,
-    Broken,
     Class,
     Const,
+    Container,
     External,
     Function,
     Instance,
@@ -23,8 +23,8 @@ from exporter.check.domain.values import (
     Value,
 )
 from exporter.check.dy2static.rewrites import REWRITTEN, assigned_calls, unpacked_enumerates
-from exporter.check.facts import Clashed, Recursed, Returned
-from exporter.check.interpret.events import capture, emit_call
+from exporter.check.facts import Recursed, Returned
+from exporter.check.interpret.events import capture, clash, emit_call
 from exporter.check.interpret.names import make_home
 from exporter.check.state.frames import Frame, Result, Scope
 from exporter.check.state.run import DEEPEST, Run
@@ -54,12 +54,12 @@ def call_function(run: Run, function: Function, call: Call) -> Value:
 
 def _recursion(run: Run, function: Function, call: Call) -> Value:
     outer = next(frame for frame in run.stack if frame.node is function.node)
-    if run.forward and run.now.branches > outer.branches and not run.now.undecided:
+    if run.now.branches > outer.branches and not run.now.undecided:
         name = getattr(function.node, "name", "lambda")
         given = [each.arg for each in function.node.args.args]
         pairs = [(outer.names.get(each), value) for each, value in zip(given, call.arguments, strict=False)]
         counted = any(isinstance(one, Const) and isinstance(other, (Const, Scalar)) for one, other in pairs)
-        run.facts.append(Recursed(run.site(call.node), name, counted))
+        run.note(Recursed, call.node, name, counted)
     return Tensor(inputs=call.inputs) if call.inputs else UNKNOWN
 
 
@@ -128,9 +128,7 @@ def _returned_either(run: Run, one: Value, other: Value, node: ast.AST) -> Value
     value, reason = select(one, other)
     if not reason and _structure(one) != _structure(other):
         reason = "structure"
-    if reason and run.forward and run.now.converted:
-        broken = Broken(reason, "the result", run.frame.module, node, value)
-        run.facts.append(Clashed(run.site(node), broken, "return"))
+    clash(run, reason, "the result", node, value, "return")
     return value
 
 
@@ -163,7 +161,7 @@ def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr
     if default is None:
         return UNKNOWN
     value = run.evaluate(default)
-    if isinstance(value, (Sequence, Mapping)):
+    if isinstance(value, Container):
         # one object for all calls: what is added to it stays
         make_home(run, value, f"default of {parameter.arg}", (id(default), parameter.arg))
     return value

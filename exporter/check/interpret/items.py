@@ -6,13 +6,14 @@ import ast
 
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import register
-from exporter.check.domain.join import element, fresh, join, join_all, pick
+from exporter.check.domain.join import element, fresh, join, join_all, pick, rest_with
 from exporter.check.domain.tensors import slice_of, take, whole_slice
 from exporter.check.domain.values import (
     UNKNOWN,
     Array,
     Attributes,
     Const,
+    Container,
     Dim,
     Extent,
     Instance,
@@ -64,9 +65,8 @@ def iterate(run: Run, value: Value, node: ast.AST, form: str) -> Value:
 def _subscript(run: Run, node: ast.Subscript) -> Value:
     container = run.evaluate(node.value)
     index = run.evaluate(node.slice)
-    if isinstance(container, (Sequence, Mapping)) and _is_own_item(run, container, index):
-        if container.place is not None:
-            run.effects.read_again(container.place)
+    if isinstance(container, Container) and _is_own_item(run, container, index):
+        run.effects.read_again(container.place)
     else:
         read_content(run, container)
     if run.forward:
@@ -74,11 +74,11 @@ def _subscript(run: Run, node: ast.Subscript) -> Value:
     return item(run, container, index, node)
 
 
-def _is_own_item(run: Run, container: Sequence | Mapping, index: Value) -> bool:
+def _is_own_item(run: Run, container: Container, index: Value) -> bool:
     """Whether this call itself put there what is taken out."""
     if isinstance(container, Mapping):
         return is_own_key(run, container, index)
-    return index == Const(-1) and container.place is not None and run.effects.of(container.place).pushed > 0
+    return index == Const(-1) and run.effects.of(container.place).pushed > 0
 
 
 def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
@@ -108,7 +108,7 @@ def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
 
 def _made_on_demand(run: Run, container: Mapping, factory: Value, index: Const, node: ast.AST) -> Value:
     made = run.call(factory, Call(node))
-    run.heap.write(vars(container), "items", {**container.items, index.value: made})
+    run.heap.change(container, items={**container.items, index.value: made})
     return made
 
 
@@ -175,15 +175,13 @@ def grow(run: Run, container: Sequence, items: tuple[Value, ...], node: ast.AST)
     now, frame = run.now, run.frame
     looping = now.loops + now.python_loops - now.unrolled > frame.loops - frame.unrolled
     if looping or container.rest is not None:
-        rest = container.rest if container.rest is not None else (element(container) if container.items else None)
-        for each in items:
-            rest = each if rest is None else join(rest, each)
-        run.heap.write(vars(container), "rest", rest)
-        run.heap.write(vars(container), "items", ())
+        known = () if container.rest is not None else container.items
+        every = (*known, *items)
+        run.heap.change(container, rest=rest_with(container, *every) if every else container.rest, items=())
     else:
-        run.heap.write(vars(container), "items", (*container.items, *items))
-    if run.now.converted and (run.now.loops or run.now.branches > run.frame.branches):
-        run.heap.write(vars(container), "grown_in_branch", True)
+        run.heap.change(container, items=(*container.items, *items))
+    if now.converted and (now.loops or now.branches > frame.branches):
+        run.heap.change(container, grown_in_branch=True)
 
 
 def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.Subscript) -> None:
@@ -193,27 +191,22 @@ def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.S
         register(value)
     if isinstance(container, Mapping):
         write_container(run, container, node, value)
-        items = dict(container.items)
         if isinstance(index, Const):
-            if container.place is not None:
-                run.effects.of(container.place).keys.add(index)
-            items[index.value] = value
+            run.effects.of(container.place).keys.add(index)
             run.memory.assign(value, node)
-            run.heap.write(vars(container), "items", items)
+            run.heap.change(container, items={**container.items, index.value: value})
         else:
-            rest = value if container.rest is None else join(container.rest, value)
-            run.heap.write(vars(container), "rest", rest)
+            run.heap.change(container, rest=rest_with(container, value))
     elif isinstance(container, Sequence):
         write_container(run, container, node)
-        run.heap.write(vars(container), "rest", join(element(container), value))
-        run.heap.write(vars(container), "items", ())
+        run.heap.change(container, rest=join(element(container), value), items=())
     elif isinstance(container, Attributes) and isinstance(index, Const):
         set_attribute(run, container.owner, str(index.value), value, node)
     elif isinstance(container, Tensor):
         tensor_written(run, container, node)
         shared = still_needed(container, run.frame.names, run.frame.node, node)
-        if shared and run.forward:
-            run.facts.append(Overwritten(run.site(node), shared))
+        if shared:
+            run.note(Overwritten, node, shared)
         written = Tensor(container.sizes, container.closed, container.inputs)
         written.inputs |= value.inputs if isinstance(value, Tensor) else frozenset()
         if isinstance(node.value, ast.Name) and node.value.id in run.frame.names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from exporter.check.domain.values import UNKNOWN, Class, Const, External, Mapping, Sequence, Value
+from exporter.check.domain.values import UNKNOWN, Class, Const, Container, External, Sequence, Value
 from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import capture, note_stray, read_broken
 from exporter.check.source.project import ParsedModule
@@ -92,12 +92,12 @@ def _imported(run: Run, module: ParsedModule, statement: ast.Import | ast.Import
 
 def make_home(run: Run, value: Value, home: str, place: tuple[int, str]) -> Value:
     """A container that outlives the call lives at a place from now on, and the containers in it do."""
-    if isinstance(value, (Sequence, Mapping)) and not value.home:
+    if isinstance(value, Container) and not value.home:
         value.home, value.place = home, place
         settled = isinstance(value, Sequence) and value.kind.startswith(("tuple", "paddle."))  # whatever changes it
         value.fixed = settled or place[1] not in run.frame.module.changed
-        for each in value.items.values() if isinstance(value, Mapping) else value.items:
-            if isinstance(each, (Sequence, Mapping)) and each.kind != "tuple":
+        for each in value.known:
+            if isinstance(each, Container) and each.kind != "tuple":
                 make_home(run, each, home, (id(each), place[1]))
     return value
 

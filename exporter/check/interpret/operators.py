@@ -16,8 +16,8 @@ from exporter.check.domain.values import (
     UNKNOWN,
     Array,
     Attributes,
-    Broken,
     Const,
+    Container,
     Dim,
     Extent,
     External,
@@ -33,7 +33,7 @@ from exporter.check.domain.values import (
     options,
 )
 from exporter.check.facts import Called, Clashed, Operated, Tested
-from exporter.check.interpret.events import call_unseen, emit_call, made_here
+from exporter.check.interpret.events import call_unseen, clash, emit_call, made_here
 from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
 from exporter.check.state.run import Run
 
@@ -80,8 +80,7 @@ def binary(run: Run, left: Value, kind: type, right: Value, node: ast.AST) -> Va
         return _compute(kind, left, right)
     if isinstance(left, Instance) and (own := _DUNDERS.get(kind, "")) and left.cls.method(own) is not None:
         return call_unseen(run, run.attribute(left, own, node), (right,), node)
-    if run.forward:
-        run.facts.append(Operated(run.site(node), kind.__name__, left, right))
+    run.note(Operated, node, kind.__name__, left, right)
     if kind is ast.Mod and (isinstance(left, Const) and isinstance(left.value, str)):
         every = right.items if isinstance(right, Sequence) else (right,)
         emit_call(run, "builtins.format", Call(node, every))
@@ -148,7 +147,7 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
         elif only_tensor(value):
             with run.circumstances(guard=(run.frame.module, node) if run.now.converted else run.now.guard):
                 found = run.evaluate(right)
-            run.facts.append(Tested(run.site(node), value, form, found, node not in run.usage.tested))
+            run.note(Tested, node, value, form, found, node not in run.usage.tested)
             value = Tensor((), True, inputs_of((*seen, found)), boolean=True)
         else:
             with narrowed(run, node.values[0], form == "and"), run.circumstances(undecided=run.now.undecided + 1):
@@ -168,8 +167,8 @@ def _compare(run: Run, node: ast.Compare) -> Value:
     values = [run.evaluate(each) for each in (node.left, *node.comparators)]
     kind = type(node.ops[0])
     known = _decided([type(each) for each in node.ops], values)
-    if run.forward and (known is None or Const(None) in values):
-        run.facts.append(Operated(run.site(node), kind.__name__, values[0], values[1]))
+    if known is None or Const(None) in values:
+        run.note(Operated, node, kind.__name__, values[0], values[1])
     if known is not None:
         return known
     if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
@@ -179,7 +178,7 @@ def _compare(run: Run, node: ast.Compare) -> Value:
         if isinstance(values[1], Attributes) and isinstance(values[0], Const):
             with run.effects.reaching():
                 run.effects.read((id(values[1].owner.attributes), str(values[0].value)))
-        if isinstance(values[1], (Sequence, Mapping)) and values[1].place is not None:
+        if isinstance(values[1], Container):
             run.effects.of(values[1].place).searched = True
         held = _is_in(values[0], values[1])
         return Scalar("bool") if held is None else Const(held is (kind is ast.In))
@@ -231,9 +230,7 @@ def _ifexp(run: Run, node: ast.IfExp) -> Value:
         with run.circumstances(branches=run.now.branches + 1):
             one, other = run.evaluate(node.body), run.evaluate(node.orelse)
         value, reason = select(one, other)
-        if reason and run.forward and run.now.converted:
-            broken = Broken(reason, "the result", run.frame.module, node, value)
-            run.facts.append(Clashed(run.site(node), broken, "ifexp"))
+        clash(run, reason, "the result", node, value, "ifexp")
         return value
     with run.circumstances(undecided=run.now.undecided + 1):
         with narrowed(run, node.test, True):

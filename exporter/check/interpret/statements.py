@@ -113,7 +113,7 @@ def _delete(run: Run, node: ast.Delete) -> None:
             if isinstance(container, Mapping) and isinstance(at, Const):
                 write_container(run, container, target)
                 left = {key: value for key, value in container.items.items() if key != at.value}
-                run.heap.write(vars(container), "items", left)
+                run.heap.change(container, items=left)
 
 
 def _return(run: Run, node: ast.Return) -> bool:
@@ -143,9 +143,9 @@ def _continue(run: Run, node: ast.Continue) -> None:
 def _leave(run: Run, node: ast.stmt, form: str) -> None:
     now = run.now
     inside = now.branches > (now.loop_branches if form in ("break", "continue") else 0)
-    if run.forward and now.converted and inside and not now.undecided:
+    if now.converted and inside and not now.undecided:
         loops = now.python_loops + now.loops - run.frame.loops if form == "return" else 1
-        run.facts.append(Left(run.site(node), form, now.loop_kind if loops else ""))
+        run.note(Left, node, form, now.loop_kind if loops else "")
 
 
 def _with(run: Run, node: ast.With) -> bool:

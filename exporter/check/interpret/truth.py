@@ -45,7 +45,7 @@ def ask(run: Run, value: Value, form: str, node: ast.AST) -> None:
     if form != "assert":
         run.consume(value)
     if run.forward and (only_tensor(value) or any(only_tensor(each) for each in options(value))):
-        run.facts.append(Tested(run.site(node), value, form))
+        run.note(Tested, node, value, form)
     elif isinstance(value, Sequence) and value.grown_in_branch:
         emit_call(run, "list.__bool__", Call(node), snapshot(value))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of, register
-from exporter.check.domain.join import element, join
+from exporter.check.domain.join import element, join, rest_with
 from exporter.check.domain.value_numbers import numbered
 from exporter.check.domain.values import (
     REMOVE_HOOK,
@@ -122,9 +122,9 @@ def _add(run: Run, owner: Sequence, call: Call) -> None:
     looping = run.now.loops + run.now.python_loops
     if call.name == "insert" and call.first == Const(0) and owner.rest is None and not looping:
         write_container(run, owner, call.node)
-        run.heap.write(vars(owner), "items", (*items, *owner.items))
+        run.heap.change(owner, items=(*items, *owner.items))
     else:
-        if call.name == "append" and owner.place is not None:
+        if call.name == "append":
             run.effects.push(owner.place)
         grow(run, owner, items, call.node)
 
@@ -137,22 +137,20 @@ def _last(run: Run, owner: Sequence) -> Value | None:
     if owner.place is not None and not run.effects.pop(owner.place):
         return None
     last = owner.items[-1]
-    run.heap.write(vars(owner), "items", owner.items[:-1])
+    run.heap.change(owner, items=owner.items[:-1])
     return last
 
 
 def _shuffle(run: Run, owner: Sequence, call: Call) -> Value:
     """A list whose items are not known one by one any more."""
-    if call.name == "clear" and owner.place is not None:
+    if call.name == "clear":
         run.effects.kill(owner.place)
-    unwritten = owner.place is not None and run.effects.of(owner.place).write is None
-    used = unwritten and call.node not in run.usage.dropped
+    used = run.effects.of(owner.place).write is None and call.node not in run.usage.dropped
     write_container(run, owner, call.node)
-    if used and owner.place is not None and call.name.startswith("pop"):
+    if used and call.name.startswith("pop"):
         run.effects.read_content(owner.place)  # what it gives lay there before the call
     value = element(owner)
-    run.heap.write(vars(owner), "rest", value if owner.items or owner.rest is not None else None)
-    run.heap.write(vars(owner), "items", ())
+    run.heap.change(owner, rest=value if owner.parts() else None, items=())
     return value if call.name.startswith("pop") else Const(None)
 
 
@@ -174,7 +172,7 @@ def _mapping(run: Run, owner: Mapping, call: Call) -> Value:
         _move(run, owner, call.first.value, not call.says("last", False))
     elif name in ("clear", "popitem"):
         write_container(run, owner, call.node)
-        run.heap.write(vars(owner), "items", {})
+        run.heap.change(owner, items={})
     return UNKNOWN
 
 
@@ -182,17 +180,16 @@ def _move(run: Run, owner: Mapping, key: object, last: bool) -> None:
     """`OrderedDict.move_to_end`."""
     others = {name: value for name, value in owner.items.items() if name != key}
     moved = {key: owner.items[key]} if key in owner.items else {}
-    run.heap.write(vars(owner), "items", {**others, **moved} if last else {**moved, **others})
+    run.heap.change(owner, items={**others, **moved} if last else {**moved, **others})
 
 
 def _update(run: Run, owner: Mapping, call: Call) -> None:
     write_container(run, owner, call.node)
     given = make_dict(run, call)
     if isinstance(given, Mapping):
-        run.heap.write(vars(owner), "items", {**owner.items, **given.items})
+        run.heap.change(owner, items={**owner.items, **given.items})
         if given.rest is not None:
-            rest = given.rest if owner.rest is None else join(owner.rest, given.rest)
-            run.heap.write(vars(owner), "rest", rest)
+            run.heap.change(owner, rest=rest_with(owner, given.rest))
 
 
 def _take(run: Run, owner: Mapping, call: Call) -> Value:
@@ -200,16 +197,16 @@ def _take(run: Run, owner: Mapping, call: Call) -> Value:
     key, default = call.first, call.given(1, default=Const(None))
     if call.name != "get":
         stored = call.name == "pop" or inputs_of((default,))
-        if owner.place is not None and not is_own_key(run, owner, key) and stored:
+        if stored and not is_own_key(run, owner, key):
             run.effects.read_content(owner.place)  # what an earlier call left there is what it gives
         write_container(run, owner, call.node, default)
     if not isinstance(key, Const) or owner.rest is not None:
         return join(element(owner), default)
     found = owner.items.get(key.value, default)
     if call.name == "pop":
-        run.heap.write(vars(owner), "items", {name: value for name, value in owner.items.items() if name != key.value})
+        run.heap.change(owner, items={name: value for name, value in owner.items.items() if name != key.value})
     elif call.name == "setdefault":
-        run.heap.write(vars(owner), "items", {**owner.items, key.value: found})
+        run.heap.change(owner, items={**owner.items, key.value: found})
     return found
 
 
@@ -218,7 +215,7 @@ def _take(run: Run, owner: Mapping, call: Call) -> Value:
 
 def _layer(run: Run, owner: Layer, call: Call) -> Value:
     if call.name in ("train", "eval"):
-        run.heap.write(vars(owner), "training", call.name == "train")
+        run.heap.change(owner, training=call.name == "train")
     if call.name in _HOOKS and call.arguments:
         return _hook(run, owner, call)
     return run.call(owner, call) if call.name == "forward" else UNKNOWN
@@ -229,7 +226,7 @@ def _hook(run: Run, owner: Instance | Layer, call: Call) -> Value:
     place, hook = _HOOKS[call.name], call.first
     if run.now.undecided:
         hook = Union((hook, Const(None)))  # it may as well not be there
-    run.heap.write(vars(owner), place, (*vars(owner)[place], hook))
+    run.heap.change(owner, **{place: (*vars(owner)[place], hook)})
     return Record({"remove": Partial(External(REMOVE_HOOK), (owner, hook), {})})
 
 
@@ -238,7 +235,7 @@ def _unhook(run: Run, call: Call) -> Value:
     owner, hook = call.first, call.given(1)
     if isinstance(owner, (Instance, Layer)):
         for place in _HOOKS.values():
-            run.heap.write(vars(owner), place, tuple(known for known in vars(owner)[place] if known is not hook))
+            run.heap.change(owner, **{place: tuple(known for known in vars(owner)[place] if known is not hook)})
     return Const(None)
 
 

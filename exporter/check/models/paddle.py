@@ -11,7 +11,18 @@ from exporter.check.domain.call import Call
 from exporter.check.domain.contents import is_pair, register
 from exporter.check.domain.join import element, join_all
 from exporter.check.domain.value_numbers import numbered
-from exporter.check.domain.values import UNKNOWN, Const, Extent, External, Layer, Mapping, Sequence, Tensor, Value
+from exporter.check.domain.values import (
+    UNKNOWN,
+    Const,
+    Container,
+    Extent,
+    External,
+    Layer,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+)
 from exporter.check.interpret.calls import hooked_after, hooked_before
 from exporter.check.interpret.events import capture, emit_call, made_here, tensor_written
 from exporter.check.interpret.items import iterate
@@ -80,7 +91,7 @@ def _paddle(run: Run, call: Call) -> Value:
 
 def _operator(run: Run, call: Call) -> Value:
     for value in call.every:
-        if isinstance(value, (Sequence, Mapping)):
+        if isinstance(value, Container):
             capture(run, element(value), call.node, "container")
     value = numbered(apply_operator(call), call)
     if call.last.endswith("_") and not call.last.endswith("__") and isinstance(call.first, Tensor):
@@ -121,7 +132,7 @@ def _made_dynamic(run: Run, call: Call) -> Value:
     """`set_dynamic_shape` tells a trace which sizes of a tensor vary."""
     if isinstance(call.first, Tensor) and (sizes := stated_sizes(call.given(1, "shape_list"))):
         varying = tuple(Extent.DYNAMIC if size == -1 else size for size in sizes)
-        run.heap.write(vars(call.first), "sizes", varying)
+        run.heap.change(call.first, sizes=varying)
     return Const(None)
 
 
@@ -134,24 +145,20 @@ _SPECIAL = {
 }
 
 
-def _registered(container: Value) -> Value:
+def _registered(container: Container) -> Value:
     """A container of layers; whatever it holds is a sublayer of it."""
-    if isinstance(container, (Sequence, Mapping)):
-        for value in container.parts():
-            register(value)
+    for value in container.parts():
+        register(value)
     return container
 
 
-def _container(run: Run, call: Call) -> Value:
+def _container(run: Run, call: Call) -> Container:
     kind = "paddle.nn.LayerList" if call.last == "ParameterList" else call.name
     first = call.first
     if not call.arguments:
         return Mapping(fixed=True, registers=True) if call.last == "LayerDict" else Sequence(kind)
     if call.last == "LayerDict":
-        if isinstance(first, Sequence) and first.rest is None and all(map(is_pair, first.items)):
-            first = make_dict(run, replace(call, keywords={}))
-        given = first if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
-        return Mapping(dict(given.items), given.rest, registers=True)
+        return replace(make_dict(run, replace(call, keywords={})), registers=True)
     if len(call.arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
         return Sequence(kind, first.items, first.rest)
     if call.last == "Sequential":

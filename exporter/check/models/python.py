@@ -249,13 +249,13 @@ def _vars(run: Run, call: Call) -> Value:
     return Attributes(call.first) if isinstance(call.first, Instance) else UNKNOWN
 
 
-def make_dict(run: Run, call: Call) -> Value:
+def make_dict(run: Run, call: Call) -> Mapping:
     """What `dict` makes of a dict, of pairs and of keywords."""
     made, first = Mapping({name: value for name, value in call.keywords.items()}), call.first
     if isinstance(first, Mapping):
         made.items, made.rest = {**first.items, **made.items}, first.rest
-    elif call.arguments and isinstance(first, Sequence) and first.rest is None and all(map(is_pair, first.items)):
-        pairs = [pair.items for pair in first.items if isinstance(pair, Sequence)]
+    elif call.arguments and first.listed is not None and all(map(is_pair, first.listed)):
+        pairs = [pair.items for pair in first.listed if isinstance(pair, Sequence)]
         made.items = {key.value: value for key, value in pairs if isinstance(key, Const)} | made.items
     elif call.arguments:
         run.consume(*call.arguments)

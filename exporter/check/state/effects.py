@@ -60,8 +60,10 @@ class Effects:
         #: The attributes that the present `if` asks for, and sets: a key of what is kept, or a mark of its being there.
         self.guards: frozenset[str] = frozenset()
 
-    def of(self, place: Place) -> Access:
-        """The accesses of a place so far."""
+    def of(self, place: Place | None) -> Access:
+        """The accesses of a place so far; of what has no place none are kept, here and below."""
+        if place is None:
+            return Access()
         known = self._accesses.get(place)
         if known is None:
             known = self._accesses[place] = Access()
@@ -77,8 +79,8 @@ class Effects:
         """Inside the block, reading a place is no use of its value yet (`self.cache is None`, `self.seen.append`)."""
         return Held(self, _reaching=True)
 
-    def _for_its_next(self, place: Place) -> bool:
-        return place[1] == self._updated
+    def _for_its_next(self, place: Place | None) -> bool:
+        return place is not None and place[1] == self._updated
 
     # ----------------------------------------------------------------------------------------------------------- reads
 
@@ -96,7 +98,7 @@ class Effects:
         elif not self._reaching:
             access.reread = True
 
-    def read_content(self, place: Place) -> None:
+    def read_content(self, place: Place | None) -> None:
         """The content of a container was read; what this call added does not hide what lay there."""
         if not self._recording():
             return
@@ -108,14 +110,14 @@ class Effects:
         else:
             access.read = access.reread = True
 
-    def read_again(self, place: Place) -> None:
+    def read_again(self, place: Place | None) -> None:
         """What this call itself wrote is read, not only to be changed once more."""
         if not self._for_its_next(place):
             self.of(place).reread = True
 
     # ------------------------------------------------------------------------------------------------ writes and kills
 
-    def write(self, place: Place, site: Site, what: str, kind: str, value: Value = UNKNOWN) -> None:
+    def write(self, place: Place | None, site: Site, what: str, kind: str, value: Value = UNKNOWN) -> None:
         """A place was written; of several writes the first counts."""
         if not self._recording() or (access := self.of(place)).write is not None:
             return
@@ -135,12 +137,12 @@ class Effects:
             return True
         return False
 
-    def kill(self, place: Place) -> None:
+    def kill(self, place: Place | None) -> None:
         """A container was emptied, before anything of it was read."""
         if self._recording() and not self.of(place).read:
             self.of(place).killed = True
 
-    def push(self, place: Place) -> None:
+    def push(self, place: Place | None) -> None:
         """One more item lies on a list, which may be taken off again."""
         access = self.of(place)
         if self._recording() and (access.pushed or access.write is None):

@@ -30,6 +30,11 @@ class Heap:
                 trail[place] = (where, where.get(key, _ABSENT))
         where[key] = value
 
+    def change(self, owner: object, **attributes: Any) -> None:
+        """Give attributes of an object other values."""
+        for name, value in attributes.items():
+            self.write(vars(owner), name, value)
+
     def begin(self) -> None:
         """Start a trail."""
         self._trails.append({})

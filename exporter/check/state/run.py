@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 from weakref import proxy
 
 from exporter.check.domain.call import Call
@@ -16,6 +16,8 @@ from exporter.check.state.effects import Effects
 from exporter.check.state.frames import Circumstances, Frame
 from exporter.check.state.heap import Heap
 from exporter.check.state.held import Held
+
+P = ParamSpec("P")
 
 #: Nodes evaluated for one model before the rest is taken as unknown; ResNet-50 with all its blocks needs some 20,000.
 BUDGET = 120_000
@@ -121,6 +123,11 @@ class Run:
         phase, converted, branches, loops, walks, _, undecided, _, _, source, quiet, guard = self.now
         place = self.frame.module, node, phase, converted
         return Site(*place, branches, loops, walks, source, quiet, guard, self.root, not undecided)
+
+    def note(self, kind: Callable[Concatenate[Site, P], Fact], node: ast.AST, *what: P.args, **more: P.kwargs) -> None:
+        """What happens at a node while the model is called is a fact."""
+        if self.forward:
+            self.facts.append(kind(self.site(node), *what, **more))
 
     def circumstances(self, **changed: Any) -> Held:
         """Inside the block, some circumstances are others."""
