@@ -1,4 +1,7 @@
-"""What a name stands for where ways through the code join: when Python chose the way, and when a tensor did."""
+"""What a name stands for where ways through the code join: when Python chose the way, and when a tensor did.
+
+And which values say the same: what tells a loop whether another turn of it could find anything new.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from functools import reduce
 from itertools import repeat
 
 from exporter.check.domain.contents import inputs_of, summarize
-from exporter.check.domain.order import alike
 from exporter.check.domain.values import (
     UNBOUND,
     UNKNOWN,
@@ -36,7 +38,10 @@ from exporter.check.domain.values import (
 _MOST_OPTIONS = 8
 _NESTED = 2  # sequences in sequences that a loop may let grow
 _PLAIN = frozenset("bool int float number str".split())
+_DEEPEST = 6  # values inside values; what lies deeper is taken for something else
 
+#: Where a value lies and what it was made from is nothing that it says: two turns compute two tensors alike.
+_UNSAID = frozenset("fixed made name picked place scopes value_number viewed".split())
 _CHOSEN = (Layer, Instance, Function, Partial, Class, External)
 
 
@@ -92,6 +97,32 @@ def widen(old: Value, new: Value, depth: int = 0) -> Value:
         known = len(both.items)
         return replace(both, items=parts[:known], rest=parts[known] if parts[known:] else None)
     return Union(parts) if isinstance(both, Union) and UNKNOWN not in parts else UNKNOWN
+
+
+def alike(one: object, other: object, depth: int = 0) -> bool:
+    """Whether two values, or contents, say the same; a tensor that the call did not compute is like itself alone."""
+    if one is other or (isinstance(one, Broken) and isinstance(other, Broken)):
+        return True
+    if type(one) is not type(other) or depth > _DEEPEST:
+        return False
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(alike(a, b, depth) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(alike(one[key], other[key], depth) for key in one)
+    if isinstance(one, Union) and isinstance(other, Union):
+        return _within(one.options, other.options, depth) and _within(other.options, one.options, depth)
+    if not isinstance(one, Value) or not isinstance(other, Value) or type(one) in (Value, Const, External):
+        return one == other
+    computed = not isinstance(one, Tensor) or one.origin == "op"
+    return computed and alike(_said(one), _said(other), depth + 1)
+
+
+def _said(value: Value) -> dict[str, object]:
+    return {name: part for name, part in vars(value).items() if name not in _UNSAID}
+
+
+def _within(some: Many[Value], every: Many[Value], depth: int) -> bool:
+    return all(any(alike(value, known, depth + 1) for known in every) for value in some)
 
 
 def _plain_kind(value: Value) -> str:

@@ -1,4 +1,4 @@
-"""Calls of classes, objects, partials, layers in a row, and one of several; hooks before and after."""
+"""Calls of classes, objects, partials, layers in a row, one of several, and libraries; hooks before and after."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from exporter.check.domain.call import Call
 from exporter.check.domain.contents import holds_weights, inputs_of, summarize
 from exporter.check.domain.join import join_all
 from exporter.check.domain.values import (
+    REMOVE_HOOK,
     UNKNOWN,
     Class,
     Const,
@@ -98,8 +99,8 @@ def hooked_before(run: Run, layer: Layer | Instance, call: Call) -> Call:
     """What a layer is called with after the hooks before it had their say; dy2static does not convert hooks."""
     for hook in layer.before:
         given = call_unseen(run, hook, (layer, Sequence("tuple", call.arguments)), call.node)
-        if isinstance(given, Sequence) and given.rest is None:
-            call = replace(call, arguments=given.items)
+        if given.listed is not None:
+            call = replace(call, arguments=given.listed)
         elif isinstance(given, Tensor):
             call = replace(call, arguments=(given,))
     return call
@@ -139,8 +140,18 @@ def _call_sequence(run: Run, layers: Sequence, call: Call) -> Value:
     return value
 
 
+def _call_external(run: Run, function: External, call: Call) -> Value:
+    """What the model of its name gives, else that of its package."""
+    name = call.name = function.name
+    if name != REMOVE_HOOK:
+        emit_call(run, name, call)
+    model = run.tables.functions.get(name) or run.tables.packages.get(name.partition(".")[0], Run.unmodelled)
+    return model(run, call)
+
+
 CALLERS = {
     Class: _call_class,
+    External: _call_external,
     Fields: _call_fields,
     Instance: _call_instance,
     Partial: _call_partial,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from exporter.check.domain.call import Call
-from exporter.check.domain.join import join, rest_with
+from exporter.check.domain.join import join_all, rest_with
 from exporter.check.domain.values import UNKNOWN, Const, External, Mapping, Scalar, Sequence, Value
 from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import emit_call
@@ -35,35 +35,18 @@ def _formattedvalue(run: Run, node: ast.FormattedValue) -> Value:
     return value if isinstance(value, Const) and node.format_spec is None else Scalar("str")
 
 
-def _list(run: Run, node: ast.List) -> Value:
-    return _display(run, "list", node.elts)
-
-
-def _tuple(run: Run, node: ast.Tuple) -> Value:
-    return _display(run, "tuple", node.elts)
-
-
-def _set(run: Run, node: ast.Set) -> Value:
-    return _display(run, "set", node.elts)
-
-
-def _display(run: Run, kind: str, nodes: list[ast.expr]) -> Value:
+def _display(run: Run, node: ast.List | ast.Set | ast.Tuple) -> Value:
+    kind, rest = type(node).__name__.lower(), None
     items: list[Value] = []
-    rest: Value | None = None
-    for node in nodes:
-        if isinstance(node, ast.Starred):
-            inner = run.evaluate(node.value)
-            if isinstance(inner, Sequence) and inner.rest is None:
-                items += inner.items
-            else:
-                rest = iterate(run, inner, node, "star")
+    for part in node.elts:
+        value = run.evaluate(part)
+        if not isinstance(part, ast.Starred):
+            items.append(value)
+        elif value.listed is not None:
+            items += value.listed
         else:
-            items.append(run.evaluate(node))
-    if rest is not None:
-        for item in items:
-            rest = join(rest, item)
-        return Sequence(kind, (), rest)
-    return Sequence(kind, tuple(items))
+            rest = iterate(run, value, part, "star")
+    return Sequence(kind, tuple(items)) if rest is None else Sequence(kind, (), join_all([rest, *items]))
 
 
 def _dict(run: Run, node: ast.Dict) -> Value:
@@ -81,7 +64,7 @@ def _dict(run: Run, node: ast.Dict) -> Value:
     return found
 
 
-def _starred(run: Run, node: ast.Starred) -> Value:
+def _inner(run: Run, node: ast.Await | ast.Starred) -> Value:
     return run.evaluate(node.value)
 
 
@@ -93,10 +76,6 @@ def _namedexpr(run: Run, node: ast.NamedExpr) -> Value:
 
 def _lambda(run: Run, node: ast.Lambda) -> Value:
     return define(run, node)
-
-
-def _await(run: Run, node: ast.Await) -> Value:
-    return run.evaluate(node.value)
 
 
 def _yield(run: Run, node: ast.Yield) -> Value:
@@ -137,8 +116,8 @@ def _arguments(run: Run, node: ast.Call) -> Call:
         value = run.evaluate(argument)
         if not isinstance(argument, ast.Starred):
             positional.append(value)
-        elif isinstance(value, Sequence) and value.rest is None:
-            positional += value.items
+        elif value.listed is not None:
+            positional += value.listed
         else:
             positional.append(iterate(run, value, argument, "star"))
     keywords: dict[str, Value] = {}
@@ -158,19 +137,16 @@ def _logs(node: ast.Attribute) -> bool:
 
 
 EXPRESSIONS = {
-    ast.Await: _await,
     ast.Call: _call,
     ast.Constant: _constant,
     ast.Dict: _dict,
     ast.FormattedValue: _formattedvalue,
     ast.JoinedStr: _joinedstr,
     ast.Lambda: _lambda,
-    ast.List: _list,
     ast.NamedExpr: _namedexpr,
-    ast.Set: _set,
     ast.Slice: _slice,
-    ast.Starred: _starred,
-    ast.Tuple: _tuple,
     ast.Yield: _yield,
     ast.YieldFrom: _yieldfrom,
+    **dict.fromkeys((ast.Await, ast.Starred), _inner),
+    **dict.fromkeys((ast.List, ast.Set, ast.Tuple), _display),
 }

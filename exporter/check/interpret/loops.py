@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from exporter.check.domain.join import carried, join, widen
-from exporter.check.domain.order import alike
+from exporter.check.domain.join import alike, carried, join, widen
 from exporter.check.domain.values import (
     UNBOUND,
     Broken,

@@ -37,34 +37,23 @@ from exporter.check.interpret.events import call_unseen, clash, emit_call, made_
 from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
 from exporter.check.state.run import Run
 
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Div: operator.truediv,
-    ast.Mod: operator.mod,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+#: Arithmetic operators, as the module `operator` and methods of classes name them.
+ARITHMETIC: dict[type, str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
 }
-
-_DUNDERS: dict[type, str] = {
-    ast.Add: "__add__",
-    ast.Sub: "__sub__",
-    ast.Mult: "__mul__",
-    ast.Div: "__truediv__",
-    ast.FloorDiv: "__floordiv__",
-    ast.Mod: "__mod__",
-    ast.Pow: "__pow__",
-    ast.MatMult: "__matmul__",
-    ast.BitAnd: "__and__",
-    ast.BitOr: "__or__",
-    ast.RShift: "__rshift__",
-    ast.LShift: "__lshift__",
+_OF_BITS = {ast.BitAnd: "and", ast.BitOr: "or", ast.RShift: "rshift", ast.LShift: "lshift"}
+_COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+_DUNDERS: dict[type, str] = {kind: f"__{name}__" for kind, name in (ARITHMETIC | _OF_BITS).items()}
+#: Operators that are computed where both sides are known; powers may be huge.
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    kind: getattr(operator, name) for kind, name in (ARITHMETIC | _COMPARISONS).items() if name not in ("pow", "matmul")
 }
 
 _BIG = 1 << 40

@@ -82,15 +82,9 @@ def _classdef(run: Run, node: ast.ClassDef) -> None:
     bind(run, node.name, UNKNOWN, node)
 
 
-def _import(run: Run, node: ast.Import) -> None:
+def _import(run: Run, node: ast.Import | ast.ImportFrom) -> None:
     for alias in node.names:
         name = alias.asname or alias.name.partition(".")[0]
-        bind(run, name, imported_value(run, node, name), node)
-
-
-def _importfrom(run: Run, node: ast.ImportFrom) -> None:
-    for alias in node.names:
-        name = alias.asname or alias.name
         bind(run, name, imported_value(run, node, name), node)
 
 
@@ -118,7 +112,7 @@ def _delete(run: Run, node: ast.Delete) -> None:
 
 def _return(run: Run, node: ast.Return) -> bool:
     value = run.evaluate(node.value) if node.value is not None else Const(None)
-    _leave(run, node, "return")
+    _leave(run, node)
     now, frame = run.now, run.frame
     frame.returns.append(Result(node, value, now.branches > frame.branches, now.undecided == frame.undecided))
     return False
@@ -128,20 +122,12 @@ def _raise(run: Run, node: ast.Raise) -> bool:
     with run.circumstances(quiet=True):
         if node.exc is not None:
             run.evaluate(node.exc)
-    _leave(run, node, "raise")
+    _leave(run, node)
     return False
 
 
-def _break(run: Run, node: ast.Break) -> None:
-    _leave(run, node, "break")
-
-
-def _continue(run: Run, node: ast.Continue) -> None:
-    _leave(run, node, "continue")
-
-
-def _leave(run: Run, node: ast.stmt, form: str) -> None:
-    now = run.now
+def _leave(run: Run, node: ast.stmt) -> None:
+    now, form = run.now, type(node).__name__.lower()
     inside = now.branches > (now.loop_branches if form in ("break", "continue") else 0)
     if now.converted and inside and not now.undecided:
         loops = now.python_loops + now.loops - run.frame.loops if form == "return" else 1
@@ -172,15 +158,15 @@ STATEMENTS = {
     ast.Assert: _assert,
     ast.Assign: _assign,
     ast.AugAssign: _augassign,
-    ast.Break: _break,
+    ast.Break: _leave,
     ast.ClassDef: _classdef,
-    ast.Continue: _continue,
+    ast.Continue: _leave,
     ast.Delete: _delete,
     ast.Expr: _expr,
     ast.FunctionDef: _functiondef,
     ast.Global: _global,
     ast.Import: _import,
-    ast.ImportFrom: _importfrom,
+    ast.ImportFrom: _import,
     ast.Nonlocal: _nonlocal,
     ast.Raise: _raise,
     ast.Return: _return,

@@ -114,8 +114,7 @@ def _add(run: Run, owner: Sequence, call: Call) -> None:
     last = call.arguments[-1]
     items: tuple[Value, ...] = (last,)
     if call.name == "extend":
-        known = isinstance(last, Sequence) and last.rest is None
-        items = last.items if isinstance(last, Sequence) and known else (iterate(run, last, call.node, "extend"),)
+        items = last.listed if last.listed is not None else (iterate(run, last, call.node, "extend"),)
     if owner.kind.startswith("paddle."):
         for item in items:
             register(item)

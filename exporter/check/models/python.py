@@ -62,9 +62,7 @@ def _text(run: Run, call: Call) -> Value:
 
 
 def _isinstance(run: Run, call: Call) -> Value:
-    if len(call.arguments) != 2:
-        return Scalar("bool")
-    value, kinds = call.arguments
+    value, kinds = call.first, call.given(1)
     every = kinds.items if isinstance(kinds, Sequence) else (kinds,)
     names = {kind.name for kind in every if isinstance(kind, External)}
     containers = bool(names) and names <= _CONTAINERS
@@ -139,8 +137,8 @@ def make_sequence(run: Run, call: Call) -> Value:
         return Sequence(kind)
     if isinstance(first, Shape) and name != "sorted":
         return replace(first, kind=kind)
-    if isinstance(first, Sequence) and first.rest is None and name in ("list", "tuple"):
-        return Sequence(kind, first.items)
+    if first.listed is not None and name in ("list", "tuple"):
+        return Sequence(kind, first.listed)
     return Sequence(kind, (), iterate(run, first, call.node, name))
 
 
@@ -148,7 +146,7 @@ def _in_order(given: Sequence) -> tuple[Value, ...]:
     """The items of a sequence of texts, or of pairs that begin with one, sorted; empty if they are anything else."""
     texts = [item.items[0] if isinstance(item, Sequence) and is_pair(item) else item for item in given.items]
     known = [text.value for text in texts if isinstance(text, Const) and isinstance(text.value, str)]
-    if given.rest is not None or len(known) != len(texts):
+    if given.listed is None or len(known) != len(texts):
         return ()
     return tuple(item for _, item in sorted(zip(known, given.items, strict=True), key=lambda pair: pair[0]))
 
@@ -202,14 +200,11 @@ def _zip(run: Run, call: Call) -> Value:
 
 def _map(run: Run, call: Call) -> Value:
     items = tuple(iterate(run, value, call.node, "map") for value in call.arguments[1:])
-    made = call_unseen(run, call.first, items, call.node) if call.arguments else UNKNOWN
-    return Sequence("generator", (), made)
+    return Sequence("generator", (), call_unseen(run, call.first, items, call.node))
 
 
 def _filter(run: Run, call: Call) -> Value:
-    if len(call.arguments) != 2:
-        return UNKNOWN
-    item = iterate(run, call.arguments[1], call.node, "filter")
+    item = iterate(run, call.given(1), call.node, "filter")
     ask(run, call_unseen(run, call.first, (item,), call.node), "filter", call.node)
     return Sequence("generator", (), item)
 

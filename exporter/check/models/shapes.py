@@ -228,9 +228,9 @@ def _unsqueezed(first: Tensor, call: Call) -> Sizes:
 
 
 def _permuted(first: Tensor, call: Call) -> Sizes:
-    order = call.given(1, "perm")
-    axes = [item.value for item in order.items if isinstance(item, Const)] if isinstance(order, Sequence) else []
-    if not axes or not isinstance(order, Sequence) or order.rest is not None or len(axes) != len(order.items):
+    order = call.given(1, "perm").listed or ()
+    axes = [item.value for item in order if isinstance(item, Const)]
+    if not axes or len(axes) != len(order):
         return (), False
     return tuple(first.size(axis) if isinstance(axis, int) else Extent.UNKNOWN for axis in axes), True
 
@@ -286,8 +286,8 @@ def stated_sizes(shape: Value) -> tuple[Size, ...]:
 def _listed(shape: Value) -> Sizes:
     if isinstance(shape, Shape):
         return shape.tensor.sizes, shape.tensor.closed
-    if isinstance(shape, Sequence) and shape.rest is None:
-        return tuple(_size_of(item) for item in shape.items), True
+    if shape.listed is not None:
+        return tuple(map(_size_of, shape.listed)), True
     return (), False
 
 

@@ -30,23 +30,12 @@ from exporter.check.domain.values import (
 )
 from exporter.check.interpret.events import call_unseen, emit_call
 from exporter.check.interpret.items import item, iterate
-from exporter.check.interpret.operators import binary
+from exporter.check.interpret.operators import ARITHMETIC, binary
 from exporter.check.models.python import make_dict, make_sequence
 from exporter.check.state.run import Run
 
 _FEW = 8  # items that are gone through one by one
-_OPERATORS = {
-    "add": ast.Add,
-    "iadd": ast.Add,
-    "sub": ast.Sub,
-    "mul": ast.Mult,
-    "truediv": ast.Div,
-    "floordiv": ast.FloorDiv,
-    "mod": ast.Mod,
-    "pow": ast.Pow,
-    "matmul": ast.MatMult,
-    "concat": ast.Add,
-}
+_OPERATORS: dict[str, type] = {name: kind for kind, name in ARITHMETIC.items()} | {"iadd": ast.Add, "concat": ast.Add}
 #: What a call of these gives is something to be called.
 _MAKES = {
     "collections.namedtuple": "collections.namedtuple.made",  # of fields that are not known
@@ -83,7 +72,7 @@ def _itertools(run: Run, call: Call) -> Value:
 
 
 def _partial(run: Run, call: Call) -> Value:
-    return Partial(call.first, call.arguments[1:], call.keywords) if call.arguments else run.unmodelled(call)
+    return Partial(call.first, call.arguments[1:], call.keywords)
 
 
 def _bound_method(run: Run, call: Call) -> Value:
@@ -102,8 +91,8 @@ def _reduce(run: Run, call: Call) -> Value:
         return run.unmodelled(call)
     source = call.arguments[1]
     one = iterate(run, source, call.node, "reduce")
-    few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
-    items = list(source.items) if isinstance(source, Sequence) and few else [one, one]
+    items = [*(source.listed or ())]
+    items = items if 0 < len(items) <= _FEW else [one, one]
     value = call.arguments[2] if len(call.arguments) > 2 else items.pop(0)
     for following in items:
         value = call_unseen(run, call.first, (value, following), call.node)
@@ -112,14 +101,14 @@ def _reduce(run: Run, call: Call) -> Value:
 
 def _namedtuple(run: Run, call: Call) -> Value:
     """A class of named tuples, if its fields are known."""
-    names, defaults = call.given(1), call.keywords.get("defaults")
+    names, defaults = call.given(1), call.keywords.get("defaults", UNKNOWN)
     if isinstance(names, Const) and isinstance(names.value, str):
         known = tuple(names.value.replace(",", " ").split())
-    elif isinstance(names, Sequence) and names.rest is None:
-        known = tuple(str(name.value) for name in names.items if isinstance(name, Const))
+    elif names.listed is not None:
+        known = tuple(str(name.value) for name in names.listed if isinstance(name, Const))
     else:
         return External(_MAKES["collections.namedtuple"])
-    return Fields(known, defaults.items if isinstance(defaults, Sequence) and defaults.rest is None else ())
+    return Fields(known, defaults.listed or ())
 
 
 def _tuple_of_unknown_fields(run: Run, call: Call) -> Value:
@@ -141,8 +130,6 @@ def _dict_with_defaults(run: Run, call: Call) -> Value:
 
 
 def _copy(run: Run, call: Call) -> Value:
-    if not call.arguments:
-        return run.unmodelled(call)
     value = call.first
     if call.last == "deepcopy" and isinstance(value, (Layer, Instance)):
         emit_call(run, "new layer", call)

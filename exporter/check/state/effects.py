@@ -12,8 +12,7 @@ from exporter.check.domain.contents import holds, inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Tensor, Value
 from exporter.check.facts import Changed, Site
 from exporter.check.source.syntax import inside, last_name, of_kind
-from exporter.check.state.heap import Place
-from exporter.check.state.held import Held
+from exporter.check.state.heap import Held, Place
 
 
 class Write(NamedTuple):

@@ -14,8 +14,7 @@ from exporter.check.facts import Called, Fact, Phase, Site
 from exporter.check.source.project import ParsedModule
 from exporter.check.state.effects import Effects
 from exporter.check.state.frames import Circumstances, Frame
-from exporter.check.state.heap import Heap
-from exporter.check.state.held import Held
+from exporter.check.state.heap import Heap, Held
 
 P = ParamSpec("P")
 
