@@ -25,8 +25,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from exporter.check.rules.base import Fault, Shown, rules
-from exporter.check.source.project import short
-from exporter.diagnostics import Diagnostic, Location, Severity
+from exporter.diagnostics import Diagnostic, Location, Severity, short
 from exporter.errors import CannotRun, ExitCode, ModelError
 
 #: Codes of the model's own failures.

@@ -30,13 +30,11 @@ _RTOL, _ATOL = 1e-4, 1e-5
 
 def eager(request: Json) -> Json:
     """Run the model on each case, in order; the outputs go to `request["file"]`, their structure into the answer."""
-    import paddle
-
     layer = build(request)
     doing("running the model eagerly")
     shapes, tensors = [], dict[str, Array]()
     for number, case in enumerate(cases(request)):
-        leaves = _leaves(layer(*[paddle.to_tensor(each.copy()) for each in case]))
+        leaves = _leaves(called(layer, case))
         shapes.append(["tensor" if isinstance(each, np.ndarray) else repr(each) for each in leaves])
         tensors |= {f"{number}/{at}": each for at, each in enumerate(leaves) if isinstance(each, np.ndarray)}
     save_scratch(Path(request["file"]), tensors)
@@ -54,8 +52,7 @@ def exported(request: Json) -> Json:
     doing("exporting the model")
     with tempfile.TemporaryDirectory() as folder:
         prefix = str(Path(folder) / "model")
-        static = paddle.jit.to_static(layer, input_spec=specs(request), backend=None, full_graph=True)
-        paddle.jit.save(static, prefix)
+        paddle.jit.save(static(layer, request), prefix)
         doing("loading the program")
         try:
             outputs = predict(prefix, request)
@@ -64,11 +61,19 @@ def exported(request: Json) -> Json:
     return _compare(outputs, request)
 
 
-def specs(request: Json) -> list[Any]:
-    """The input specs, as Paddle wants them."""
+def static(layer: Any, request: Json) -> Any:
+    """The layer, to be traced with the input specs of the request."""
     import paddle
 
-    return [paddle.static.InputSpec(list(one["sizes"]), one["dtype"], one["name"]) for one in request["inputs"]]
+    specs = [paddle.static.InputSpec(list(one["sizes"]), one["dtype"], one["name"]) for one in request["inputs"]]
+    return paddle.jit.to_static(layer, input_spec=specs, backend=None, full_graph=True)
+
+
+def called(layer: Any, case: list[Array]) -> Any:
+    """What the layer gives for copies of the inputs."""
+    import paddle
+
+    return layer(*[paddle.to_tensor(each.copy()) for each in case])
 
 
 def build(request: Json) -> Any:

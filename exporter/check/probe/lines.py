@@ -12,13 +12,14 @@ import functools
 import sys
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exporter.check.probe.child import build, cases, specs
+from exporter.check.probe.child import build, cases, static
 from exporter.paddle.user_line import origin
 from exporter.workers import Json, doing
 
@@ -67,11 +68,8 @@ class Watch:
         tensors = [paddle.to_tensor(each.copy()) for each in case]
         self._before = self._state()
         self._ends.append(self._before)
-        sys.settrace(self._enter)
-        try:
+        with reported_to(self._enter):
             self.layer(*tensors)
-        finally:
-            sys.settrace(None)
         self._look()
         self._ends.append(self._before)
 
@@ -205,8 +203,6 @@ def _is_users(kind: type, path: str) -> bool:
 
 def _traced(layer: Any, request: Json) -> set[int]:
     """The lines that ran while the model was traced."""
-    import paddle
-
     path, ran = request["path"], set[int]()
 
     def step(frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -216,13 +212,20 @@ def _traced(layer: Any, request: Json) -> set[int]:
     def enter(frame: types.FrameType, event: str, arg: Any) -> Any:
         return None if is_librarys(frame) else step
 
-    static = paddle.jit.to_static(layer, input_spec=specs(request), backend=None, full_graph=True)
-    sys.settrace(enter)
+    traced = static(layer, request)
+    with reported_to(enter):
+        traced.forward.concrete_program  # noqa: B018 - this traces it
+    return ran - {0}
+
+
+@contextmanager
+def reported_to(trace: Callable[[types.FrameType, str, Any], Any]) -> Iterator[None]:
+    """Inside the block, Python reports each line."""
+    sys.settrace(trace)
     try:
-        static.forward.concrete_program  # noqa: B018 - this traces it
+        yield
     finally:
         sys.settrace(None)
-    return ran - {0}
 
 
 def is_librarys(frame: types.FrameType) -> bool:

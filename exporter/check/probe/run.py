@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
 from exporter.check import settle
 from exporter.check.codes import PROBE_CODES
 from exporter.check.entry import Model
-from exporter.check.rules.base import Fault, Rule
+from exporter.check.rules.base import Fault, rules
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
-from exporter.registry import Registry
 from exporter.scratch import scratch
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Limits, call
 
@@ -124,15 +122,8 @@ def _line_in(details: str, path: str) -> int:
     return int(named[-1]) if named else 0
 
 
-@cache
-def _predicts() -> dict[str, tuple[Fault, ...]]:
-    """What each rule predicts, by its code."""
-    rules: Registry[Rule] = Registry("exporter.check.rules", "rule")
-    return {rule.code: rule.predicts for _, rule in rules.all()}
-
-
 def _explaining(kind: str) -> frozenset[str]:
-    return frozenset(code for code, faults in _predicts().items() if Fault(kind) in faults)
+    return frozenset(code for code, rule in rules().items() if Fault(kind) in rule.predicts)
 
 
 def _refuted(agrees: bool) -> frozenset[str]:
@@ -141,7 +132,7 @@ def _refuted(agrees: bool) -> frozenset[str]:
     Other outputs show in any comparison, and so it needs one that `agrees`; other values may show in other runs only.
     """
     seen = {Fault.FAILS, Fault.ENDS} | ({Fault.UNUSABLE, Fault.STRUCTURE} if agrees else set())
-    return frozenset(code for code, faults in _predicts().items() if faults[0] in seen)
+    return frozenset(code for code, rule in rules().items() if rule.predicts[0] in seen)
 
 
 def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[Diagnostic]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import TypeAlias
 from exporter.check.source.def_use import changed_names
 from exporter.check.source.mro import linearized
 from exporter.check.source.syntax import inside, is_generator, of_kind
-from exporter.diagnostics import Diagnostic, Location, Severity
+from exporter.diagnostics import Diagnostic, Location, Severity, short
 
 #: Libraries that are looked into only where their own source is checked: what matters of them is known by name.
 LIBRARIES = frozenset(
@@ -326,12 +325,6 @@ def _installed(name: str) -> Path | None:
 
 def _length(module: ParsedModule | Diagnostic) -> int:
     return module.text.count("\n") if isinstance(module, ParsedModule) else 0
-
-
-def short(path: Path) -> str:
-    """A path as findings show it: below the working folder without that."""
-    absolute, here = str(path.absolute()), os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a fifth of the time
-    return absolute.removeprefix(here) if absolute.startswith(here) else str(path)
 
 
 def _parse(path: Path, shown: str, project: Project) -> ParsedModule | Diagnostic:
