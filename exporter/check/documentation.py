@@ -33,16 +33,11 @@ class Page:
 
     def markdown(self) -> str:
         """The page, for `docs/rules`."""
-        parts = [
-            f"# {self.code}: {self.title}",
-            f"Severity: {self.severity}.",
-            "## What",
-            self.what,
-            "## Why",
-            self.why,
-        ]
-        parts += ["## Example", f"```python\n{self.example}\n```", "## Use instead", f"```python\n{self.instead}\n```"]
-        return "\n\n".join([*parts, "## Source", self.source]) + "\n"
+        example, instead = (f"```python\n{code}\n```" for code in (self.example, self.instead))
+        parts = [f"# {self.code}: {self.title}", f"Severity: {self.severity}."]
+        for heading, body in zip(HEADINGS, (self.what, self.why, example, instead, self.source), strict=True):
+            parts += [f"## {heading}", body]
+        return "\n\n".join(parts) + "\n"
 
     def text(self) -> str:
         """The page, for a terminal."""

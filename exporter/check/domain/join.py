@@ -187,7 +187,8 @@ def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
         items, further = (), [*one.items, *other.items, *further]
     rest = join_all(further) if further else None
     grown = one.grown_in_branch or other.grown_in_branch
-    return Sequence(one.kind, items, rest, one.home or other.home, one.place or other.place, grown)
+    home, place = one.home or other.home, one.place or other.place
+    return Sequence(one.kind, items, rest, grown, home=home, place=place)
 
 
 def element(value: Container) -> Value:

@@ -120,6 +120,7 @@ class Array(Value):
     scalar: bool = False
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Container(Value):
     """A sequence or a dict: values that are known one by one, and `rest` for all further ones.
 
@@ -127,17 +128,19 @@ class Container(Value):
     it there. `picked` are values of the rest that were taken out by a known index.
     """
 
-    rest: Value | None
-    home: str
-    place: tuple[int, str] | None
-    fixed: bool
-    picked: dict[object, Value]
-    kind: str
+    home: str = ""
+    place: tuple[int, str] | None = None
+    fixed: bool = False
+    picked: dict[object, Value] = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[Value, ...]:
         """The values that are known one by one."""
         raise NotImplementedError
+
+    @property
+    def rest(self) -> Value | None:
+        """What all further values may be; None where there are none."""
 
     def parts(self) -> tuple[Value, ...]:
         return (*self.known, self.rest) if self.rest is not None else self.known
@@ -154,11 +157,7 @@ class Sequence(Container):
     kind: str
     items: tuple[Value, ...] = ()
     rest: Value | None = None
-    home: str = ""
-    place: tuple[int, str] | None = None
     grown_in_branch: bool = False
-    fixed: bool = False
-    picked: dict[object, Value] = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[Value, ...]:
@@ -191,11 +190,7 @@ class Mapping(Container):
     kind = "dict"
     items: dict[object, Value] = field(default_factory=dict)
     rest: Value | None = None
-    home: str = ""
-    place: tuple[int, str] | None = None
-    fixed: bool = False
     factory: Value | None = None
-    picked: dict[object, Value] = field(default_factory=dict)
     registers: bool = False
 
     @property
@@ -388,7 +383,7 @@ def kind_of(value: Value) -> str:
 def keys_of(owner: Mapping) -> Sequence:
     """The keys of a dict, as walking through it gives them."""
     keys = tuple(Const(key) for key in owner.items)
-    return Sequence("list", keys, Scalar("str") if owner.rest else None, owner.home, fixed=owner.fixed)
+    return Sequence("list", keys, Scalar("str") if owner.rest else None, home=owner.home, fixed=owner.fixed)
 
 
 #: What every layer has from `paddle.nn.Layer`.

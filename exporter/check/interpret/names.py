@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from exporter.check.domain.values import UNKNOWN, Class, Const, Container, External, Sequence, Value
+from exporter.check.domain.values import UNKNOWN, Class, Const, Container, External, Sequence, Value, kind_of
 from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import capture, note_stray, read_broken
 from exporter.check.source.project import ParsedModule
@@ -97,7 +97,7 @@ def make_home(run: Run, value: Value, home: str, place: tuple[int, str]) -> Valu
         settled = isinstance(value, Sequence) and value.kind.startswith(("tuple", "paddle."))  # whatever changes it
         value.fixed = settled or place[1] not in run.frame.module.changed
         for each in value.known:
-            if isinstance(each, Container) and each.kind != "tuple":
+            if isinstance(each, Container) and kind_of(each) != "tuple":
                 make_home(run, each, home, (id(each), place[1]))
     return value
 

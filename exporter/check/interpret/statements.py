@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from copy import copy
 
 from exporter.check.domain.join import element
 from exporter.check.domain.values import UNKNOWN, Const, Instance, Mapping, Sequence, Tensor
@@ -14,7 +15,6 @@ from exporter.check.interpret.items import grow
 from exporter.check.interpret.names import bind, imported_value
 from exporter.check.interpret.operators import binary
 from exporter.check.interpret.truth import ask, evaluate_condition
-from exporter.check.source.syntax import loaded
 from exporter.check.state.frames import Result
 from exporter.check.state.run import Run
 
@@ -56,7 +56,8 @@ def _annassign(run: Run, node: ast.AnnAssign) -> None:
 
 def _augassign(run: Run, node: ast.AugAssign) -> None:
     target = node.target
-    current = ast.copy_location(loaded(target), target)
+    current = copy(target)  # another node, so that rules do not take reading it for writing it
+    current.ctx = ast.Load()
     with run.effects.updating(target):
         left, right = run.evaluate(current), run.evaluate(node.value)
     if isinstance(left, Sequence) and isinstance(target, ast.Name) and left.kind == "list":

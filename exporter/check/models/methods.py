@@ -156,13 +156,13 @@ def _shuffle(run: Run, owner: Sequence, call: Call) -> Value:
 def _mapping(run: Run, owner: Mapping, call: Call) -> Value:
     name = call.name
     if name == "values":
-        return Sequence("list", tuple(owner.items.values()), owner.rest, owner.home, fixed=owner.fixed)
+        return Sequence("list", tuple(owner.items.values()), owner.rest, home=owner.home, fixed=owner.fixed)
     if name == "keys":
         return keys_of(owner)
     if name == "items":
         pairs = tuple(Sequence("tuple", (Const(key), value), home=owner.home) for key, value in owner.items.items())
         rest = Sequence("tuple", (Scalar("str"), owner.rest), home=owner.home) if owner.rest else None
-        return Sequence("list", pairs, rest, owner.home, fixed=owner.fixed)
+        return Sequence("list", pairs, rest, home=owner.home, fixed=owner.fixed)
     if name in ("get", "pop", "setdefault"):
         return _take(run, owner, call)
     if name == "update":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -56,17 +57,10 @@ def is_weightless(name: str, keywords: dict[str, Value]) -> bool:
 def is_layer_class(name: str) -> bool:
     """Whether a qualified name is one of Paddle's layer classes, `paddle.nn.LSTM` as well as `paddle.nn.Linear`."""
     last = name.rpartition(".")[2]
-    return (
-        name.startswith("paddle.")
-        and last[:1].isupper()
-        and last not in _NOT_LAYERS
-        and not name.startswith(_OUTSIDE)
-        and (
-            ".nn." in name
-            or name.startswith("paddle.vision.")
-            or (".meta_parallel." in name and entry(last).sizes != "")
-        )
-    )
+    if not name.startswith("paddle.") or name.startswith(_OUTSIDE) or not last[:1].isupper() or last in _NOT_LAYERS:
+        return False
+    known = ".meta_parallel." in name and entry(last).sizes != ""
+    return known or ".nn." in name or name.startswith("paddle.vision.")
 
 
 def _is_plain(name: str) -> bool:
@@ -110,10 +104,6 @@ def _plain(run: Run, call: Call) -> Value:
     return External(call.name)
 
 
-def _reparametrised(run: Run, call: Call) -> Value:
-    return call.first
-
-
 def _shape(run: Run, call: Call) -> Value | None:
     if not isinstance(call.first, Tensor):
         return None
@@ -137,8 +127,8 @@ def _made_dynamic(run: Run, call: Call) -> Value:
 
 
 #: Functions that do more, or something else, than give a new tensor; None: go on as for any operator.
-_SPECIAL = {
-    **dict.fromkeys(("spectral_norm", "weight_norm", "remove_weight_norm"), _reparametrised),
+_SPECIAL: dict[str, Callable[[Run, Call], Value | None]] = {
+    **dict.fromkeys(("spectral_norm", "weight_norm", "remove_weight_norm"), lambda run, call: call.first),
     "set_dynamic_shape": _made_dynamic,
     "shape": _shape,
     "assign": _assign,
@@ -162,10 +152,7 @@ def _container(run: Run, call: Call) -> Container:
     if len(call.arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
         return Sequence(kind, first.items, first.rest)
     if call.last == "Sequential":
-        pairs = (
-            value.items[1] if isinstance(value, Sequence) and is_pair(value) else value for value in call.arguments
-        )
-        layers = tuple(pairs)
+        layers = tuple(value.parts()[1] if is_pair(value) else value for value in call.arguments)
         return Sequence(kind, (), join_all(layers)) if _of_unknown_number(call) else Sequence(kind, layers)
     return Sequence(kind, (), iterate(run, first, call.node, "list"))
 

@@ -144,7 +144,7 @@ def make_sequence(run: Run, call: Call) -> Value:
 
 def _in_order(given: Sequence) -> tuple[Value, ...]:
     """The items of a sequence of texts, or of pairs that begin with one, sorted; empty if they are anything else."""
-    texts = [item.items[0] if isinstance(item, Sequence) and is_pair(item) else item for item in given.items]
+    texts = [item.parts()[0] if is_pair(item) else item for item in given.items]
     known = [text.value for text in texts if isinstance(text, Const) and isinstance(text.value, str)]
     if given.listed is None or len(known) != len(texts):
         return ()
@@ -250,7 +250,7 @@ def make_dict(run: Run, call: Call) -> Mapping:
     if isinstance(first, Mapping):
         made.items, made.rest = {**first.items, **made.items}, first.rest
     elif call.arguments and first.listed is not None and all(map(is_pair, first.listed)):
-        pairs = [pair.items for pair in first.listed if isinstance(pair, Sequence)]
+        pairs = [pair.parts() for pair in first.listed]
         made.items = {key.value: value for key, value in pairs if isinstance(key, Const)} | made.items
     elif call.arguments:
         run.consume(*call.arguments)

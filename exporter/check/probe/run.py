@@ -58,13 +58,8 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
     ]
     limits = Limits(seconds=seconds)
     with scratch() as folder:
-        request: Json = {
-            "path": str(path.resolve()),
-            "builder": model.builder,
-            "inputs": inputs,
-            "seconds": seconds,
-            "file": str(folder / "eager.safetensors"),
-        }
+        request: Json = {"path": str(path.resolve()), "builder": model.builder, "inputs": inputs, "seconds": seconds}
+        request["file"] = str(folder / "eager.safetensors")
         try:
             request |= _eagerly(request, limits)
         except ExporterError as error:

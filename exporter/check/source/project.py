@@ -83,10 +83,8 @@ class ClassInfo:
     @cached_property
     def is_dataclass(self) -> bool:
         """Whether it is decorated as one."""
-        return any(
-            self.module.resolve(one.func if isinstance(one, ast.Call) else one) == "dataclasses.dataclass"
-            for one in self.node.decorator_list
-        )
+        marks = (one.func if isinstance(one, ast.Call) else one for one in self.node.decorator_list)
+        return any(self.module.resolve(mark) == "dataclasses.dataclass" for mark in marks)
 
     @cached_property
     def is_tuple(self) -> bool:
@@ -328,26 +326,21 @@ def _length(module: ParsedModule | Diagnostic) -> int:
 
 
 def _parse(path: Path, shown: str, project: Project) -> ParsedModule | Diagnostic:
+    where = Location(shown)
     try:
-        source = path.read_bytes().decode("utf-8-sig")
+        return ParsedModule(path, shown, path.read_bytes().decode("utf-8-sig"), project)
     except UnicodeDecodeError as error:
-        return unreadable(shown, 0, 0, f"not UTF-8 at byte {error.start}", "save the file as UTF-8")
+        message, cure = f"not UTF-8 at byte {error.start}", "save the file as UTF-8"
     except OSError as error:
-        return unreadable(shown, 0, 0, f"cannot be read: {error.strerror}", "mend the path or its permissions")
-    try:
-        return ParsedModule(path, shown, source, project)
+        message, cure = f"cannot be read: {error.strerror}", "mend the path or its permissions"
     except SyntaxError as error:
-        where = (error.lineno or 0, max(error.offset or 0, 0))
-        return unreadable(shown, *where, f"not valid Python: {error.msg}", "mend the line; nothing of it was checked")
+        where = Location(shown, error.lineno or 0, max(error.offset or 0, 0))
+        message, cure = f"not valid Python: {error.msg}", "mend the line; nothing of it was checked"
     except (RecursionError, MemoryError):
-        return unreadable(shown, 0, 0, "nested too deeply to be parsed", "split the expression")
+        message, cure = "nested too deeply to be parsed", "split the expression"
     except ValueError as error:
-        return unreadable(shown, 0, 0, f"not valid Python: {error}", "mend the file; nothing of it was checked")
-
-
-def unreadable(shown: str, line: int, column: int, message: str, cure: str) -> Diagnostic:
-    """The finding EX001: a file that could not be checked."""
-    return Diagnostic("EX001", Severity.ERROR, Location(shown, line, column), message, cure, proved=True)
+        message, cure = f"not valid Python: {error}", "mend the file; nothing of it was checked"
+    return Diagnostic("EX001", Severity.ERROR, where, message, cure, proved=True)
 
 
 def _index(body: list[ast.stmt], module: ParsedModule) -> None:

@@ -197,9 +197,8 @@ class Effects:
         for access in self._accesses.values():
             if (write := access.write) is not None:
                 stale = access.read is not None and not (write.kind == "container" and access.read is False)
-                yield Changed(
-                    write.site, write.what, _kind(access, write), stale or access.updated, write.varies, reaches
-                )
+                stale = stale or access.updated
+                yield Changed(write.site, write.what, _kind(access, write), stale, write.varies, reaches)
 
 
 def _kind(access: Access, write: Write) -> str:
