@@ -47,10 +47,6 @@ _PLAIN_ATTRIBUTES = frozenset(
 _NOT_OF_TENSORS = frozenset("append extend items keys values get pop update setdefault copy format join".split())
 
 
-def _attribute(run: Run, node: ast.Attribute) -> Value:
-    return run.attribute(run.evaluate(node.value), node.attr, node)
-
-
 def _record_attribute(run: Run, owner: Record, name: str, node: ast.AST) -> Value:
     if owner.persistent:
         run.effects.read((id(owner.attributes), name))
@@ -102,13 +98,8 @@ def _instance_attribute(run: Run, owner: Instance, name: str, node: ast.AST) -> 
     found = owner.cls.method(name)
     if found is not None:
         return _bound(run, owner, *found, node)
-    assigned = owner.cls.attribute(name)
-    if assigned is not None:
-        place = (id(assigned[0]), name)
-        run.effects.read(place)
-        with run.at_import(assigned[0].module):
-            kept = make_home(run, run.evaluate(assigned[1]), f"{assigned[0].name}.{name}", place)
-        return capture(run, kept, node, "global")
+    if (assigned := owner.cls.attribute(name)) is not None:
+        return capture(run, _of_class(run, *assigned, name, assigned[0].name), node, "global")
     if owner.cls.is_layer and name in LAYER_METHODS:
         return Method(owner, name)
     if name == "__class__":
@@ -152,15 +143,20 @@ def _class_attribute(run: Run, owner: Class, name: str, node: ast.AST) -> Value:
         marks = [found[0].module.resolve(each) for each in found[1].decorator_list]
         made = Function(found[1], found[0].module, cls=found[0])
         return replace(made, owner=owner) if "builtins.classmethod" in marks else made
-    assigned = owner.info.attribute(name)
-    if assigned is None:
+    if (assigned := owner.info.attribute(name)) is None:
         return UNKNOWN
-    place = (id(assigned[0]), name)
-    run.effects.read(place)
     if (given := run.memory.class_attributes.get(f"{id(owner.info)}.{name}")) is not None:
+        run.effects.read((id(assigned[0]), name))
         return given
-    with run.at_import(assigned[0].module):
-        return make_home(run, run.evaluate(assigned[1]), f"{owner.info.name}.{name}", place)
+    return _of_class(run, *assigned, name, owner.info.name)
+
+
+def _of_class(run: Run, cls: ClassInfo, content: ast.expr, name: str, shown: str) -> Value:
+    """What a class attribute holds, which is evaluated where it is asked for."""
+    place = (id(cls), name)
+    run.effects.read(place)
+    with run.at_import(cls.module):
+        return make_home(run, run.evaluate(content), f"{shown}.{name}", place)
 
 
 def _super_attribute(run: Run, owner: Super, name: str, node: ast.AST) -> Value:
@@ -245,11 +241,9 @@ def _const_attribute(run: Run, owner: Const, name: str, node: ast.AST) -> Value:
     return Method(owner, name)
 
 
-def _plain_attribute(run: Run, owner: Value, name: str, node: ast.AST) -> Value:
-    return Method(owner, name)
-
-
-EXPRESSIONS = {ast.Attribute: _attribute}
+EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
+    ast.Attribute: lambda run, node: run.attribute(run.evaluate(node.value), node.attr, node)
+}
 READERS: dict[type[Value], Callable[..., Value]] = {
     Class: _class_attribute,
     Const: _const_attribute,
@@ -261,5 +255,5 @@ READERS: dict[type[Value], Callable[..., Value]] = {
     Super: _super_attribute,
     Tensor: _tensor_attribute,
     Union: _union_attribute,
-    **dict.fromkeys((Sequence, Mapping, Scalar, Shape, Array, Dim), _plain_attribute),
+    **dict.fromkeys((Sequence, Mapping, Scalar, Shape, Array, Dim), lambda run, owner, name, node: Method(owner, name)),
 }

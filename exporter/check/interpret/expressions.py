@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from exporter.check.domain.call import Call
 from exporter.check.domain.join import join_all, rest_with
@@ -16,10 +17,6 @@ from exporter.check.state.run import Run
 
 #: Methods of a tensor that do not look at what it held.
 _OVERWRITERS = frozenset("set_value copy_ fill_ zero_ uniform_ normal_ exponential_ geometric_ cauchy_".split())
-
-
-def _constant(run: Run, node: ast.Constant) -> Value:
-    return Const(node.value)
 
 
 def _joinedstr(run: Run, node: ast.JoinedStr) -> Value:
@@ -64,18 +61,10 @@ def _dict(run: Run, node: ast.Dict) -> Value:
     return found
 
 
-def _inner(run: Run, node: ast.Await | ast.Starred) -> Value:
-    return run.evaluate(node.value)
-
-
 def _namedexpr(run: Run, node: ast.NamedExpr) -> Value:
     value = run.evaluate(node.value)
     bind(run, node.target.id, value, node)
     return value
-
-
-def _lambda(run: Run, node: ast.Lambda) -> Value:
-    return define(run, node)
 
 
 def _yield(run: Run, node: ast.Yield) -> Value:
@@ -136,17 +125,17 @@ def _logs(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id in ("logger", "logging", "log")
 
 
-EXPRESSIONS = {
+EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Call: _call,
-    ast.Constant: _constant,
+    ast.Constant: lambda run, node: Const(node.value),
     ast.Dict: _dict,
     ast.FormattedValue: _formattedvalue,
     ast.JoinedStr: _joinedstr,
-    ast.Lambda: _lambda,
+    ast.Lambda: define,
     ast.NamedExpr: _namedexpr,
     ast.Slice: _slice,
     ast.Yield: _yield,
     ast.YieldFrom: _yieldfrom,
-    **dict.fromkeys((ast.Await, ast.Starred), _inner),
+    **dict.fromkeys((ast.Await, ast.Starred), lambda run, node: run.evaluate(node.value)),
     **dict.fromkeys((ast.List, ast.Set, ast.Tuple), _display),
 }

@@ -169,14 +169,12 @@ def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr
 
 def kind_of_argument(value: Value) -> object:
     """What tells two arguments apart as far as abstract interpretation is concerned."""
-    if isinstance(value, (Const, External)):
+    if isinstance(value, (Const, External, Instance)):
         return value
     if isinstance(value, Class):
-        return id(value.info)
+        return value.info
     if isinstance(value, Tensor):
         return ("tensor", value.sizes, value.guessed, value.origin)
-    if isinstance(value, Instance):
-        return id(value)
     return type(value)
 
 

@@ -185,10 +185,9 @@ def _move(run: Run, owner: Mapping, key: object, last: bool) -> None:
 def _update(run: Run, owner: Mapping, call: Call) -> None:
     write_container(run, owner, call.node)
     given = make_dict(run, call)
-    if isinstance(given, Mapping):
-        run.heap.change(owner, items={**owner.items, **given.items})
-        if given.rest is not None:
-            run.heap.change(owner, rest=rest_with(owner, given.rest))
+    run.heap.change(owner, items={**owner.items, **given.items})
+    if given.rest is not None:
+        run.heap.change(owner, rest=rest_with(owner, given.rest))
 
 
 def _take(run: Run, owner: Mapping, call: Call) -> Value:

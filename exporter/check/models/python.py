@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.check.domain.call import Call
@@ -49,10 +50,6 @@ def _hasattr(run: Run, call: Call) -> Value:
     if len(call.arguments) == 2 and isinstance(call.first, Instance):
         with run.effects.reaching():
             run.effects.read((id(call.first.attributes), str(getattr(call.arguments[1], "value", ""))))
-    return Scalar("bool")
-
-
-def _is_something(run: Run, call: Call) -> Value:
     return Scalar("bool")
 
 
@@ -240,10 +237,6 @@ def _setattr(run: Run, call: Call) -> Value:
     return Const(None)
 
 
-def _vars(run: Run, call: Call) -> Value:
-    return Attributes(call.first) if isinstance(call.first, Instance) else UNKNOWN
-
-
 def make_dict(run: Run, call: Call) -> Mapping:
     """What `dict` makes of a dict, of pairs and of keywords."""
     made, first = Mapping({name: value for name, value in call.keywords.items()}), call.first
@@ -258,18 +251,6 @@ def make_dict(run: Run, call: Call) -> Mapping:
     return made
 
 
-def _type(run: Run, call: Call) -> Value:
-    return Class(call.first.cls) if isinstance(call.first, Instance) else UNKNOWN
-
-
-def _next(run: Run, call: Call) -> Value:
-    return iterate(run, call.first, call.node, "next") if call.arguments else UNKNOWN
-
-
-def _iter(run: Run, call: Call) -> Value:
-    return call.first
-
-
 _MODELS = {
     _number: "int float bool abs round",
     _extreme: "max min",
@@ -278,7 +259,6 @@ _MODELS = {
     _text: "print str repr format",
     _isinstance: "isinstance",
     _hasattr: "hasattr",
-    _is_something: "callable issubclass",
     _len: "len",
     _range: "range",
     _enumerate: "enumerate",
@@ -288,10 +268,13 @@ _MODELS = {
     _super: "super",
     _getattr: "getattr",
     _setattr: "setattr object.__setattr__",
-    _vars: "vars",
     make_dict: "dict",
-    _type: "type",
-    _next: "next",
-    _iter: "iter",
 }
-FUNCTIONS = {f"builtins.{name}": model for model, names in _MODELS.items() for name in names.split()}
+FUNCTIONS: dict[str, Callable[[Run, Call], Value]] = {
+    **{f"builtins.{name}": model for model, names in _MODELS.items() for name in names.split()},
+    **dict.fromkeys(("builtins.callable", "builtins.issubclass"), lambda run, call: Scalar("bool")),
+    "builtins.iter": lambda run, call: call.first,
+    "builtins.next": lambda run, call: iterate(run, call.first, call.node, "next"),
+    "builtins.type": lambda run, call: Class(call.first.cls) if isinstance(call.first, Instance) else UNKNOWN,
+    "builtins.vars": lambda run, call: Attributes(call.first) if isinstance(call.first, Instance) else UNKNOWN,
+}

@@ -117,10 +117,6 @@ def _sizes(rule: str, call: Call) -> Sizes:
     return following(call.tensor, call) if following is not None and call.tensor is not None else ((), False)
 
 
-def _given(call: Call) -> Sizes:
-    return _listed(call.given(0, "shape"))
-
-
 def _expanded(call: Call) -> Sizes:
     """Sizes that are stated; -1 stands for that of the tensor, which is spread over them from the end."""
     sizes, closed = _listed(call.given(1, "shape"))
@@ -185,7 +181,7 @@ def _example(given: Sequence) -> Tensor | None:
 
 #: Sizes that the arguments state.
 _STATED: dict[str, Callable[[Call], Sizes]] = {
-    "given": _given,
+    "given": lambda call: _listed(call.given(0, "shape")),
     "reshaped": _reshaped,
     "expanded": _expanded,
     "counted": _counted,
@@ -212,14 +208,6 @@ def _reduced(first: Tensor, call: Call) -> Sizes:
     return (*first.sizes[:at], *middle, *first.sizes[at + 1 :]), first.closed
 
 
-def _one(first: Tensor, call: Call) -> Sizes:
-    return (), True
-
-
-def _product(first: Tensor, call: Call) -> Sizes:
-    return first.sizes[:1] if not first.closed or len(first.sizes) > 1 else (), False
-
-
 def _unsqueezed(first: Tensor, call: Call) -> Sizes:
     axis = _axis(call)
     if isinstance(axis, int) and 0 <= axis <= len(first.sizes):
@@ -235,24 +223,16 @@ def _permuted(first: Tensor, call: Call) -> Sizes:
     return tuple(first.size(axis) if isinstance(axis, int) else Extent.UNKNOWN for axis in axes), True
 
 
-def _flattened(first: Tensor, call: Call) -> Sizes:
-    return (first.sizes[:1] if len(call.arguments) > 1 or call.keywords else ()), False
-
-
-def _lead(first: Tensor, call: Call) -> Sizes:
-    return first.sizes[:1], False
-
-
 #: Sizes that follow from those of the first tensor.
 _FOLLOWING: dict[str, Callable[[Tensor, Call], Sizes]] = {
     "same": _same,
     "reduced": _reduced,
-    "one": _one,
-    "product": _product,
+    "one": lambda first, call: ((), True),
+    "product": lambda first, call: (first.sizes[:1] if not first.closed or len(first.sizes) > 1 else (), False),
     "unsqueezed": _unsqueezed,
     "permuted": _permuted,
-    "flattened": _flattened,
-    "lead": _lead,
+    "flattened": lambda first, call: (first.sizes[:1] if len(call.arguments) > 1 or call.keywords else (), False),
+    "lead": lambda first, call: (first.sizes[:1], False),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.check.domain.call import Call
@@ -71,18 +72,10 @@ def _itertools(run: Run, call: Call) -> Value:
     return Sequence("generator", (), found)
 
 
-def _partial(run: Run, call: Call) -> Value:
-    return Partial(call.first, call.arguments[1:], call.keywords)
-
-
 def _bound_method(run: Run, call: Call) -> Value:
     if len(call.arguments) == 2 and isinstance(call.first, Function):
         return replace(call.first, owner=call.arguments[1])
     return run.unmodelled(call)
-
-
-def _namespace(run: Run, call: Call) -> Value:
-    return Record(dict(call.keywords), not run.forward)
 
 
 def _reduce(run: Run, call: Call) -> Value:
@@ -111,14 +104,6 @@ def _namedtuple(run: Run, call: Call) -> Value:
     return Fields(known, defaults.listed or ())
 
 
-def _tuple_of_unknown_fields(run: Run, call: Call) -> Value:
-    return Sequence("tuple", call.every)
-
-
-def _callable(run: Run, call: Call) -> Value:
-    return External(_MAKES[call.name])
-
-
 def _deque(run: Run, call: Call) -> Value:
     return make_sequence(run, replace(call, name="builtins.list", arguments=call.arguments[:1], keywords={}))
 
@@ -137,19 +122,22 @@ def _copy(run: Run, call: Call) -> Value:
     return Sequence(value.kind, value.items, value.rest) if isinstance(value, Sequence) else value
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Run, Call], Value]] = {
     "collections.Counter": _dict_with_defaults,
     "collections.OrderedDict": make_dict,
     "collections.defaultdict": _dict_with_defaults,
     "collections.deque": _deque,
     "collections.namedtuple": _namedtuple,
-    "collections.namedtuple.made": _tuple_of_unknown_fields,
+    "collections.namedtuple.made": lambda run, call: Sequence("tuple", call.every),
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
-    "functools.partial": _partial,
+    "functools.partial": lambda run, call: Partial(call.first, call.arguments[1:], call.keywords),
     "functools.reduce": _reduce,
     "types.MethodType": _bound_method,
-    **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "threading.local"), _namespace),
-    **dict.fromkeys(_MAKES.keys() - {"collections.namedtuple"}, _callable),
+    **dict.fromkeys(
+        ("types.SimpleNamespace", "argparse.Namespace", "threading.local"),
+        lambda run, call: Record(dict(call.keywords), not run.forward),
+    ),
+    **dict.fromkeys(_MAKES.keys() - {"collections.namedtuple"}, lambda run, call: External(_MAKES[call.name])),
 }
 PACKAGES = {"math": _math, "operator": _operator, "itertools": _itertools}
