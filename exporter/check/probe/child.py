@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from exporter.paddle.names import forget_parameter_names
+from exporter.paddle.predictor import Predictor
 from exporter.tensors import Array, load, save_scratch
 from exporter.workers import Json, doing
 
@@ -51,8 +52,8 @@ def exported(request: Json) -> Json:
     layer = build(request)
     doing("exporting the model")
     with tempfile.TemporaryDirectory() as folder:
-        prefix = str(Path(folder) / "model")
-        paddle.jit.save(static(layer, request), prefix)
+        prefix = Path(folder) / "model"
+        paddle.jit.save(static(layer, request), str(prefix))
         doing("loading the program")
         try:
             outputs = predict(prefix, request)
@@ -152,29 +153,15 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def predict(prefix: str, request: Json) -> list[list[Array]]:
+def predict(prefix: Path, request: Json) -> list[list[Array]]:
     """What the saved program gives for each case; whatever a predictor raises is the caller's."""
-    from paddle import inference
-
-    config = inference.Config(prefix + ".json", prefix + ".pdiparams")
-    config.disable_gpu()
-    config.disable_mkldnn()
-    config.disable_glog_info()
-    config.switch_ir_optim(False)
-    predictor = inference.create_predictor(config)
-    names = predictor.get_input_names()
-    missing = [one["name"] for one in request["inputs"] if one["name"] not in names]
-    if missing:
+    program, names = Predictor(prefix), [one["name"] for one in request["inputs"]]
+    if missing := [name for name in names if name not in program.inputs]:
         raise ValueError(f"the program has no input '{missing[0]}'")
     found = []
     for number, case in enumerate(cases(request)):
         doing(f"running the program on case {number}")
-        for one, value in zip(request["inputs"], case, strict=True):
-            handle = predictor.get_input_handle(one["name"])
-            handle.reshape(list(value.shape))
-            handle.copy_from_cpu(np.ascontiguousarray(value))
-        predictor.run()
-        found.append([np.array(predictor.get_output_handle(n).copy_to_cpu()) for n in predictor.get_output_names()])
+        found.append(program.run(dict(zip(names, case, strict=True))))
     return found
 
 

@@ -12,19 +12,17 @@ import functools
 import sys
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from exporter.check.probe.child import build, cases, static
-from exporter.paddle.user_line import origin
+from exporter.paddle.user_line import is_librarys, origin, reported_to
 from exporter.workers import Json, doing
 
 _MOST_PLACES, _MOST_LOOKS = 2000, 3000
-_LIBRARY = str(Path(types.__file__).parent)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -216,22 +214,6 @@ def _traced(layer: Any, request: Json) -> set[int]:
     with reported_to(enter):
         traced.forward.concrete_program  # noqa: B018 - this traces it
     return ran - {0}
-
-
-@contextmanager
-def reported_to(trace: Callable[[types.FrameType, str, Any], Any]) -> Iterator[None]:
-    """Inside the block, Python reports each line."""
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(None)
-
-
-def is_librarys(frame: types.FrameType) -> bool:
-    """Whether a frame runs code of Python's own, of a package, or of no file."""
-    name = frame.f_code.co_filename
-    return name.startswith(("<", _LIBRARY)) or "site-packages" in name
 
 
 def line_of(frame: types.FrameType, path: str) -> int:

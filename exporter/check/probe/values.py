@@ -16,7 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from exporter.check.probe.child import build, cases, difference, predict, static
-from exporter.check.probe.lines import is_librarys, line_of, reported_to
+from exporter.check.probe.lines import line_of
+from exporter.paddle.user_line import is_librarys, reported_to
 from exporter.tensors import Array
 from exporter.workers import Json
 
@@ -32,10 +33,10 @@ def parting(request: Json) -> Json:
     traced, layer = Recorder(request["path"]), build(request)
     layer.register_forward_post_hook(lambda *_: traced.outputs())
     with tempfile.TemporaryDirectory() as folder:
-        prefix = str(Path(folder) / "model")
+        prefix = Path(folder) / "model"
         model = static(layer, request)
         with reported_to(traced.enter):
-            paddle.jit.save(model, prefix)
+            paddle.jit.save(model, str(prefix))
         found = predict(prefix, request)
     layer = build(request)
     for number, (case, outputs) in enumerate(zip(cases(request), found, strict=True)):
