@@ -78,7 +78,8 @@ def assumed(facts: Iterable[Fact], forward: ast.FunctionDef, names: Iterable[str
         elif isinstance(fact, Iterated) and (name := _input(fact.value)) in uses:
             uses[name].walked = True
             uses[name].tensor &= fact.form != "unpack"
-    return {name: use.as_input(name) for name, use in uses.items() if use.tensor and not _is_list(name, use)}
+    lists = {name for name, use in uses.items() if use.walked and not use.others and _SEVERAL.search(name)}
+    return {name: use.as_input(name) for name, use in uses.items() if use.tensor and name not in lists}
 
 
 def _unpacked_shapes(forward: ast.FunctionDef) -> Iterator[tuple[str, int]]:
@@ -88,10 +89,6 @@ def _unpacked_shapes(forward: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             source = node.value
             if isinstance(source, ast.Attribute) and source.attr == "shape" and isinstance(source.value, ast.Name):
                 yield source.value.id, len(node.targets[0].elts)
-
-
-def _is_list(name: str, use: _Uses) -> bool:
-    return use.walked and not use.others and _SEVERAL.search(name) is not None
 
 
 def _given(fact: Called) -> Iterator[tuple[str, Tensor, bool]]:

@@ -47,13 +47,9 @@ def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | N
     return ""
 
 
-def _is_view(tensor: Tensor) -> bool:
-    return bool(tensor.value_number) and entry(str(tensor.value_number[0])).has("view")
-
-
 def _base(tensor: Tensor) -> Tensor | None:
     """The tensor of which this one is a view."""
-    maker = entry(str(tensor.value_number[0])) if len(tensor.value_number) > 1 else Entry()
+    maker = _made_by(tensor) if len(tensor.value_number) > 1 else Entry()
     if not maker.has("view") and not maker.has("strided"):
         return None
     base = tensor.value_number[1]
@@ -67,8 +63,8 @@ def _bases(tensor: Tensor) -> list[Tensor]:
     base = _base(tensor)
     while base is not None and len(found) < 20:
         found.append(base)
-        base = _base(base) if _is_view(base) else None
-    return found if _is_view(tensor) else []
+        base = _base(base) if _made_by(base).has("view") else None
+    return found if _made_by(tensor).has("view") else []
 
 
 def _plain_index(index: object) -> bool:

@@ -11,18 +11,16 @@ from exporter.check.domain.values import UNBOUND, UNKNOWN, Broken, Value, only_t
 from exporter.check.dy2static.returns import first_return, uneven
 from exporter.check.facts import Left
 from exporter.check.interpret.events import clash
-from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
+from exporter.check.interpret.truth import ask, asked, narrowed, truth_of
 from exporter.check.source.def_use import asked_and_set
 from exporter.check.source.syntax import inside, of_kind
-from exporter.check.state.heap import Changes
+from exporter.check.state.heap import Changes, Held
 from exporter.check.state.run import Run
 
 
 def _if(run: Run, node: ast.If) -> bool:
-    run.effects.guards = asked_and_set(node)
-    condition = evaluate_condition(run, node.test)
-    run.effects.guards = frozenset()
-    ask(run, condition, "if", node)
+    with Held(run.effects, guards=asked_and_set(node)):
+        condition = asked(run, node.test, "if", node)
     known = truth_of(run, condition)
     if known is not None:
         return run.execute(node.body if known else node.orelse)

@@ -10,7 +10,7 @@ from exporter.check.domain.join import element, fresh
 from exporter.check.domain.values import UNKNOWN, Const, Mapping, Sequence, Value, options
 from exporter.check.interpret.assign import assign
 from exporter.check.interpret.items import iterate
-from exporter.check.interpret.truth import ask, evaluate_condition
+from exporter.check.interpret.truth import asked
 from exporter.check.source.syntax import none_test
 from exporter.check.state.heap import Held
 from exporter.check.state.run import Run
@@ -69,7 +69,7 @@ def _comprehension(run: Run, kind: str, generators: list[ast.comprehension], res
             length = length * len(known) if length is not None and known is not None else None
             assign(run, generator.target, iterate(run, source, generator.iter, "comprehension"))
             for condition in generator.ifs:
-                ask(run, evaluate_condition(run, condition), "filter", condition)
+                asked(run, condition, "filter", condition)
         value = run.evaluate(result)
     if length != 1:
         summarize(value)

@@ -30,7 +30,7 @@ from exporter.check.facts import Clashed, Left, Looped
 from exporter.check.interpret.assign import assign
 from exporter.check.interpret.events import clash, from_container, read_content
 from exporter.check.interpret.items import iterate
-from exporter.check.interpret.truth import ask, evaluate_condition, truth_of
+from exporter.check.interpret.truth import asked, evaluate_condition, truth_of
 from exporter.check.source.syntax import inside, of_kind
 from exporter.check.state.heap import Changes, Place
 from exporter.check.state.run import Run
@@ -89,8 +89,7 @@ def _item_by_item(run: Run, source: Sequence, node: ast.For) -> bool:
 
 
 def _while(run: Run, node: ast.While) -> bool:
-    condition = evaluate_condition(run, node.test)
-    ask(run, condition, "while", node)
+    condition = asked(run, node.test, "while", node)
     if truth_of(run, condition) is False:
         return run.execute(node.orelse)
     tensor = only_tensor(condition) and run.now.converted

@@ -34,7 +34,7 @@ from exporter.check.domain.values import (
 )
 from exporter.check.facts import Called, Clashed, Operated, Tested
 from exporter.check.interpret.events import call_unseen, clash, emit_call, made_here
-from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
+from exporter.check.interpret.truth import ask, asked, narrowed, truth_of
 from exporter.check.state.run import Run
 
 #: Arithmetic operators, as the module `operator` and methods of classes name them.
@@ -107,13 +107,13 @@ def _repeated(run: Run, left: Value, kind: type, right: Value) -> Value:
 
 
 def _unaryop(run: Run, node: ast.UnaryOp) -> Value:
-    value = evaluate_condition(run, node.operand) if isinstance(node.op, ast.Not) else run.evaluate(node.operand)
     if isinstance(node.op, ast.Not):
-        ask(run, value, "not", node)
+        value = asked(run, node.operand, "not", node)
         if only_tensor(value):
             return Tensor((), True, inputs_of((value,)), boolean=True)
         known = truth_of(run, value)
         return Scalar("bool") if known is None else Const(not known)
+    value = run.evaluate(node.operand)
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         return Const(-value.value if isinstance(node.op, ast.USub) else value.value)
     if isinstance(value, Tensor):
@@ -210,8 +210,7 @@ def _identity(run: Run, left: Value, right: Value, positive: bool) -> Value:
 
 
 def _ifexp(run: Run, node: ast.IfExp) -> Value:
-    condition = evaluate_condition(run, node.test)
-    ask(run, condition, "ifexp", node)
+    condition = asked(run, node.test, "ifexp", node)
     known = truth_of(run, condition)
     if known is not None:
         return run.evaluate(node.body if known else node.orelse)

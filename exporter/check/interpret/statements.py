@@ -14,7 +14,7 @@ from exporter.check.interpret.events import call_unseen, write_container
 from exporter.check.interpret.items import grow
 from exporter.check.interpret.names import bind, imported_value
 from exporter.check.interpret.operators import binary
-from exporter.check.interpret.truth import ask, evaluate_condition
+from exporter.check.interpret.truth import asked
 from exporter.check.state.frames import Result
 from exporter.check.state.run import Run
 
@@ -90,8 +90,7 @@ def _import(run: Run, node: ast.Import | ast.ImportFrom) -> None:
 
 
 def _assert(run: Run, node: ast.Assert) -> None:
-    condition = evaluate_condition(run, node.test)
-    ask(run, condition, "assert", node)
+    asked(run, node.test, "assert", node)
     if node.msg is not None:
         with run.circumstances(quiet=True):
             run.evaluate(node.msg)

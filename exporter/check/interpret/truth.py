@@ -40,6 +40,13 @@ def evaluate_condition(run: Run, node: ast.expr) -> Value:
     return run.evaluate(node)
 
 
+def asked(run: Run, test: ast.expr, form: str, node: ast.AST) -> Value:
+    """Evaluate a condition, and ask whether it is true."""
+    value = evaluate_condition(run, test)
+    ask(run, value, form, node)
+    return value
+
+
 def ask(run: Run, value: Value, form: str, node: ast.AST) -> None:
     """A value is asked whether it is true."""
     if form != "assert":

@@ -8,7 +8,6 @@ from dataclasses import replace
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of, register
 from exporter.check.domain.join import element, join, rest_with
-from exporter.check.domain.value_numbers import numbered
 from exporter.check.domain.values import (
     REMOVE_HOOK,
     UNKNOWN,
@@ -30,8 +29,9 @@ from exporter.check.domain.values import (
     kind_of,
 )
 from exporter.check.interpret.attributes import set_attribute
-from exporter.check.interpret.events import emit_call, is_own_key, made_here, tensor_written, write_container
+from exporter.check.interpret.events import emit_call, is_own_key, write_container
 from exporter.check.interpret.items import grow, iterate
+from exporter.check.models.paddle import operate
 from exporter.check.models.python import compare_by_key, make_dict
 from exporter.check.models.shapes import apply_operator, gives_itself
 from exporter.check.state.run import Run
@@ -75,14 +75,7 @@ def _tensor(run: Run, owner: Tensor, call: Call) -> Value:
     if name in ("backward", "register_hook", "clear_grad"):
         return Const(None)
     whole = replace(call, arguments=(owner, *call.arguments))
-    if gives_itself(whole):
-        return owner
-    value = numbered(apply_operator(whole), whole)
-    in_place = name.endswith("_") and not name.endswith("__")
-    if in_place or name in ("set_value", "copy_", "fill_"):
-        tensor_written(run, owner, call.node)
-        return owner
-    return made_here(run, value, call.node) if isinstance(value, Tensor) else value
+    return owner if gives_itself(whole) else operate(run, whole)
 
 
 # ------------------------------------------------------------------------------------------------------ lists and dicts

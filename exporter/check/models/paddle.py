@@ -87,8 +87,14 @@ def _operator(run: Run, call: Call) -> Value:
     for value in call.every:
         if isinstance(value, Container):
             capture(run, element(value), call.node, "container")
+    return operate(run, call)
+
+
+def operate(run: Run, call: Call) -> Value:
+    """What an operator gives; one that works in place writes into its tensor, and gives that."""
     value = numbered(apply_operator(call), call)
-    if call.last.endswith("_") and not call.last.endswith("__") and isinstance(call.first, Tensor):
+    in_place = call.last == "set_value" or (call.last.endswith("_") and not call.last.endswith("__"))
+    if in_place and isinstance(call.first, Tensor):
         tensor_written(run, call.first, call.node)
         return call.first
     return made_here(run, value, call.node) if isinstance(value, Tensor) else value

@@ -67,7 +67,8 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
         outcome = _export(model, request, limits)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
-        return replace(outcome, depends=_dependencies(request, limits), request=request)
+        depends = _told("exporter.check.probe.variation:varied", request).get("depends", ())
+        return replace(outcome, depends=tuple(depends), request=request)
 
 
 def _paddle(target: str, request: Json, limits: Limits) -> Json:
@@ -96,14 +97,6 @@ def _export(model: Model, request: Json, limits: Limits) -> Outcome:
     return Outcome(model, answer["outcome"], _telling(answer["what"]), 0)
 
 
-def _dependencies(request: Json, limits: Limits) -> tuple[str, ...]:
-    """What else changes the program; nothing where that could not be found out."""
-    try:
-        return tuple(_paddle("exporter.check.probe.variation:varied", request, limits)["depends"])
-    except ExporterError:
-        return ()
-
-
 def _telling(message: str) -> str:
     """The line of a message that says what went wrong: Paddle writes a screenful around it."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -115,10 +108,6 @@ def _line_in(details: str, path: str) -> int:
     """The last line of the model's file that a traceback names; dy2static quotes the lines it has rewritten."""
     named = re.findall(rf'File "{re.escape(path)}", line (\d+)', details)
     return int(named[-1]) if named else 0
-
-
-def _explaining(kind: str) -> frozenset[str]:
-    return frozenset(code for code, rule in rules().items() if Fault(kind) in rule.predicts)
 
 
 def _refuted(agrees: bool) -> frozenset[str]:
@@ -151,7 +140,7 @@ def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[D
 
 def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
     """Mark the findings that an outcome proves: those at the line that Paddle blames, else all of their kind."""
-    codes = _explaining(outcome.kind)
+    codes = {code for code, rule in rules().items() if Fault(outcome.kind) in rule.predicts}
     causes = [at for at, each in enumerate(kept) if each.severity is not Severity.INFO and each.code in codes]
     notes = [at for at, each in enumerate(kept) if each.code in codes and settle.is_mended(each)]
     if notes and not causes:  # stock Paddle fails as they say, and our own export does not
@@ -160,7 +149,8 @@ def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
         return
     if outcome.line:
         path = outcome.model.forward.path
-        near = [at for at in causes if kept[at].location.path == path and _near(kept[at], outcome.line)]
+        here = [at for at in causes if kept[at].location.path == path]
+        near = [at for at in here if abs(kept[at].location.line - outcome.line) <= 1]
         causes = near or [at for at in causes if kept[at].severity is Severity.ERROR]
     certain = [at for at in causes if outcome.line or kept[at].severity is Severity.ERROR]
     if not certain and len({kept[at].code for at in causes}) == 1:
@@ -193,7 +183,7 @@ def _locate(outcome: Outcome) -> int:
 
 
 def _told(target: str, request: Json) -> Json:
-    """What a child that looks for lines says; nothing where it could not find out."""
+    """What a child says that looks for more; nothing where it could not find out."""
     try:
         return _paddle(target, request, Limits(seconds=request["seconds"]))
     except ExporterError:
@@ -210,10 +200,6 @@ def _explain_dependency(kept: list[Diagnostic], outcome: Outcome, what: str) -> 
         message = f"the program depends on {what}: what was read while it was traced is a constant of it"
         severity = Severity.ERROR if drawn else Severity.WARNING
         kept.append(_new("EX207", severity, outcome, message, _CURES["depends"]))
-
-
-def _near(finding: Diagnostic, line: int) -> bool:
-    return abs(finding.location.line - line) <= 1
 
 
 def _new(code: str, severity: Severity, outcome: Outcome, message: str, cure: str) -> Diagnostic:
