@@ -142,6 +142,11 @@ class Container(Value):
     def rest(self) -> Value | None:
         """What all further values may be; None where there are none."""
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
+        return self.rest is None and not self.home
+
     def parts(self) -> tuple[Value, ...]:
         return (*self.known, self.rest) if self.rest is not None else self.known
 
@@ -169,14 +174,8 @@ class Sequence(Container):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
-        kept = (
-            not self.home
-            or (self.fixed and bool(self.items))
-            or self.kind == "tuple"
-            or self.kind.startswith("paddle.")
-        )
-        return self.rest is None and kept
+        kept = (self.fixed and bool(self.items)) or self.kind == "tuple" or self.kind.startswith("paddle.")
+        return self.rest is None and (kept or not self.home)
 
 
 @dataclass(eq=False, repr=False)

@@ -212,7 +212,7 @@ def _set_own(run: Run, owner: Instance, name: str, value: Value, node: ast.AST) 
     if owner.persistent and run.forward:
         before = owner.attributes.get(name)
         buffer = isinstance(before, Tensor) and before.origin in ("buffer", "parameter")
-        certain = not (run.now.branches or run.now.undecided or run.now.loops or run.now.python_loops)
+        certain = not (run.now.branches or run.now.undecided or run.now.depth)
         if not run.effects.restore(place, before, value, certain):
             run.effects.write(place, run.site(node), f"self.{name}", "buffer" if buffer else "attribute", value)
         run.effects.made_once(place, value)

@@ -26,23 +26,29 @@ from exporter.check.domain.values import (
 )
 from exporter.check.interpret.events import call_unseen, emit_call
 from exporter.check.interpret.functions import call_function, kind_of_argument
-from exporter.check.source.project import ClassInfo
 from exporter.check.state.run import Run
 
 
 def _call_fields(run: Run, fields: Fields, call: Call) -> Value:
     defaults = dict(zip(fields.names[len(fields.names) - len(fields.defaults) :], fields.defaults, strict=False))
-    given = defaults | dict(zip(fields.names, call.arguments, strict=False)) | call.keywords
-    if set(given) != set(fields.names):
+    return _named_tuple(fields.names, defaults, call)
+
+
+def _named_tuple(names: tuple[str, ...], defaults: dict[str, Value], call: Call) -> Sequence:
+    """The fields in their order, as far as each is known."""
+    given = defaults | dict(zip(names, call.arguments, strict=False)) | call.keywords
+    if not names or given.keys() != {*names}:
         return Sequence("tuple", call.every)
-    return Sequence("tuple", tuple(given[name] for name in fields.names))
+    return Sequence("tuple", tuple(given[name] for name in names))
 
 
 def _call_class(run: Run, function: Class, call: Call) -> Value:
     """An object of a class of the user's, its constructor run."""
     info = function.info
     if info.is_tuple:
-        return _made_tuple(run, info, call)
+        with run.at_import(info.module):
+            defaults = {name: run.evaluate(info.assigned[name]) for name in info.fields if name in info.assigned}
+        return _named_tuple(info.fields, defaults, call)
     key = (id(info), *call.keywords, *map(kind_of_argument, call.every))
     simple = not run.forward and all(map(_is_simple, call.every))
     if simple and key in run.memory.instances:  # twins behave alike: one is run for all
@@ -66,17 +72,6 @@ def _call_class(run: Run, function: Class, call: Call) -> Value:
         name = "new layer" if holds_weights(made, certain=True) else "maybe new layer"
         emit_call(run, name, call)
     return made
-
-
-def _made_tuple(run: Run, info: ClassInfo, call: Call) -> Value:
-    """A `NamedTuple`, its fields in the order of the class, defaults for those that are not given."""
-    given = dict(zip(info.fields, call.arguments, strict=False)) | call.keywords
-    with run.at_import(info.module):
-        defaults = {name: run.evaluate(node) for name, node in info.assigned.items() if name not in given}
-    known = [given.get(name, defaults.get(name)) for name in info.fields]
-    if not known or any(each is None for each in known):
-        return Sequence("tuple", call.every)
-    return Sequence("tuple", tuple(each for each in known if each is not None))
 
 
 def _is_simple(value: Value) -> bool:

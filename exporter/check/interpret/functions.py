@@ -54,7 +54,7 @@ def call_function(run: Run, function: Function, call: Call) -> Value:
 
 def _recursion(run: Run, function: Function, call: Call) -> Value:
     outer = next(frame for frame in run.stack if frame.node is function.node)
-    if run.now.branches > outer.branches and not run.now.undecided:
+    if run.now.branches > outer.began.branches and not run.now.undecided:
         name = getattr(function.node, "name", "lambda")
         given = [each.arg for each in function.node.args.args]
         pairs = [(outer.names.get(each), value) for each, value in zip(given, call.arguments, strict=False)]
@@ -68,9 +68,7 @@ def _enter(run: Run, function: Function, call: Call) -> Value:
     run.visited.add(body)
     names = Scope()
     names.persistent = not run.forward
-    frame = Frame(function.module, names, function.scopes, function.cls, body, branches=now.branches)
-    frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
-    frame.unrolled = now.unrolled
+    frame = Frame(function.module, names, function.scopes, function.cls, body, began=now)
     left = now.converted and not function.converted
     inside = now
     if left or now.loop_kind:

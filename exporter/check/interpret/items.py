@@ -172,15 +172,15 @@ def _slice(container: Sequence, index: Sequence) -> Value:
 def grow(run: Run, container: Sequence, items: tuple[Value, ...], node: ast.AST) -> None:
     """Items are added to a list; in a loop there is no telling how many."""
     write_container(run, container, node)
-    now, frame = run.now, run.frame
-    looping = now.loops + now.python_loops - now.unrolled > frame.loops - frame.unrolled
+    now, began = run.now, run.frame.began
+    looping = now.depth - now.unrolled > began.depth - began.unrolled
     if looping or container.rest is not None:
         known = () if container.rest is not None else container.items
         every = (*known, *items)
         run.heap.change(container, rest=rest_with(container, *every) if every else container.rest, items=())
     else:
         run.heap.change(container, items=(*container.items, *items))
-    if now.converted and (now.loops or now.branches > frame.branches):
+    if now.converted and (now.loops or now.branches > began.branches):
         run.heap.change(container, grown_in_branch=True)
 
 

@@ -68,7 +68,7 @@ def _for(run: Run, node: ast.For) -> bool:
 def _is_short(run: Run, source: Sequence, node: ast.For) -> bool:
     """Whether a loop can be run item by item: few are there, all are known, and nothing leaves it early."""
     now = run.now
-    shallow = now.loops + now.python_loops < _DEEP_LOOPS - 1 and run.forward
+    shallow = now.depth < _DEEP_LOOPS - 1 and run.forward
     leaves = any(isinstance(each, (ast.Break, ast.Continue)) for part in node.body for each in inside(part))
     return shallow and source.settled and len(source.items) <= _FEW and not leaves
 
@@ -116,7 +116,7 @@ def _loop(
         run.note(Looped, node)
     now = run.now
     deeper = {"loops": now.loops + 1} if tensor else {"python_loops": now.python_loops + 1}
-    if not run.forward or now.loops + now.python_loops >= _DEEP_LOOPS:
+    if not run.forward or now.depth >= _DEEP_LOOPS:
         most = 1
     growths: Counter[Place] = Counter()
     for number in itertools.count(1):

@@ -189,10 +189,9 @@ def _compare_identity(run: Run, node: ast.Compare) -> Value:
 
 def _is_in(value: Value, container: Value) -> bool | None:
     """Whether a container holds a value, where both are known."""
-    settled = isinstance(container, Sequence) and container.settled
-    if not settled and not (isinstance(container, Mapping) and container.rest is None and not container.home):
+    if not isinstance(container, Container) or not container.settled:
         return None
-    items = keys_of(container).items if isinstance(container, Mapping) else container.parts()
+    items = keys_of(container).items if isinstance(container, Mapping) else container.known
     if items and not all(isinstance(each, Const) for each in (value, *items)):
         return None
     return value in items

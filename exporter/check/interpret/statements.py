@@ -114,7 +114,9 @@ def _return(run: Run, node: ast.Return) -> bool:
     value = run.evaluate(node.value) if node.value is not None else Const(None)
     _leave(run, node)
     now, frame = run.now, run.frame
-    frame.returns.append(Result(node, value, now.branches > frame.branches, now.undecided == frame.undecided))
+    frame.returns.append(
+        Result(node, value, now.branches > frame.began.branches, now.undecided == frame.began.undecided)
+    )
     return False
 
 
@@ -130,7 +132,7 @@ def _leave(run: Run, node: ast.stmt) -> None:
     now, form = run.now, type(node).__name__.lower()
     inside = now.branches > (now.loop_branches if form in ("break", "continue") else 0)
     if now.converted and inside and not now.undecided:
-        loops = now.python_loops + now.loops - run.frame.loops if form == "return" else 1
+        loops = now.depth - run.frame.began.depth if form == "return" else 1
         run.note(Left, node, form, now.loop_kind if loops else "")
 
 

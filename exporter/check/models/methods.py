@@ -111,8 +111,7 @@ def _add(run: Run, owner: Sequence, call: Call) -> None:
     if owner.kind.startswith("paddle."):
         for item in items:
             register(item)
-    looping = run.now.loops + run.now.python_loops
-    if call.name == "insert" and call.first == Const(0) and owner.rest is None and not looping:
+    if call.name == "insert" and call.first == Const(0) and owner.rest is None and not run.now.depth:
         write_container(run, owner, call.node)
         run.heap.change(owner, items=(*items, *owner.items))
     else:
@@ -124,7 +123,7 @@ def _add(run: Run, owner: Sequence, call: Call) -> None:
 def _last(run: Run, owner: Sequence) -> Value | None:
     """The last item of a list, taken off; None where it is not known, or where this call did not put it there."""
     now = run.now
-    if now.branches or now.undecided or now.loops or now.python_loops or owner.rest is not None or not owner.items:
+    if now.branches or now.undecided or now.depth or owner.rest is not None or not owner.items:
         return None
     if owner.place is not None and not run.effects.pop(owner.place):
         return None

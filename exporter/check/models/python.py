@@ -13,6 +13,7 @@ from exporter.check.domain.values import (
     Attributes,
     Class,
     Const,
+    Container,
     Dim,
     Extent,
     External,
@@ -24,6 +25,7 @@ from exporter.check.domain.values import (
     Super,
     Tensor,
     Value,
+    kind_of,
     only_tensor,
 )
 from exporter.check.interpret.attributes import set_attribute
@@ -63,10 +65,8 @@ def _isinstance(run: Run, call: Call) -> Value:
     every = kinds.items if isinstance(kinds, Sequence) else (kinds,)
     names = {kind.name for kind in every if isinstance(kind, External)}
     containers = bool(names) and names <= _CONTAINERS
-    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set") and containers:
-        return Const(f"builtins.{value.kind}" in names)
-    if isinstance(value, Mapping) and containers:
-        return Const("builtins.dict" in names)
+    if isinstance(value, Container) and containers and (kind := f"builtins.{kind_of(value)}") in _CONTAINERS:
+        return Const(kind in names)
     foreign = bool(names) and len(names) == len(every) and all(map(_is_no_tensor, names))
     if isinstance(value, Tensor) and not value.guessed and value.value_number[:1] != ("number",) and foreign:
         return Const(False)
@@ -99,9 +99,7 @@ def _number(run: Run, call: Call) -> Value:
 def _extreme(run: Run, call: Call) -> Value:
     compare_by_key(run, call)
     arguments = call.arguments
-    if not arguments:
-        return UNKNOWN
-    if len(arguments) == 1:
+    if len(arguments) < 2:
         return iterate(run, call.first, call.node, call.last)
     if all(isinstance(value, Const) and isinstance(value.value, (int, float)) for value in arguments):
         values = [value.value for value in arguments if isinstance(value, Const)]
@@ -112,9 +110,8 @@ def _extreme(run: Run, call: Call) -> Value:
 
 
 def _total(run: Run, call: Call) -> Value:
-    inner: Value = UNKNOWN
-    if isinstance(call.first, (Sequence, Tensor)):
-        inner = iterate(run, call.first, call.node, call.last)
+    walked = isinstance(call.first, (Sequence, Tensor))
+    inner = iterate(run, call.first, call.node, call.last) if walked else UNKNOWN
     if call.last != "sum":
         return Scalar("number")
     if isinstance(inner, Tensor):
@@ -155,11 +152,7 @@ def _len(run: Run, call: Call) -> Value:
         return Const(size) if isinstance(size, int) else Dim(Extent.UNKNOWN if value.guessed else size)
     if isinstance(value, Shape):
         return Const(len(value.tensor.sizes)) if value.tensor.closed else Scalar("int")
-    if isinstance(value, Sequence) and value.settled:
-        return Const(len(value.items))
-    if isinstance(value, Mapping) and value.rest is None and not value.home:
-        return Const(len(value.items))
-    return Scalar("int")
+    return Const(len(value.known)) if isinstance(value, Container) and value.settled else Scalar("int")
 
 
 def _range(run: Run, call: Call) -> Value:
