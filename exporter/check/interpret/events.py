@@ -49,7 +49,7 @@ def is_own_key(run: Run, container: Mapping, index: Value) -> bool:
 
 def read_content(run: Run, value: Value) -> None:
     """What is in a container that outlives the call was looked at."""
-    if isinstance(value, Container):
+    if isinstance(value, Container) and value.place is not None:
         run.effects.read_content(value.place)
 
 
@@ -111,7 +111,8 @@ def tensor_written(run: Run, tensor: Tensor, node: ast.AST) -> None:
 
 def write_container(run: Run, container: Container, node: ast.AST, value: Value = UNKNOWN) -> None:
     """A container is about to be changed, maybe by taking in a value."""
-    run.effects.write(container.place, run.site(node), container.home, "container", value)
+    if container.place is not None:
+        run.effects.write(container.place, run.site(node), container.home, "container", value)
 
 
 def read_broken(run: Run, value: Value, node: ast.AST) -> Value:

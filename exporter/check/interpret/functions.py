@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-from dataclasses import replace
 
 from exporter.check.domain.call import Call
 from exporter.check.domain.join import fresh, join, join_all, select
@@ -37,7 +36,7 @@ def call_function(run: Run, function: Function, call: Call) -> Value:
     if function.dispatched:
         emit_call(run, "functools.singledispatch", call)
     if function.owner is not None:
-        call = replace(call, arguments=(function.owner, *call.arguments))
+        call = Call(call.node, (function.owner, *call.arguments), call.keywords)
     body = function.node
     if any(frame.node is body for frame in run.stack):
         return _recursion(run, function, call)

@@ -113,10 +113,8 @@ def _delete(run: Run, node: ast.Delete) -> None:
 def _return(run: Run, node: ast.Return) -> bool:
     value = run.evaluate(node.value) if node.value is not None else Const(None)
     _leave(run, node)
-    now, frame = run.now, run.frame
-    frame.returns.append(
-        Result(node, value, now.branches > frame.began.branches, now.undecided == frame.began.undecided)
-    )
+    now, began = run.now, run.frame.began
+    run.frame.returns.append(Result(node, value, now.branches > began.branches, now.undecided == began.undecided))
     return False
 
 

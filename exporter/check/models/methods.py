@@ -29,7 +29,7 @@ from exporter.check.domain.values import (
     kind_of,
 )
 from exporter.check.interpret.attributes import set_attribute
-from exporter.check.interpret.events import emit_call, is_own_key, write_container
+from exporter.check.interpret.events import emit_call, is_own_key, read_content, write_container
 from exporter.check.interpret.items import grow, iterate
 from exporter.check.models.paddle import operate
 from exporter.check.models.python import compare_by_key, make_dict
@@ -139,7 +139,7 @@ def _shuffle(run: Run, owner: Sequence, call: Call) -> Value:
     used = run.effects.of(owner.place).write is None and call.node not in run.usage.dropped
     write_container(run, owner, call.node)
     if used and call.name.startswith("pop"):
-        run.effects.read_content(owner.place)  # what it gives lay there before the call
+        read_content(run, owner)  # what it gives lay there before the call
     value = element(owner)
     run.heap.change(owner, rest=value if owner.parts() else None, items=())
     return value if call.name.startswith("pop") else Const(None)
@@ -188,7 +188,7 @@ def _take(run: Run, owner: Mapping, call: Call) -> Value:
     if call.name != "get":
         stored = call.name == "pop" or inputs_of((default,))
         if stored and not is_own_key(run, owner, key):
-            run.effects.read_content(owner.place)  # what an earlier call left there is what it gives
+            read_content(run, owner)  # what an earlier call left there is what it gives
         write_container(run, owner, call.node, default)
     if not isinstance(key, Const) or owner.rest is not None:
         return join(element(owner), default)

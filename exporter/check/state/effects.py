@@ -97,7 +97,7 @@ class Effects:
         elif not self._reaching:
             access.reread = True
 
-    def read_content(self, place: Place | None) -> None:
+    def read_content(self, place: Place) -> None:
         """The content of a container was read; what this call added does not hide what lay there."""
         if not self._recording():
             return
@@ -116,7 +116,7 @@ class Effects:
 
     # ------------------------------------------------------------------------------------------------ writes and kills
 
-    def write(self, place: Place | None, site: Site, what: str, kind: str, value: Value = UNKNOWN) -> None:
+    def write(self, place: Place, site: Site, what: str, kind: str, value: Value = UNKNOWN) -> None:
         """A place was written; of several writes the first counts."""
         if not self._recording() or (access := self.of(place)).write is not None:
             return
