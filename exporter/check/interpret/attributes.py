@@ -34,9 +34,8 @@ from exporter.check.domain.values import (
     Value,
 )
 from exporter.check.facts import Asked, Indexed
-from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import call_unseen, capture, emit_call, note_stray, read_broken
-from exporter.check.interpret.names import global_value, make_home
+from exporter.check.interpret.names import define, global_value, make_home
 from exporter.check.source.project import ClassInfo
 from exporter.check.state.run import Run
 

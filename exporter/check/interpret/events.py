@@ -7,6 +7,7 @@ import copy
 
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import holds_weights
+from exporter.check.domain.value_numbers import refuses_in_place
 from exporter.check.domain.values import (
     UNKNOWN,
     Broken,
@@ -19,7 +20,6 @@ from exporter.check.domain.values import (
     Value,
     options,
 )
-from exporter.check.domain.views import refuses_in_place
 from exporter.check.facts import Called, Captured, Clashed, Phase, Strayed
 from exporter.check.source.def_use import read_later
 from exporter.check.state.run import Run

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from exporter.check.domain.call import Call
 from exporter.check.domain.join import join_all, rest_with
 from exporter.check.domain.values import UNKNOWN, Const, External, Mapping, Scalar, Sequence, Value
-from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import emit_call
 from exporter.check.interpret.items import iterate
-from exporter.check.interpret.names import bind
+from exporter.check.interpret.names import bind, define
 from exporter.check.source.def_use import MUTATORS
 from exporter.check.state.run import Run
 

@@ -8,6 +8,7 @@ from exporter.check.domain.call import Call
 from exporter.check.domain.contents import register
 from exporter.check.domain.join import element, fresh, join, join_all, pick, rest_with
 from exporter.check.domain.tensors import slice_of, take, whole_slice
+from exporter.check.domain.value_numbers import note_view, still_needed
 from exporter.check.domain.values import (
     UNKNOWN,
     Array,
@@ -25,7 +26,6 @@ from exporter.check.domain.values import (
     Union,
     Value,
 )
-from exporter.check.domain.views import note_view, still_needed
 from exporter.check.facts import Indexed, Iterated, Overwritten
 from exporter.check.interpret.attributes import set_attribute
 from exporter.check.interpret.events import (

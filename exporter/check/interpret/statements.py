@@ -9,10 +9,9 @@ from exporter.check.domain.join import element
 from exporter.check.domain.values import UNKNOWN, Const, Instance, Mapping, Sequence, Tensor
 from exporter.check.facts import Called, Left
 from exporter.check.interpret.assign import assign
-from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import call_unseen, write_container
 from exporter.check.interpret.items import grow
-from exporter.check.interpret.names import bind, imported_value
+from exporter.check.interpret.names import bind, define, imported_value
 from exporter.check.interpret.operators import binary
 from exporter.check.interpret.truth import asked
 from exporter.check.state.frames import Result
