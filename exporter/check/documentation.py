@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 
 from exporter.check.rules.base import Rule
 
@@ -43,7 +44,7 @@ class Page:
         """The page, for a terminal."""
         parts = [f"{self.code} ({self.severity}): {self.title}"]
         for heading, body in zip(HEADINGS, (self.what, self.why, self.example, self.instead, self.source), strict=True):
-            parts.append(f"{heading}:\n{_indented(body)}")
+            parts.append(f"{heading}:\n{indent(body, '    ')}")
         return "\n\n".join(parts) + "\n"
 
 
@@ -64,10 +65,6 @@ def page(rule: Rule) -> Page:
 
 def _flow(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" if line else "" for line in text.splitlines())
 
 
 def pages(every: Iterable[Rule]) -> dict[str, str]:

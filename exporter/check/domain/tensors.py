@@ -46,9 +46,10 @@ def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
     return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean, shaped=shaped, dtype=dtype)
 
 
-def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tensor:
-    """What indexing a tensor gives; `known` are the parts of the index, of which a slice is `External("slice")`."""
-    parts = _without_ellipsis(tensor, known if known is not None else (index,))
+def take(tensor: Tensor, index: Value) -> Tensor:
+    """What indexing a tensor gives."""
+    several = isinstance(index, Sequence) and index.kind == "tuple"
+    parts = _without_ellipsis(tensor, index.parts() if several else (index,))
     sizes: list[Size] = []
     at = 0
     for part in parts:

@@ -106,8 +106,7 @@ def _join_content(run: Run, key: str, before: Any, left: Any, right: Any, tensor
             clash(run, "dict", "a dict", node, UNKNOWN)
         return {**left, **right}
     if key == "items" and isinstance(left, tuple) and isinstance(right, tuple):
-        longer = left if len(left) >= len(right) else right
-        return longer
+        return left if len(left) >= len(right) else right
     return left if right is before or right is UNBOUND else right
 
 

@@ -50,7 +50,8 @@ def _call_class(run: Run, function: Class, call: Call) -> Value:
             defaults = {name: run.evaluate(info.assigned[name]) for name in info.fields if name in info.assigned}
         return _named_tuple(info.fields, defaults, call)
     key = (id(info), *call.keywords, *map(kind_of_argument, call.every))
-    simple = not run.forward and all(map(_is_simple, call.every))
+    plain = (Const, External, Class, Scalar)
+    simple = not run.forward and all(isinstance(each, plain) or each is UNKNOWN for each in call.every)
     if simple and key in run.memory.instances:  # twins behave alike: one is run for all
         summarize(run.memory.instances[key])
         return run.memory.instances[key]
@@ -72,10 +73,6 @@ def _call_class(run: Run, function: Class, call: Call) -> Value:
         name = "new layer" if holds_weights(made, certain=True) else "maybe new layer"
         emit_call(run, name, call)
     return made
-
-
-def _is_simple(value: Value) -> bool:
-    return isinstance(value, (Const, External, Class, Scalar)) or value is UNKNOWN
 
 
 def _call_instance(run: Run, owner: Instance, call: Call) -> Value:

@@ -117,7 +117,7 @@ def _tensor_item(run: Run, container: Tensor, index: Value) -> Value:
         return container  # `y[:]` is y
     if container.guessed:
         return _guessed_item(run, container, index)
-    made = take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+    made = take(container, index)
     made.value_number = ("item", container, index)
     note_view(made)
     return made
@@ -125,7 +125,7 @@ def _tensor_item(run: Run, container: Tensor, index: Value) -> Value:
 
 def _guessed_item(run: Run, container: Tensor, index: Value) -> Value:
     if isinstance(index, (Sequence, Tensor)):
-        return take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+        return take(container, index)
     if isinstance(index, Const) and isinstance(index.value, str):
         return Tensor((Extent.DYNAMIC,), False, container.inputs, guessed=True)
     return Tensor((), False, container.inputs, guessed=True)

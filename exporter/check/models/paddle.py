@@ -126,7 +126,7 @@ def _assign(run: Run, call: Call) -> None:
 
 def _made_dynamic(run: Run, call: Call) -> Value:
     """`set_dynamic_shape` tells a trace which sizes of a tensor vary."""
-    if isinstance(call.first, Tensor) and (sizes := stated_sizes(call.given(1, "shape_list"))):
+    if isinstance(call.first, Tensor) and (sizes := stated_sizes(call.given(1, "shape_list"))[0]):
         varying = tuple(Extent.DYNAMIC if size == -1 else size for size in sizes)
         run.heap.change(call.first, sizes=varying)
     return Const(None)

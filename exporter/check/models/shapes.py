@@ -119,7 +119,7 @@ def _sizes(rule: str, call: Call) -> Sizes:
 
 def _expanded(call: Call) -> Sizes:
     """Sizes that are stated; -1 stands for that of the tensor, which is spread over them from the end."""
-    sizes, closed = _listed(call.given(1, "shape"))
+    sizes, closed = stated_sizes(call.given(1, "shape"))
     first = call.tensor
     kept = [first.size(at - len(sizes)) if first and first.closed else Extent.UNKNOWN for at in range(len(sizes))]
     return tuple(old if size == -1 else size for size, old in zip(sizes, kept, strict=True)), closed
@@ -127,7 +127,7 @@ def _expanded(call: Call) -> Sizes:
 
 def _reshaped(call: Call) -> Sizes:
     rest = Sequence("list", tuple(call.arguments[1:]))
-    sizes, closed = _listed(call.keywords.get("shape", call.arguments[1] if len(call.arguments) == 2 else rest))
+    sizes, closed = stated_sizes(call.keywords.get("shape", call.arguments[1] if len(call.arguments) == 2 else rest))
     first = call.tensor
     varies = first is not None and Extent.DYNAMIC in first.sizes
     known = [size for size in sizes if isinstance(size, int) and size != -1]
@@ -181,7 +181,7 @@ def _example(given: Sequence) -> Tensor | None:
 
 #: Sizes that the arguments state.
 _STATED: dict[str, Callable[[Call], Sizes]] = {
-    "given": lambda call: _listed(call.given(0, "shape")),
+    "given": lambda call: stated_sizes(call.given(0, "shape")),
     "reshaped": _reshaped,
     "expanded": _expanded,
     "counted": _counted,
@@ -258,12 +258,8 @@ def _part(first: Tensor | None, axis: object, inputs: frozenset[str]) -> Tensor:
     return Tensor((*first.sizes[:at], Extent.UNKNOWN, *first.sizes[at + 1 :]), True, inputs)
 
 
-def stated_sizes(shape: Value) -> tuple[Size, ...]:
+def stated_sizes(shape: Value) -> Sizes:
     """The sizes that a list states, none where it is not known."""
-    return _listed(shape)[0]
-
-
-def _listed(shape: Value) -> Sizes:
     if isinstance(shape, Shape):
         return shape.tensor.sizes, shape.tensor.closed
     if shape.listed is not None:
