@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -50,13 +49,11 @@ def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
     return tuple(found)
 
 
-def _lists(module: ParsedModule) -> Iterator[ast.List]:
+def _lists(module: ParsedModule) -> list[ast.List]:
     if "InputSpec" in module.text:
-        yield from of_kind(module.tree, ast.List)
-        return
-    for statement in module.tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
-            yield statement.value
+        return of_kind(module.tree, ast.List)
+    assigned = [each.value for each in module.tree.body if isinstance(each, ast.Assign)]
+    return [value for value in assigned if isinstance(value, ast.List)]
 
 
 def _entry(node: ast.expr) -> Input | None:

@@ -256,6 +256,10 @@ class Layer(Value):
     summary: bool = False
     weightless: bool = False
 
+    def given(self, position: int, name: str) -> Value:
+        """What it was made with by that name, or at that position."""
+        return self.keywords.get(name, self.arguments[position] if len(self.arguments) > position else UNKNOWN)
+
 
 @dataclass(eq=False, repr=False)
 class Function(Value):

@@ -21,7 +21,7 @@ from exporter.check.state.run import Run
 def _if(run: Run, node: ast.If) -> bool:
     with Held(run.effects, guards=asked_and_set(node)):
         condition = asked(run, node.test, "if", node)
-    known = truth_of(run, condition)
+    known = truth_of(condition)
     if known is not None:
         return run.execute(node.body if known else node.orelse)
     tensor = only_tensor(condition) and run.now.converted

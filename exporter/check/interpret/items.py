@@ -84,9 +84,9 @@ def _is_own_item(run: Run, container: Container, index: Value) -> bool:
 def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
     """What indexing gives."""
     if isinstance(container, Shape):
-        return _shape_item(run, container, index)
+        return _shape_item(container, index)
     if isinstance(container, Tensor):
-        return _tensor_item(run, container, index)
+        return _tensor_item(container, index)
     if isinstance(container, Sequence):
         return _sequence_item(run, container, index, node)
     if isinstance(container, Mapping):
@@ -112,18 +112,18 @@ def _made_on_demand(run: Run, container: Mapping, factory: Value, index: Const, 
     return made
 
 
-def _tensor_item(run: Run, container: Tensor, index: Value) -> Value:
+def _tensor_item(container: Tensor, index: Value) -> Value:
     if whole_slice(index):
         return container  # `y[:]` is y
     if container.guessed:
-        return _guessed_item(run, container, index)
+        return _guessed_item(container, index)
     made = take(container, index)
     made.value_number = ("item", container, index)
     note_view(made)
     return made
 
 
-def _guessed_item(run: Run, container: Tensor, index: Value) -> Value:
+def _guessed_item(container: Tensor, index: Value) -> Value:
     if isinstance(index, (Sequence, Tensor)):
         return take(container, index)
     if isinstance(index, Const) and isinstance(index.value, str):
@@ -131,7 +131,7 @@ def _guessed_item(run: Run, container: Tensor, index: Value) -> Value:
     return Tensor((), False, container.inputs, guessed=True)
 
 
-def _shape_item(run: Run, shape: Shape, index: Value) -> Value:
+def _shape_item(shape: Shape, index: Value) -> Value:
     tensor = shape.tensor
     if isinstance(index, Const) and isinstance(index.value, int):
         size = tensor.size(index.value)

@@ -90,10 +90,10 @@ def _item_by_item(run: Run, source: Sequence, node: ast.For) -> bool:
 
 def _while(run: Run, node: ast.While) -> bool:
     condition = asked(run, node.test, "while", node)
-    if truth_of(run, condition) is False:
+    if truth_of(condition) is False:
         return run.execute(node.orelse)
     tensor = only_tensor(condition) and run.now.converted
-    forever = truth_of(run, condition) is True and not of_kind(node, ast.Break)
+    forever = truth_of(condition) is True and not of_kind(node, ast.Break)
 
     def turn() -> None:
         run.execute(node.body)

@@ -87,13 +87,12 @@ def binary(run: Run, left: Value, kind: type, right: Value, node: ast.AST) -> Va
         return Dim(Extent.DYNAMIC if Extent.DYNAMIC in sizes else Extent.UNKNOWN, inputs_of(pair))
     if arrays := [each for each in pair if isinstance(each, Array)]:
         return Array(scalar=all(each.scalar for each in arrays))
-    sequences = [each for each in pair if isinstance(each, (Sequence, Shape))]
-    if sequences:
-        return _repeated(run, left, kind, right)
+    if any(isinstance(each, (Sequence, Shape)) for each in pair):
+        return _repeated(left, kind, right)
     return Scalar("number") if all(isinstance(each, (Const, Scalar)) for each in pair) else UNKNOWN
 
 
-def _repeated(run: Run, left: Value, kind: type, right: Value) -> Value:
+def _repeated(left: Value, kind: type, right: Value) -> Value:
     if isinstance(left, Sequence) and isinstance(right, Sequence) and kind is ast.Add:
         if left.rest is None and right.rest is None:
             return Sequence(left.kind, (*left.items, *right.items))
@@ -111,7 +110,7 @@ def _unaryop(run: Run, node: ast.UnaryOp) -> Value:
         value = asked(run, node.operand, "not", node)
         if only_tensor(value):
             return Tensor((), True, inputs_of((value,)), boolean=True)
-        known = truth_of(run, value)
+        known = truth_of(value)
         return Scalar("bool") if known is None else Const(not known)
     value = run.evaluate(node.operand)
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
@@ -128,7 +127,7 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
     value = run.evaluate(node.values[0])
     seen: list[Value] = [value]
     for right in node.values[1:]:
-        known = truth_of(run, value)
+        known = truth_of(value)
         if known is not None:
             if known is (form == "or"):
                 return value if len(seen) == 1 else join(seen[-2], value)
@@ -141,7 +140,7 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
         else:
             with narrowed(run, node.values[0], form == "and"), run.circumstances(undecided=run.now.undecided + 1):
                 found = run.evaluate(right)
-            decided = node in run.usage.tested and truth_of(run, found) is (form == "or")
+            decided = node in run.usage.tested and truth_of(found) is (form == "or")
             value = Const(form == "or") if decided else join(value, found)
             for fact in run.facts[begin:] if decided else ():
                 if isinstance(fact, Called):
@@ -184,7 +183,7 @@ def _compare_identity(run: Run, node: ast.Compare) -> Value:
         left = run.evaluate(node.left)
     if isinstance(node.left, ast.Name):  # what a broken name holds is some object, and no None
         run.facts[begin:] = [fact for fact in run.facts[begin:] if not isinstance(fact, Clashed)]
-    return _identity(run, left, run.evaluate(node.comparators[0]), isinstance(node.ops[0], ast.Is))
+    return _identity(left, run.evaluate(node.comparators[0]), isinstance(node.ops[0], ast.Is))
 
 
 def _is_in(value: Value, container: Value) -> bool | None:
@@ -197,7 +196,7 @@ def _is_in(value: Value, container: Value) -> bool | None:
     return value in items
 
 
-def _identity(run: Run, left: Value, right: Value, positive: bool) -> Value:
+def _identity(left: Value, right: Value, positive: bool) -> Value:
     if isinstance(right, Const) and right.value is None:
         possible = {isinstance(each, Const) and each.value is None for each in options(left)}
         unknown = any(type(each) is Value or (isinstance(each, Tensor) and each.guessed) for each in options(left))
@@ -210,7 +209,7 @@ def _identity(run: Run, left: Value, right: Value, positive: bool) -> Value:
 
 def _ifexp(run: Run, node: ast.IfExp) -> Value:
     condition = asked(run, node.test, "ifexp", node)
-    known = truth_of(run, condition)
+    known = truth_of(condition)
     if known is not None:
         return run.evaluate(node.body if known else node.orelse)
     if only_tensor(condition):

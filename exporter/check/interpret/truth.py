@@ -57,7 +57,7 @@ def ask(run: Run, value: Value, form: str, node: ast.AST) -> None:
         emit_call(run, "list.__bool__", Call(node), snapshot(value))
 
 
-def truth_of(run: Run, value: Value) -> bool | None:
+def truth_of(value: Value) -> bool | None:
     """Whether a value is true, if Python could tell before any call."""
     if isinstance(value, Const):
         return bool(value.value) if value is not UNBOUND else None

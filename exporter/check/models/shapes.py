@@ -72,7 +72,7 @@ def apply_layer(layer: Layer, call: Call) -> Value:
     """What a layer of Paddle's gives, called in evaluation."""
     name = layer.name.rpartition(".")[2]
     given = call.arguments[0] if call.arguments else next(iter(call.keywords.values()), UNKNOWN)
-    if name == "Identity" or (name.startswith("Dropout") and _probability(layer) == 0):
+    if name == "Identity" or (name.startswith("Dropout") and layer.given(0, "p") == Const(0)):
         return given
     first, known = call.tensor, entry(name)
     if known.sizes == "recurrent":
@@ -88,25 +88,15 @@ def apply_layer(layer: Layer, call: Call) -> Value:
 
 def _sizes_after_layer(rule: str, first: Tensor, layer: Layer) -> Sizes:
     if rule == "features":
-        width = _width(layer, "out_features")
+        width = _size_of(layer.given(1, "out_features"))
         return (*first.sizes[:-1], width) if first.closed else first.sizes[:-1] or first.sizes[:1], first.closed
     if rule == "embedded":
-        width = _width(layer, "embedding_dim")
+        width = _size_of(layer.given(1, "embedding_dim"))
         return ((*first.sizes, width) if first.closed else first.sizes), first.closed
     if rule == "channels" and first.closed and len(first.sizes) > 2:
         space = (Extent.UNKNOWN,) * (len(first.sizes) - 2)
-        return (first.size(0), _width(layer, "out_channels"), *space), True
+        return (first.size(0), _size_of(layer.given(1, "out_channels")), *space), True
     return (first.sizes, first.closed) if rule == "same" else (first.sizes[:1], False)
-
-
-def _width(layer: Layer, name: str) -> Size:
-    """How many features a layer gives."""
-    return _size_of(layer.keywords.get(name, layer.arguments[1] if len(layer.arguments) > 1 else UNKNOWN))
-
-
-def _probability(layer: Layer) -> object:
-    given = layer.keywords.get("p", layer.arguments[0] if layer.arguments else UNKNOWN)
-    return given.value if isinstance(given, Const) else None
 
 
 def _sizes(rule: str, call: Call) -> Sizes:
