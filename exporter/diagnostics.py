@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 
 class Severity(str, Enum):
@@ -12,6 +14,12 @@ class Severity(str, Enum):
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+
+
+def short(path: Path) -> str:
+    """A path as a user would write it: relative, if it lies below the working folder."""
+    absolute, here = str(path.absolute()), os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a fifth of the time
+    return absolute.removeprefix(here) if absolute.startswith(here) else str(path)
 
 
 @dataclass(frozen=True, order=True)

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from exporter.diagnostics import short
 from exporter.errors import EnvironmentLacks, UsageError, did_you_mean
 
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -223,11 +224,6 @@ def _is_foreign(path: Path) -> bool:
     ours = Path(__file__).parent
     libraries = (Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
     return any(path.is_relative_to(folder) for folder in (ours, *libraries))
-
-
-def short(path: Path) -> str:
-    """A path as a user would write it: relative, if it lies below the working folder."""
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _first_line(text: str) -> str:

@@ -78,7 +78,8 @@ def assumed(facts: Iterable[Fact], forward: ast.FunctionDef, names: Iterable[str
         elif isinstance(fact, Iterated) and (name := _input(fact.value)) in uses:
             uses[name].walked = True
             uses[name].tensor &= fact.form != "unpack"
-    return {name: use.as_input(name) for name, use in uses.items() if use.tensor and not _is_list(name, use)}
+    lists = {name for name, use in uses.items() if use.walked and not use.others and _SEVERAL.search(name)}
+    return {name: use.as_input(name) for name, use in uses.items() if use.tensor and name not in lists}
 
 
 def _unpacked_shapes(forward: ast.FunctionDef) -> Iterator[tuple[str, int]]:
@@ -88,10 +89,6 @@ def _unpacked_shapes(forward: ast.FunctionDef) -> Iterator[tuple[str, int]]:
             source = node.value
             if isinstance(source, ast.Attribute) and source.attr == "shape" and isinstance(source.value, ast.Name):
                 yield source.value.id, len(node.targets[0].elts)
-
-
-def _is_list(name: str, use: _Uses) -> bool:
-    return use.walked and not use.others and _SEVERAL.search(name) is not None
 
 
 def _given(fact: Called) -> Iterator[tuple[str, Tensor, bool]]:
@@ -218,20 +215,22 @@ def configuration(info: ClassInfo, owner: ClassInfo, parameter: ast.arg) -> Clas
     named = info.attribute(f"{parameter.arg}_class")
     found = owner.module.resolve(parameter.annotation) if parameter.annotation is not None else None
     found = named[0].module.resolve(named[1]) if found is None and named is not None else found
-    plain = isinstance(found, ClassInfo) and not found.is_layer and callable_bare(found.method("__init__"))
+    plain = isinstance(found, ClassInfo) and not found.is_layer and callable_bare(found)
     return found if isinstance(found, ClassInfo) and plain else None
 
 
-def has_defaults(info: ClassInfo, owner: ClassInfo, constructor: ast.FunctionDef) -> bool:
-    """Whether an argument of a constructor may be left out, or is a configuration that has defaults."""
-    spec = constructor.args
+def has_defaults(info: ClassInfo) -> bool:
+    """Whether an argument of the constructor may be left out, or is a configuration that has defaults."""
+    if (constructor := info.method("__init__")) is None:
+        return False
+    owner, spec = constructor[0], constructor[1].args
     configured = any(configuration(info, owner, each) for each in (*spec.posonlyargs, *spec.args)[1:])
     return bool(spec.defaults) or any(spec.kw_defaults) or configured
 
 
-def callable_bare(constructor: tuple[ClassInfo, ast.FunctionDef] | None) -> bool:
-    """Whether a class with this constructor can be made without arguments."""
-    if constructor is None:
+def callable_bare(info: ClassInfo) -> bool:
+    """Whether a class can be made without arguments."""
+    if (constructor := info.method("__init__")) is None:
         return True
     spec = constructor[1].args
     required = len(spec.posonlyargs) + len(spec.args) - 1 - len(spec.defaults)

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import indent
 
 from exporter.check.rules.base import Rule
 
@@ -33,22 +34,17 @@ class Page:
 
     def markdown(self) -> str:
         """The page, for `docs/rules`."""
-        parts = [
-            f"# {self.code}: {self.title}",
-            f"Severity: {self.severity}.",
-            "## What",
-            self.what,
-            "## Why",
-            self.why,
-        ]
-        parts += ["## Example", f"```python\n{self.example}\n```", "## Use instead", f"```python\n{self.instead}\n```"]
-        return "\n\n".join([*parts, "## Source", self.source]) + "\n"
+        example, instead = (f"```python\n{code}\n```" for code in (self.example, self.instead))
+        parts = [f"# {self.code}: {self.title}", f"Severity: {self.severity}."]
+        for heading, body in zip(HEADINGS, (self.what, self.why, example, instead, self.source), strict=True):
+            parts += [f"## {heading}", body]
+        return "\n\n".join(parts) + "\n"
 
     def text(self) -> str:
         """The page, for a terminal."""
         parts = [f"{self.code} ({self.severity}): {self.title}"]
         for heading, body in zip(HEADINGS, (self.what, self.why, self.example, self.instead, self.source), strict=True):
-            parts.append(f"{heading}:\n{_indented(body)}")
+            parts.append(f"{heading}:\n{indent(body, '    ')}")
         return "\n\n".join(parts) + "\n"
 
 
@@ -69,10 +65,6 @@ def page(rule: Rule) -> Page:
 
 def _flow(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" if line else "" for line in text.splitlines())
 
 
 def pages(every: Iterable[Rule]) -> dict[str, str]:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
 from exporter.check.assumptions import assumed, callable_bare, configuration, has_defaults
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import (
     UNKNOWN,
     Class,
     Const,
+    Container,
     Extent,
     Function,
     Instance,
     Mapping,
     Scalar,
-    Sequence,
     Tensor,
     Union,
     Value,
@@ -36,7 +38,7 @@ from exporter.check.state.run import OutOfBudget, Run
 from exporter.check.tables import tables
 from exporter.diagnostics import Location
 
-Build: TypeAlias = Callable[[], Instance | None]
+Build: TypeAlias = Callable[[Run], Instance | None]
 
 #: Arguments of a factory: names, and values as literals of Python.
 Given: TypeAlias = tuple[tuple[str, str], ...]
@@ -61,13 +63,14 @@ class Model(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Findings:
-    """What running the models of one module gave."""
+    """What running the models of one module gave; `seen` are the functions that were run."""
 
-    facts: list[Fact]
-    layers: int
-    unfinished: int
+    facts: list[Fact] = field(default_factory=list)
+    layers: int = 0
+    unfinished: int = 0
     models: list[Model] = field(default_factory=list)
     assumed: list[Assumed] = field(default_factory=list)
+    seen: set[ast.AST] = field(default_factory=set)
 
 
 class Assumed(NamedTuple):
@@ -86,18 +89,16 @@ def run_module(
     it may as well be a part, so what it returns is judged mildly.
     """
     declared = declared_specs(module)
-    found = Findings([], 0, 0)
+    found = Findings()
     if not inputs and len({one.inputs for one in declared}) == 1:
         inputs = declared[0].inputs
-    seen: set[ast.AST] = set()
-    runs: dict[str, int] = {}
+    runs: Counter[str] = Counter()
     for factory, mentioned in _factories(module, target, named):
-        if target or any(runs.get(name, 0) < _MOST_FACTORIES for name in mentioned):
-            for name in mentioned:
-                runs[name] = runs.get(name, 0) + 1
-            _run_factory(module, (factory, given), inputs, found, seen, named)
+        if target or any(runs[name] < _MOST_FACTORIES for name in mentioned):
+            runs.update(mentioned)
+            _run_factory(module, factory.name, partial(_made_by, factory, module, given), inputs, found, named)
     if target and not _is_defined(module, target):
-        _run_value(module, target, inputs, found, seen)
+        _run_factory(module, target, partial(_made_as, target, module), inputs, found, False)
     layers = [info for info in module.classes.values() if info.is_layer and target in ("", info.name)]
     layers.sort(key=lambda info: info.name in _used(module))
     for info in layers:
@@ -105,19 +106,17 @@ def run_module(
         inherits = "forward" not in info.methods and info.name != target
         last = named and info.method("forward") is not None and info.name not in _used(module)
         public = named and info.name in _declared_public(module)
-        if (method in seen and not public) or (method is None and not last) or (inherits and not last):
+        if (method in found.seen and not public) or (method is None and not last) or (inherits and not last):
             continue
         exported = bool(target) or info.name not in _used(module)
         run = Run(tables())
-        finished = _run(run, module, partial(_blank, run, info, named, given), inputs, found, exported)
-        constructor = info.method("__init__")
+        finished = _run(run, module, partial(_blank, info, named, given), inputs, found, exported)
         if finished and (exported or public) and named and not info.name.endswith("Loss"):  # that takes lists
-            usual = partial(_blank, info=info, known=True, given=given, usual=True)
-            _assume(run, info, usual, inputs, found, constructor)
-        if exported and named and run.root is not None and callable_bare(constructor):
+            _assume(run, info, partial(_blank, info, True, given, usual=True), inputs, found, has_defaults(info))
+        if exported and named and run.root is not None and callable_bare(info):
             found.models.append(Model(info.name, _forward_of(run.root), inputs))
-        seen |= run.visited
-    followed = sum(info.is_layer and (info.methods.get("forward") in seen) for info in module.classes.values())
+        found.seen |= run.visited
+    followed = sum(info.is_layer and (info.methods.get("forward") in found.seen) for info in module.classes.values())
     found.layers = followed or len(found.models)  # a factory here may build layers of other modules
     return found
 
@@ -161,41 +160,30 @@ def _factories(module: ParsedModule, target: str, named: bool) -> Iterator[tuple
 
 
 def _run_factory(
-    module: ParsedModule,
-    called: tuple[ast.FunctionDef, Given],
-    inputs: Inputs,
-    found: Findings,
-    seen: set[ast.AST],
-    named: bool,
+    module: ParsedModule, name: str, build: Build, inputs: Inputs, found: Findings, assuming: bool
 ) -> None:
     run = Run(tables())
-    factory, given = called
-
-    def build(run: Run) -> Instance | None:
-        return _layer_of(run.call(Function(factory, module), (), _literals(run, given), factory))
-
-    if _run(run, module, partial(build, run), inputs, found, True) and named and run.root is not None:
-        _assume(run, run.root.cls, build, inputs, found)
+    if _run(run, module, build, inputs, found, True) and assuming and run.root is not None:
+        _assume(run, run.root.cls, build, inputs, found, False)
     if run.root is not None:
-        found.models.append(Model(factory.name, _forward_of(run.root), inputs))
-    seen |= run.visited
+        found.models.append(Model(name, _forward_of(run.root), inputs))
+    found.seen |= run.visited
+
+
+def _made_by(factory: ast.FunctionDef, module: ParsedModule, given: Given, run: Run) -> Instance | None:
+    """The layer that a function of the module builds."""
+    return _layer_of(run.call(Function(factory, module), Call(factory, (), _literals(run, given))))
+
+
+def _made_as(target: str, module: ParsedModule, run: Run) -> Instance | None:
+    """The layer of a factory that is a value: an alias, a partial, a lambda, something imported, a class's member."""
+    expression = ast.copy_location(ast.parse(target, mode="eval").body, module.tree.body[0])
+    return _layer_of(run.call(run.evaluate(expression), Call(expression)))
 
 
 def _is_defined(module: ParsedModule, target: str) -> bool:
     """Whether a target is a class, or a function that was not bound to something else behind its definition."""
     return target in module.classes or isinstance(module.names.get(target, [None])[-1], ast.FunctionDef)
-
-
-def _run_value(module: ParsedModule, target: str, inputs: Inputs, found: Findings, seen: set[ast.AST]) -> None:
-    """Run a factory that is a value: an alias, a partial, a lambda, something imported, a member of a class."""
-    run = Run(tables())
-    expression = ast.parse(target, mode="eval").body
-    ast.copy_location(expression, module.tree.body[0])
-
-    _run(run, module, lambda: _layer_of(run.call(run.evaluate(expression), (), {}, expression)), inputs, found, True)
-    if run.root is not None:
-        found.models.append(Model(target, _forward_of(run.root), inputs))
-    seen |= run.visited
 
 
 def _layer_of(made: Value) -> Instance | None:
@@ -207,7 +195,7 @@ def _literals(run: Run, given: Given) -> dict[str, Value]:
     return {name: run.evaluate(ast.parse(text, mode="eval").body) for name, text in given}
 
 
-def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: bool = False) -> Instance:
+def _blank(info: ClassInfo, known: bool, given: Given, run: Run, usual: bool = False) -> Instance:
     """An instance whose constructor got arguments that nothing is known of, but for those that are `given`.
 
     `usual`: those that have a default are left out.
@@ -219,11 +207,10 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
     if constructor is not None:
         owner, method = constructor
         spec = method.args
-        count = len(spec.posonlyargs) + len(spec.args) - 1
         stated = _literals(run, given)
         parameters = [*spec.posonlyargs, *spec.args][1:]
         places = [each.arg for each in parameters]
-        required = max(count - (len(spec.defaults) if usual else 0), 0)
+        required = max(len(parameters) - (len(spec.defaults) if usual else 0), 0)
         usuals = [_made_of(run, info, owner, each) if usual else UNKNOWN for each in parameters[:required]]
         unknown = tuple(stated.pop(name, value) for name, value in zip(places, usuals, strict=False))
         named: dict[str, Value] = {
@@ -232,24 +219,17 @@ def _blank(run: Run, info: ClassInfo, known: bool, given: Given = (), usual: boo
             if each.arg in stated or default is None or not usual
         }
         named |= {name: stated[name] for name in places[required:] if name in stated}
-        run.call(Function(method, owner.module, (), made, owner), unknown, named, method)
+        run.call(Function(method, owner.module, (), made, owner), Call(method, unknown, named))
     return made
 
 
 def _made_of(run: Run, info: ClassInfo, owner: ClassInfo, parameter: ast.arg) -> Value:
     """A configuration with its own defaults, or what is not known."""
     found = configuration(info, owner, parameter)
-    return run.call(Class(found), (), {}, parameter) if found is not None else UNKNOWN
+    return run.call(Class(found), Call(parameter)) if found is not None else UNKNOWN
 
 
-def _assume(
-    run: Run,
-    cls: ClassInfo,
-    build: Callable[[Run], Instance | None],
-    inputs: Inputs,
-    found: Findings,
-    constructor: tuple[ClassInfo, ast.FunctionDef] | None = None,
-) -> None:
+def _assume(run: Run, cls: ClassInfo, build: Build, inputs: Inputs, found: Findings, with_defaults: bool) -> None:
     """Run a model again with what nothing says: inputs as the first run used them, the constructor's own defaults."""
     method = cls.method("forward")
     if method is None:
@@ -257,10 +237,10 @@ def _assume(
     taken = inputs or _suggested(run, method[1])
     told = [] if inputs else [f"`{each.name}` is {each}" for each in taken if each is not None]
     told[_MOST_TOLD:] = ["…"] if told[_MOST_TOLD:] else []
-    if constructor is not None and has_defaults(cls, *constructor):
+    if with_defaults:
         told.append("the constructor's arguments are its defaults")
-    again, seen = Run(tables()), Findings([], 0, 0)
-    if told and _run(again, method[0].module, partial(build, again), taken, seen, True):
+    again, seen = Run(tables()), Findings()
+    if told and _run(again, method[0].module, build, taken, seen, True):
         found.assumed.append(Assumed("if " + ", ".join(told), seen.facts))
 
 
@@ -280,7 +260,7 @@ def _run(run: Run, module: ParsedModule, build: Build, inputs: Suggested, found:
     run.frame = Frame(module, {})
     try:
         run.now = Circumstances(Phase.INIT)
-        layer = build()
+        layer = build(run)
         if layer is not None:
             _call(run, layer, inputs, exported)
     except (OutOfBudget, RecursionError):
@@ -303,12 +283,13 @@ def _call(run: Run, layer: Instance, inputs: Suggested, exported: bool) -> None:
     run.root = layer if exported else None
     plain_identity = exported and run.blank and _is_identity(forward)
     run.exported = forward if exported and not plain_identity else None
-    run.facts.append(Defined(run.site(forward), layer.cls, forward))
+    run.note(Defined, forward, layer.cls, forward)
     arguments, required = _arguments(run, forward, inputs)
     bound = run.attribute(layer, "forward", forward)
-    hooked_before(run, layer, arguments, forward)  # what they give in place of the inputs is not followed
-    given = run.call(bound, arguments, {}, forward)
-    hooked_after(run, layer, arguments, given, forward)
+    call = Call(forward, arguments)
+    hooked_before(run, layer, call)  # what they give in place of the inputs is not followed
+    given = run.call(bound, call)
+    hooked_after(run, layer, call, given)
     run.facts += run.effects.changes(reaches=not any(given is each for each in arguments))
     if run.exported is not None and run.outputs:
         used = run.control_dependent | inputs_of(run.outputs)
@@ -326,7 +307,7 @@ def _forward_of(layer: Instance) -> Location:
 
 def _unknown(value: Value) -> bool:
     """Whether something in it is not known; a dict whose keys are not comes of code that was not followed."""
-    if isinstance(value, (Sequence, Mapping)):
+    if isinstance(value, Container):
         by_key = isinstance(value, Mapping) and value.rest is not None
         return by_key or any(map(_unknown, value.parts()))
     return type(value) is Value or isinstance(value, (Scalar, Union, Instance))

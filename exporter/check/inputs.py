@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -44,40 +43,31 @@ def declared_specs(module: ParsedModule) -> tuple[Declared, ...]:
         return ()
     found = []
     for node in _lists(module):
-        entries = [_entry(each) for each in node.elts]
-        if entries and all(each is not None for each in entries):
-            inputs = tuple(each for each in entries if each is not None)
+        inputs = tuple(entry for each in node.elts if (entry := _entry(each)) is not None)
+        if node.elts and len(inputs) == len(node.elts):
             found.append(Declared(inputs, tuple(node.elts)))
     return tuple(found)
 
 
-def _lists(module: ParsedModule) -> Iterator[ast.List]:
+def _lists(module: ParsedModule) -> list[ast.List]:
     if "InputSpec" in module.text:
-        yield from of_kind(module.tree, ast.List)
-        return
-    for statement in module.tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.List):
-            yield statement.value
+        return of_kind(module.tree, ast.List)
+    assigned = [each.value for each in module.tree.body if isinstance(each, ast.Assign)]
+    return [value for value in assigned if isinstance(value, ast.List)]
 
 
 def _entry(node: ast.expr) -> Input | None:
+    parts: dict[Any, ast.expr] = {}
     if isinstance(node, ast.Call) and last_name(node.func).endswith("InputSpec"):
-        parts = {each.arg: each.value for each in node.keywords}
-        shape = parts.get("shape", node.args[0] if node.args else None)
-        name = parts.get("name", node.args[2] if len(node.args) > 2 else None)
-        dtype = parts.get("dtype", node.args[1] if len(node.args) > 1 else None)
+        given = zip(("shape", "dtype", "name"), node.args, strict=False)
+        parts = dict(given) | {each.arg: each.value for each in node.keywords}
     elif isinstance(node, ast.Dict):
-        keys = [each.value if isinstance(each, ast.Constant) else None for each in node.keys]
-        if not {"name", "shape", "dtype"} <= set(keys):
+        pairs = zip(node.keys, node.values, strict=True)
+        parts = {key.value: value for key, value in pairs if isinstance(key, ast.Constant)}
+        if not {"name", "shape", "dtype"} <= parts.keys():
             return None
-        parts_by_key = dict(zip(keys, node.values, strict=True))
-        shape, name, dtype = (parts_by_key[key] for key in ("shape", "name", "dtype"))
-    else:
-        return None
-    sizes = _sizes(shape)
-    if sizes is None:
-        return None
-    return Input(_text(name), sizes, _text(dtype) or "float32")
+    sizes = _sizes(parts.get("shape"))
+    return Input(_text(parts.get("name")), sizes, _text(parts.get("dtype")) or "float32") if sizes is not None else None
 
 
 def _text(node: ast.expr | None) -> str:

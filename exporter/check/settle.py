@@ -25,12 +25,13 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from exporter.check.rules.base import Fault, Shown, rules
-from exporter.check.source.project import short
-from exporter.diagnostics import Diagnostic, Location, Severity
+from exporter.diagnostics import Diagnostic, Location, Severity, short
 from exporter.errors import CannotRun, ExitCode, ModelError
 
 #: Codes of the model's own failures.
 CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"
+#: Faults that an export fails with.
+_ENDING = {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE}
 
 
 class Evidence(NamedTuple):
@@ -88,13 +89,8 @@ def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnosti
 
     None where no finding foretold it, so that the failure is all there is to say.
     """
-    foretold = [
-        finding
-        for finding in findings
-        if finding.severity is Severity.ERROR
-        and finding.code in rules()
-        and {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE} & set(rules()[finding.code].predicts)
-    ]
+    errors = [each for each in findings if each.severity is Severity.ERROR and each.code in rules()]
+    foretold = [each for each in errors if _ENDING & set(rules()[each.code].predicts)]
     if not foretold:
         return None
     here = _place(error)
@@ -111,9 +107,8 @@ def not_exported(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Dia
 
 
 def _failure(error: ModelError, cure: str) -> Diagnostic:
-    return Diagnostic(
-        CANNOT_EXPORT, Severity.ERROR, _place(error), f"the export failed: {error.what}", cure, proved=True
-    )
+    what = f"the export failed: {error.what}"
+    return Diagnostic(CANNOT_EXPORT, Severity.ERROR, _place(error), what, cure, proved=True)
 
 
 def not_run(findings: Iterable[Diagnostic], error: CannotRun) -> tuple[Diagnostic, ...]:

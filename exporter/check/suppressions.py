@@ -60,10 +60,10 @@ def _complaints(path: str, mark: _Mark, unused: set[str]) -> Iterator[Diagnostic
     where = Location(path, mark.line, mark.column)
     if not mark.codes:
         message, cure = "an ignore without a code ignores nothing", "write `# exporter: ignore[EX101] reason`"
-        yield Diagnostic("EX004", Severity.WARNING, where, message, cure)
     elif unused:
-        message = f"nothing to ignore here: {', '.join(sorted(unused))} is not found"
-        yield Diagnostic("EX004", Severity.WARNING, where, message, "remove the comment")
+        message, cure = f"nothing to ignore here: {', '.join(sorted(unused))} is not found", "remove the comment"
     elif not mark.reason:
         message, cure = "an ignore without a reason", "say why, behind the bracket"
-        yield Diagnostic("EX004", Severity.WARNING, where, message, cure)
+    else:
+        return
+    yield Diagnostic("EX004", Severity.WARNING, where, message, cure)

@@ -55,7 +55,9 @@ def _resolve(target: str) -> Iterator[Target]:
     if folder:
         yield from (Target(each, named=False) for each in _python_files(path))
     elif file and path.suffix in (".yaml", ".yml"):
-        yield _from_spec(path)
+        from exporter.spec.read import read_spec
+
+        yield of_spec(read_spec(path))
     elif file and path.suffix == ".py":
         yield Target(path)
     elif file:
@@ -111,12 +113,6 @@ def _followed(module: str, source: Path, name: str, hops: int = 8) -> Target:
             if (found := find_source(origin)) is not None:
                 return _followed(origin, found, name.replace(first, alias.name, 1), hops - 1)
     return Target(source, name)
-
-
-def _from_spec(path: Path) -> Target:
-    from exporter.spec.read import read_spec
-
-    return of_spec(read_spec(path))
 
 
 def of_spec(spec: Spec) -> Target:

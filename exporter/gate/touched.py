@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import exporter
+from exporter.diagnostics import short
 from exporter.errors import ExporterError, UsageError
 from exporter.git import Base, Changed, changed_since
 from exporter.recipe.source import sources
-from exporter.references import find_source, short, split
+from exporter.references import find_source, split
 
 if TYPE_CHECKING:
     from exporter.gate.shards import Shard

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.compare.informative import doubts, runs_of, still_open
+from exporter.diagnostics import short
 from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
 from exporter.goldens.cases import Case, plan_cases
@@ -18,7 +19,6 @@ from exporter.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, att
 from exporter.goldens.finish import Recorded, describe, goldens_of
 from exporter.goldens.oracle import Oracle, make_oracle
 from exporter.goldens.values import Rows, content, draw, real_rows
-from exporter.references import short
 from exporter.spec.model import Spec
 from exporter.tensors import Array, save_scratch
 from exporter.trace.layer import digests, load_layer

@@ -11,11 +11,14 @@ import site
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_PYTHON = str(Path(site.__file__).parent)
 #: Folder of the code that dy2static writes and runs in place of the user's (`jit/dy2static/utils.py`, 3.3.1).
 _REWRITTEN = "to_static_tmp"
 _OURS = str(Path(__file__).resolve().parents[1])
@@ -56,6 +59,22 @@ def origin(frame: FrameType) -> tuple[str, int]:
 
     source = origins.get((path, line))
     return (path, line) if source is None else (str(source.location.filepath), int(source.location.lineno))
+
+
+@contextmanager
+def reported_to(trace: Callable[[FrameType, str, Any], Any]) -> Iterator[None]:
+    """Inside the block, Python reports each line that runs to a function, as `sys.settrace` describes it."""
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+def is_librarys(frame: FrameType) -> bool:
+    """Whether a frame runs code of Python's own, of a package, or of no file."""
+    name = frame.f_code.co_filename
+    return name.startswith(("<", _PYTHON)) or "site-packages" in name
 
 
 def is_users(path: str) -> bool:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from exporter.check.probe.child import difference
-from exporter.check.probe.lines import is_librarys
 from exporter.errors import ModelError
 from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.values import draw, real_rows
 from exporter.lower._convert import fixed_dims
-from exporter.paddle.user_line import origin
+from exporter.paddle.predictor import Predictor
+from exporter.paddle.user_line import is_librarys, origin, reported_to
 from exporter.spec.model import Spec
 from exporter.tensors import Array, load, save_scratch
 from exporter.trace.blame import blamed
@@ -81,12 +80,12 @@ def program(request: Json) -> Json:
     with following(request["paths"]) as ran:
         trace(layer, spec.input_specs(), spec.outputs, fixed_dims(spec))
     doing("running the program")
-    run = _predictor(Path(request["program"]), list(request["native"]))
+    written = Predictor(Path(request["program"]) / "model")
     tensors, differs = load(Path(request["file"])), ""
     for at, count in enumerate(request["leaves"]):
         prefix = f"{at}/input/"
         inputs = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-        got = run(inputs)
+        got = dict(zip(request["native"], written.run(inputs), strict=True))
         wanted = {name: tensors[f"{at}/output/{n}"] for n, name in enumerate(request["outputs"][:count])}
         if count != len(request["outputs"]):
             differs = f"eager gives {count} outputs, the program {len(request['outputs'])}"
@@ -109,28 +108,6 @@ def _array(leaf: Any) -> Array:
     return np.array(leaf.numpy() if hasattr(leaf, "numpy") else leaf)
 
 
-def _predictor(folder: Path, outputs: list[str]) -> Callable[[dict[str, Array]], dict[str, Array]]:
-    from paddle import inference
-
-    config = inference.Config(str(folder / "model.json"), str(folder / "model.pdiparams"))
-    config.disable_gpu()
-    config.disable_mkldnn()
-    config.disable_glog_info()
-    config.switch_ir_optim(False)
-    predictor = inference.create_predictor(config)
-
-    def run(inputs: dict[str, Array]) -> dict[str, Array]:
-        for name in predictor.get_input_names():
-            handle = predictor.get_input_handle(name)
-            handle.reshape(list(inputs[name].shape))
-            handle.copy_from_cpu(np.ascontiguousarray(inputs[name]))
-        predictor.run()
-        values = [np.array(predictor.get_output_handle(name).copy_to_cpu()) for name in predictor.get_output_names()]
-        return dict(zip(outputs, values, strict=True))
-
-    return run
-
-
 @contextmanager
 def following(paths: Sequence[str]) -> Iterator[dict[str, set[int]]]:
     """Inside the block, collect the lines of these files that run, also where dy2static runs its own copy of them."""
@@ -148,8 +125,5 @@ def following(paths: Sequence[str]) -> Iterator[dict[str, set[int]]]:
         followed = frame.f_code.co_filename in ran or not is_librarys(frame)
         return step if followed else None
 
-    sys.settrace(enter)
-    try:
+    with reported_to(enter):
         yield ran
-    finally:
-        sys.settrace(None)

@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from exporter.diagnostics import short
 from exporter.errors import UsageError, did_you_mean_file
 from exporter.files import sha256_bytes
-from exporter.references import find_source, short, split
+from exporter.references import find_source, split
 
 _HINT = "name a recipe: digits, or recipes/digits.py"
 

@@ -8,8 +8,7 @@ from operator import itemgetter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.check.domain.join import join, join_all, leq, widen
-from exporter.check.domain.order import alike
+from exporter.check.domain.join import alike, join, join_all, leq, widen
 from exporter.check.domain.values import (
     UNBOUND,
     UNKNOWN,

@@ -1,9 +1,9 @@
-"""A call of something of a library, as its model sees it."""
+"""A call: where it stands, and with what."""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from exporter.check.domain.contents import inputs_of
@@ -12,12 +12,12 @@ from exporter.check.domain.values import UNKNOWN, Const, Sequence, Tensor, Value
 
 @dataclass(eq=False, repr=False)
 class Call:
-    """What is called, by its qualified name, with what, and where; of a method, the first argument is its owner."""
+    """Where something is called, and with what; `name` is the qualified one of what a library has, or of a method."""
 
-    name: str
-    arguments: tuple[Value, ...]
-    keywords: dict[str, Value]
     node: ast.AST
+    arguments: tuple[Value, ...] = ()
+    keywords: dict[str, Value] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def last(self) -> str:

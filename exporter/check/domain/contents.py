@@ -7,10 +7,10 @@ from collections.abc import Sequence as Many
 
 from exporter.check.domain.values import (
     WEIGHT,
+    Container,
     Dim,
     Instance,
     Layer,
-    Mapping,
     Method,
     Sequence,
     Tensor,
@@ -24,7 +24,7 @@ _OF_TWO_MODES = "BatchNorm Dropout RReLU Transformer MultiHeadAttention .vision.
 
 def holds(value: Value, wanted: Callable[[Value], bool]) -> bool:
     """Whether a value, or one inside its containers, is what is wanted."""
-    if isinstance(value, (Sequence, Mapping, Union)):
+    if isinstance(value, (Container, Union)):
         return any(holds(each, wanted) for each in value.parts())
     return wanted(value)
 
@@ -67,7 +67,7 @@ def holds_weights(value: Value, certain: bool = False) -> bool:
     if isinstance(value, Instance):
         inner = value.attributes.values()
         return any((type(each) is Value and not certain) or holds_weights(each, certain) for each in inner)
-    if isinstance(value, (Sequence, Mapping)):
+    if isinstance(value, Container):
         return any(holds_weights(each, certain) for each in value.parts())
     if isinstance(value, Layer):
         return not value.weightless
@@ -95,6 +95,6 @@ def summarize(value: Value) -> None:
         value.summary = True
         for each in value.attributes.values():
             summarize(each)
-    elif isinstance(value, (Sequence, Mapping, Union)):
+    elif isinstance(value, (Container, Union)):
         for each in value.parts():
             summarize(each)

@@ -1,4 +1,7 @@
-"""What a name stands for where ways through the code join: when Python chose the way, and when a tensor did."""
+"""What a name stands for where ways through the code join: when Python chose the way, and when a tensor did.
+
+And which values say the same: what tells a loop whether another turn of it could find anything new.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from functools import reduce
 from itertools import repeat
 
 from exporter.check.domain.contents import inputs_of, summarize
-from exporter.check.domain.order import alike
 from exporter.check.domain.values import (
     UNBOUND,
     UNKNOWN,
@@ -16,13 +18,13 @@ from exporter.check.domain.values import (
     Broken,
     Class,
     Const,
+    Container,
     Dim,
     Extent,
     External,
     Function,
     Instance,
     Layer,
-    Mapping,
     Partial,
     Scalar,
     Sequence,
@@ -36,7 +38,10 @@ from exporter.check.domain.values import (
 _MOST_OPTIONS = 8
 _NESTED = 2  # sequences in sequences that a loop may let grow
 _PLAIN = frozenset("bool int float number str".split())
+_DEEPEST = 6  # values inside values; what lies deeper is taken for something else
 
+#: Where a value lies and what it was made from is nothing that it says: two turns compute two tensors alike.
+_UNSAID = frozenset("fixed made name picked place scopes value_number viewed".split())
 _CHOSEN = (Layer, Instance, Function, Partial, Class, External)
 
 
@@ -92,6 +97,32 @@ def widen(old: Value, new: Value, depth: int = 0) -> Value:
         known = len(both.items)
         return replace(both, items=parts[:known], rest=parts[known] if parts[known:] else None)
     return Union(parts) if isinstance(both, Union) and UNKNOWN not in parts else UNKNOWN
+
+
+def alike(one: object, other: object, depth: int = 0) -> bool:
+    """Whether two values, or contents, say the same; a tensor that the call did not compute is like itself alone."""
+    if one is other or (isinstance(one, Broken) and isinstance(other, Broken)):
+        return True
+    if type(one) is not type(other) or depth > _DEEPEST:
+        return False
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(alike(a, b, depth) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return list(one) == list(other) and all(alike(one[key], other[key], depth) for key in one)
+    if isinstance(one, Union) and isinstance(other, Union):
+        return _within(one.options, other.options, depth) and _within(other.options, one.options, depth)
+    if not isinstance(one, Value) or not isinstance(other, Value) or type(one) in (Value, Const, External):
+        return one == other
+    computed = not isinstance(one, Tensor) or one.origin == "op"
+    return computed and alike(_said(one), _said(other), depth + 1)
+
+
+def _said(value: Value) -> dict[str, object]:
+    return {name: part for name, part in vars(value).items() if name not in _UNSAID}
+
+
+def _within(some: Many[Value], every: Many[Value], depth: int) -> bool:
+    return all(any(alike(value, known, depth + 1) for known in every) for value in some)
 
 
 def _plain_kind(value: Value) -> str:
@@ -156,12 +187,18 @@ def _join_sequences(one: Sequence, other: Sequence) -> Sequence:
         items, further = (), [*one.items, *other.items, *further]
     rest = join_all(further) if further else None
     grown = one.grown_in_branch or other.grown_in_branch
-    return Sequence(one.kind, items, rest, one.home or other.home, one.place or other.place, grown)
+    home, place = one.home or other.home, one.place or other.place
+    return Sequence(one.kind, items, rest, grown, home=home, place=place)
 
 
-def element(value: Sequence | Mapping) -> Value:
+def element(value: Container) -> Value:
     """What any one item of a container may be."""
     return join_all(value.parts())
+
+
+def rest_with(container: Container, *values: Value) -> Value:
+    """What the items that are not known one by one may be, when there are these too."""
+    return join_all([container.rest, *values] if container.rest is not None else values)
 
 
 def join_all(values: Many[Value]) -> Value:
@@ -227,7 +264,7 @@ def fresh(value: Value, inputs: frozenset[str] = frozenset()) -> Value:
     return found
 
 
-def pick(container: Sequence | Mapping, index: Value) -> Value:
+def pick(container: Container, index: Value) -> Value:
     """One of the items that are not known one by one: fresh for each index, where that is known."""
     found = element(container)
     if not isinstance(index, Const) or not isinstance(index.value, (int, str)):

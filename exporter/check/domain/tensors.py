@@ -42,20 +42,14 @@ def operate(left: Value, right: Value, boolean: bool = False) -> Tensor:
     """What an arithmetic operator between two values gives, one of which is a tensor."""
     tensors = [each for each in (left, right) if isinstance(each, Tensor)]
     sizes, closed = broadcast(tensors) if tensors else ((), True)
-    dtype = "bool" if boolean else of_pair(left, right)
-    return Tensor(
-        sizes,
-        closed,
-        inputs_of((left, right)),
-        boolean=boolean,
-        shaped=all(each.shaped for each in tensors),
-        dtype=dtype,
-    )
+    dtype, shaped = "bool" if boolean else of_pair(left, right), all(each.shaped for each in tensors)
+    return Tensor(sizes, closed, inputs_of((left, right)), boolean=boolean, shaped=shaped, dtype=dtype)
 
 
-def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tensor:
-    """What indexing a tensor gives; `known` are the parts of the index, of which a slice is `External("slice")`."""
-    parts = _without_ellipsis(tensor, known if known is not None else (index,))
+def take(tensor: Tensor, index: Value) -> Tensor:
+    """What indexing a tensor gives."""
+    several = isinstance(index, Sequence) and index.kind == "tuple"
+    parts = _without_ellipsis(tensor, index.parts() if several else (index,))
     sizes: list[Size] = []
     at = 0
     for part in parts:
@@ -69,10 +63,9 @@ def take(tensor: Tensor, index: Value, known: tuple[Value, ...] | None) -> Tenso
         elif not isinstance(part, (Const, Dim)) and not (isinstance(part, Tensor) and part.closed and not part.sizes):
             sizes.append(Extent.UNKNOWN)
         at += 1
-    inputs = inputs_of((tensor, *parts))
-    made = Tensor((*sizes, *tensor.sizes[at:]), tensor.closed and at <= len(tensor.sizes), inputs, dtype=tensor.dtype)
-    made.shaped = tensor.shaped
-    return made
+    sizes += tensor.sizes[at:]
+    closed = tensor.closed and at <= len(tensor.sizes)
+    return Tensor(tuple(sizes), closed, inputs_of((tensor, *parts)), dtype=tensor.dtype, shaped=tensor.shaped)
 
 
 def _without_ellipsis(tensor: Tensor, parts: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -1,11 +1,18 @@
-"""Value numbers: what a tensor was made from, so that one computation written twice is known for one."""
+"""Value numbers: what a tensor was made from.
+
+One computation written twice is known for one by them, and tensors that share their data: in eager mode some operators
+give a view, in a program nothing does.
+"""
 
 from __future__ import annotations
 
-from exporter.check.catalogue import entry
+import ast
+from collections.abc import Mapping as Names
+
+from exporter.check.catalogue import Entry, entry
 from exporter.check.domain.call import Call
-from exporter.check.domain.values import Const, External, Layer, Sequence, Tensor, Value
-from exporter.check.domain.views import note_view
+from exporter.check.domain.values import Const, Dim, External, Layer, Scalar, Sequence, Tensor, Value
+from exporter.check.source.def_use import read_later
 
 _DEEPEST = 40
 
@@ -44,3 +51,68 @@ def _by_summary(value: Tensor) -> bool:
     """Whether a layer made it that stands for several."""
     operator, *operands = value.value_number
     return operator == "layer" and isinstance(operands[0], Layer) and operands[0].summary
+
+
+def note_view(value: Value) -> None:
+    """Remember that a view of a tensor was made."""
+    if isinstance(value, Tensor) and (base := _base(value)) is not None and _made_by(value).has("strided"):
+        base.viewed = True
+
+
+def refuses_in_place(tensor: Tensor) -> bool:
+    """Whether an in-place function of this tensor cannot be traced: it is a view, or there is one of it.
+
+    Source: 'stride_ops' in 'base/framework.py' of Paddle 3.3.1.
+    """
+    maker = _made_by(tensor)
+    return tensor.viewed or maker.has("ends_strided") or (_base(tensor) is not None and maker.has("strided"))
+
+
+def _made_by(tensor: Tensor) -> Entry:
+    """What the catalogue says of the operator or layer that gave a tensor."""
+    if not tensor.value_number:
+        return Entry()
+    operator, *operands = tensor.value_number
+    if operator == "layer" and isinstance(operands[0], Layer):
+        operator = operands[0].name.rpartition(".")[2]
+    return entry(str(operator))
+
+
+def still_needed(tensor: Tensor, names: Names[str, Value], function: ast.AST | None, node: ast.Subscript) -> str:
+    """A name, read further on, of a tensor that shares its data with one that `node` writes into; or nothing."""
+    mine, written = _bases(tensor), node.value.id if isinstance(node.value, ast.Name) else ""
+    for name, other in names.items():
+        if name == written or not isinstance(other, Tensor) or other is tensor:
+            continue
+        shared = any(other is each for each in mine) or any(tensor is each for each in _bases(other))
+        if shared and read_later(function, name, node):
+            return name
+    return ""
+
+
+def _base(tensor: Tensor) -> Tensor | None:
+    """The tensor of which this one is a view."""
+    maker = _made_by(tensor) if len(tensor.value_number) > 1 else Entry()
+    if not maker.has("view") and not maker.has("strided"):
+        return None
+    base = tensor.value_number[1]
+    if tensor.value_number[0] == "item" and not _plain_index(tensor.value_number[2]):
+        return None
+    return base if isinstance(base, Tensor) else None
+
+
+def _bases(tensor: Tensor) -> list[Tensor]:
+    found: list[Tensor] = []
+    base = _base(tensor)
+    while base is not None and len(found) < 20:
+        found.append(base)
+        base = _base(base) if _made_by(base).has("view") else None
+    return found if _made_by(tensor).has("view") else []
+
+
+def _plain_index(index: object) -> bool:
+    """Whether an index is made of numbers and slices; any other makes a copy."""
+    if isinstance(index, Sequence):
+        return index.kind == "slice" or (index.kind == "tuple" and all(_plain_index(each) for each in index.items))
+    whole = isinstance(index, Const) and not isinstance(index.value, (bool, str))
+    return whole or isinstance(index, Dim) or (isinstance(index, Scalar) and index.kind == "int")

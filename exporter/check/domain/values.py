@@ -37,6 +37,11 @@ class Value:
         """The values inside."""
         return ()
 
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        """All items of a list or another sequence, where each is known."""
+        return None
+
 
 UNKNOWN = Value()
 
@@ -115,59 +120,81 @@ class Array(Value):
     scalar: bool = False
 
 
-@dataclass(eq=False, repr=False)
-class Sequence(Value):
-    """A list, tuple, set, LayerList …: `items` are known, `rest` stands for all further ones.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Container(Value):
+    """A sequence or a dict: values that are known one by one, and `rest` for all further ones.
 
-    `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `home` says where it lives if it
-    outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes it there. `grown_in_branch`: an
-    item was added under a tensor condition. `picked` are items of the rest that were taken out by a known index.
+    `home` says where it lives if it outlives the call (`self.cache`, `global CACHE`), and `fixed` that no code changes
+    it there. `picked` are values of the rest that were taken out by a known index.
+    """
+
+    home: str = ""
+    place: tuple[int, str] | None = None
+    fixed: bool = False
+    picked: dict[object, Value] = field(default_factory=dict)
+
+    @property
+    def known(self) -> tuple[Value, ...]:
+        """The values that are known one by one."""
+        raise NotImplementedError
+
+    @property
+    def rest(self) -> Value | None:
+        """What all further values may be; None where there are none."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
+        return self.rest is None and not self.home
+
+    def parts(self) -> tuple[Value, ...]:
+        return (*self.known, self.rest) if self.rest is not None else self.known
+
+
+@dataclass(eq=False, repr=False)
+class Sequence(Container):
+    """A list, tuple, set, range, LayerList and the like.
+
+    `kind` is `list`, `tuple`, `set`, `range`, or the qualified name of a class. `grown_in_branch`: an item was added
+    under a tensor condition.
     """
 
     kind: str
     items: tuple[Value, ...] = ()
     rest: Value | None = None
-    home: str = ""
-    place: tuple[int, str] | None = None
     grown_in_branch: bool = False
-    fixed: bool = False
-    picked: dict[object, Value] = field(default_factory=dict)
 
-    def parts(self) -> tuple[Value, ...]:
-        return (*self.items, *((self.rest,) if self.rest is not None else ()))
+    @property
+    def known(self) -> tuple[Value, ...]:
+        return self.items
+
+    @property
+    def listed(self) -> tuple[Value, ...] | None:
+        return self.items if self.rest is None else None
 
     @property
     def settled(self) -> bool:
-        """Whether nothing but what is seen here can be in it: no earlier call could have changed it."""
-        kept = (
-            not self.home
-            or (self.fixed and bool(self.items))
-            or self.kind == "tuple"
-            or self.kind.startswith("paddle.")
-        )
-        return self.rest is None and kept
+        kept = (self.fixed and bool(self.items)) or self.kind == "tuple" or self.kind.startswith("paddle.")
+        return self.rest is None and (kept or not self.home)
 
 
 @dataclass(eq=False, repr=False)
-class Mapping(Value):
-    """A dict or LayerDict by constant key, in the order of insertion; `rest` stands for all further values.
+class Mapping(Container):
+    """A dict or LayerDict by constant key, in the order of insertion.
 
-    `home` and `fixed` as for a sequence. `factory` makes what is asked for and not there, in a `defaultdict`.
-    `registers`: it is a LayerDict, and owns what is put into it.
+    `factory` makes what is asked for and not there, in a `defaultdict`. `registers`: it is a LayerDict, and owns what
+    is put into it.
     """
 
     kind = "dict"
     items: dict[object, Value] = field(default_factory=dict)
     rest: Value | None = None
-    home: str = ""
-    place: tuple[int, str] | None = None
-    fixed: bool = False
     factory: Value | None = None
-    picked: dict[object, Value] = field(default_factory=dict)
     registers: bool = False
 
-    def parts(self) -> tuple[Value, ...]:
-        return (*self.items.values(), *((self.rest,) if self.rest is not None else ()))
+    @property
+    def known(self) -> tuple[Value, ...]:
+        return tuple(self.items.values())
 
 
 @dataclass(eq=False, repr=False)
@@ -228,6 +255,10 @@ class Layer(Value):
     before: tuple[Value, ...] = ()
     summary: bool = False
     weightless: bool = False
+
+    def given(self, position: int, name: str) -> Value:
+        """What it was made with by that name, or at that position."""
+        return self.keywords.get(name, self.arguments[position] if len(self.arguments) > position else UNKNOWN)
 
 
 @dataclass(eq=False, repr=False)
@@ -355,7 +386,7 @@ def kind_of(value: Value) -> str:
 def keys_of(owner: Mapping) -> Sequence:
     """The keys of a dict, as walking through it gives them."""
     keys = tuple(Const(key) for key in owner.items)
-    return Sequence("list", keys, Scalar("str") if owner.rest else None, owner.home, fixed=owner.fixed)
+    return Sequence("list", keys, Scalar("str") if owner.rest else None, home=owner.home, fixed=owner.fixed)
 
 
 #: What every layer has from `paddle.nn.Layer`.

@@ -40,8 +40,7 @@ def _unpack(run: Run, target: ast.Tuple | ast.List, value: Value) -> None:
             assign(run, part, from_container(run, value, item, target))
         return
     if isinstance(value, Shape) and not starred:
-        if run.forward:
-            run.facts.append(Iterated(run.site(target), value, "unpack"))
+        run.note(Iterated, target, value, "unpack")
         for at, part in enumerate(parts):
             size = value.tensor.size(at)
             assign(run, part, Const(size) if isinstance(size, int) else Dim(size))

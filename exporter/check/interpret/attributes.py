@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import register
 from exporter.check.domain.join import join_all
 from exporter.check.domain.values import (
@@ -33,9 +34,8 @@ from exporter.check.domain.values import (
     Value,
 )
 from exporter.check.facts import Asked, Indexed
-from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import call_unseen, capture, emit_call, note_stray, read_broken
-from exporter.check.interpret.names import global_value, make_home
+from exporter.check.interpret.names import define, global_value, make_home
 from exporter.check.source.project import ClassInfo
 from exporter.check.state.run import Run
 
@@ -44,10 +44,6 @@ _PLAIN_ATTRIBUTES = frozenset(
 )
 
 _NOT_OF_TENSORS = frozenset("append extend items keys values get pop update setdefault copy format join".split())
-
-
-def _attribute(run: Run, node: ast.Attribute) -> Value:
-    return run.attribute(run.evaluate(node.value), node.attr, node)
 
 
 def _record_attribute(run: Run, owner: Record, name: str, node: ast.AST) -> Value:
@@ -67,8 +63,7 @@ def _layer_attribute(run: Run, owner: Layer, name: str, node: ast.AST) -> Value:
 def _tensor_attribute(run: Run, owner: Tensor, name: str, node: ast.AST) -> Value:
     if name == "shape":
         return Shape(owner)
-    if run.forward:
-        run.facts.append(Asked(run.site(node), owner, name))
+    run.note(Asked, node, owner, name)
     if name == "size":
         return Method(owner, "numel")
     if name == "ndim" and owner.closed:
@@ -102,13 +97,8 @@ def _instance_attribute(run: Run, owner: Instance, name: str, node: ast.AST) -> 
     found = owner.cls.method(name)
     if found is not None:
         return _bound(run, owner, *found, node)
-    assigned = owner.cls.attribute(name)
-    if assigned is not None:
-        place = (id(assigned[0]), name)
-        run.effects.read(place)
-        with run.at_import(assigned[0].module):
-            kept = make_home(run, run.evaluate(assigned[1]), f"{assigned[0].name}.{name}", place)
-        return capture(run, kept, node, "global")
+    if (assigned := owner.cls.attribute(name)) is not None:
+        return capture(run, _of_class(run, *assigned, name, assigned[0].name), node, "global")
     if owner.cls.is_layer and name in LAYER_METHODS:
         return Method(owner, name)
     if name == "__class__":
@@ -152,15 +142,20 @@ def _class_attribute(run: Run, owner: Class, name: str, node: ast.AST) -> Value:
         marks = [found[0].module.resolve(each) for each in found[1].decorator_list]
         made = Function(found[1], found[0].module, cls=found[0])
         return replace(made, owner=owner) if "builtins.classmethod" in marks else made
-    assigned = owner.info.attribute(name)
-    if assigned is None:
+    if (assigned := owner.info.attribute(name)) is None:
         return UNKNOWN
-    place = (id(assigned[0]), name)
-    run.effects.read(place)
     if (given := run.memory.class_attributes.get(f"{id(owner.info)}.{name}")) is not None:
+        run.effects.read((id(assigned[0]), name))
         return given
-    with run.at_import(assigned[0].module):
-        return make_home(run, run.evaluate(assigned[1]), f"{owner.info.name}.{name}", place)
+    return _of_class(run, *assigned, name, owner.info.name)
+
+
+def _of_class(run: Run, cls: ClassInfo, content: ast.expr, name: str, shown: str) -> Value:
+    """What a class attribute holds, which is evaluated where it is asked for."""
+    place = (id(cls), name)
+    run.effects.read(place)
+    with run.at_import(cls.module):
+        return make_home(run, run.evaluate(content), f"{shown}.{name}", place)
 
 
 def _super_attribute(run: Run, owner: Super, name: str, node: ast.AST) -> Value:
@@ -177,7 +172,7 @@ def _super_attribute(run: Run, owner: Super, name: str, node: ast.AST) -> Value:
 def _inherited_mode(run: Run, owner: Super, node: ast.AST) -> None:
     """A layer that derives from one of Paddle's calls its forward: `training` may have been set for it."""
     if isinstance(owner.instance, Instance) and owner.instance.attributes.get("training") == Const(True):
-        emit_call(run, node, "paddle.nn.Layer.train", owner.instance, (), {})
+        emit_call(run, "paddle.nn.Layer.train", Call(node), owner.instance)
 
 
 def set_attribute(run: Run, owner: Value, name: str, value: Value, node: ast.AST) -> None:
@@ -206,9 +201,9 @@ def set_attribute(run: Run, owner: Value, name: str, value: Value, node: ast.AST
 def _set_mode(run: Run, owner: Layer, name: str, value: Value, node: ast.AST) -> None:
     """Setting `training` is what `train()` and `eval()` do, for this layer alone."""
     if name == "training" and isinstance(value, Const):
-        run.heap.write(vars(owner), "training", value.value is True)
+        run.heap.change(owner, training=value.value is True)
         if value.value is True and any(each in owner.name for each in ("BatchNorm", "Dropout", "RReLU")):
-            emit_call(run, node, "paddle.nn.Layer.train", owner, (), {})
+            emit_call(run, "paddle.nn.Layer.train", Call(node), owner)
 
 
 def _set_own(run: Run, owner: Instance, name: str, value: Value, node: ast.AST) -> None:
@@ -216,7 +211,7 @@ def _set_own(run: Run, owner: Instance, name: str, value: Value, node: ast.AST) 
     if owner.persistent and run.forward:
         before = owner.attributes.get(name)
         buffer = isinstance(before, Tensor) and before.origin in ("buffer", "parameter")
-        certain = not (run.now.branches or run.now.undecided or run.now.loops or run.now.python_loops)
+        certain = not (run.now.branches or run.now.undecided or run.now.depth)
         if not run.effects.restore(place, before, value, certain):
             run.effects.write(place, run.site(node), f"self.{name}", "buffer" if buffer else "attribute", value)
         run.effects.made_once(place, value)
@@ -241,16 +236,14 @@ def _function_attribute(run: Run, owner: Function, name: str, node: ast.AST) -> 
 
 
 def _const_attribute(run: Run, owner: Const, name: str, node: ast.AST) -> Value:
-    if owner.value is None and run.forward and run.now.guard is not None:
-        run.facts.append(Indexed(run.site(node), owner, Const(name)))
+    if owner.value is None and run.now.guard is not None:
+        run.note(Indexed, node, owner, Const(name))
     return Method(owner, name)
 
 
-def _plain_attribute(run: Run, owner: Value, name: str, node: ast.AST) -> Value:
-    return Method(owner, name)
-
-
-EXPRESSIONS = {ast.Attribute: _attribute}
+EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
+    ast.Attribute: lambda run, node: run.attribute(run.evaluate(node.value), node.attr, node)
+}
 READERS: dict[type[Value], Callable[..., Value]] = {
     Class: _class_attribute,
     Const: _const_attribute,
@@ -262,5 +255,5 @@ READERS: dict[type[Value], Callable[..., Value]] = {
     Super: _super_attribute,
     Tensor: _tensor_attribute,
     Union: _union_attribute,
-    **dict.fromkeys((Sequence, Mapping, Scalar, Shape, Array, Dim), _plain_attribute),
+    **dict.fromkeys((Sequence, Mapping, Scalar, Shape, Array, Dim), lambda run, owner, name, node: Method(owner, name)),
 }

@@ -9,20 +9,19 @@ from typing import Any
 from exporter.check.domain.join import join, select
 from exporter.check.domain.values import UNBOUND, UNKNOWN, Broken, Value, only_tensor
 from exporter.check.dy2static.returns import first_return, uneven
-from exporter.check.facts import Clashed, Left
-from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
+from exporter.check.facts import Left
+from exporter.check.interpret.events import clash
+from exporter.check.interpret.truth import ask, asked, narrowed, truth_of
 from exporter.check.source.def_use import asked_and_set
 from exporter.check.source.syntax import inside, of_kind
-from exporter.check.state.heap import Changes
+from exporter.check.state.heap import Changes, Held
 from exporter.check.state.run import Run
 
 
 def _if(run: Run, node: ast.If) -> bool:
-    run.effects.guards = asked_and_set(node)
-    condition = evaluate_condition(run, node.test)
-    run.effects.guards = frozenset()
-    ask(run, condition, "if", node)
-    known = truth_of(run, condition)
+    with Held(run.effects, guards=asked_and_set(node)):
+        condition = asked(run, node.test, "if", node)
+    known = truth_of(condition)
     if known is not None:
         return run.execute(node.body if known else node.orelse)
     tensor = only_tensor(condition) and run.now.converted
@@ -52,16 +51,14 @@ def _attributes_born(run: Run, node: ast.If, changes: Changes) -> None:
         if run.forward and isinstance(at, ast.Attribute) and at in inside(node):
             if isinstance(at.value, ast.Name) and at.value.id in made:
                 continue
-            certain = not run.now.undecided
-            born = Broken("born", ast.unparse(at), run.frame.module, at, value, certain=certain)
-            run.facts.append(Clashed(run.site(at), born, "branch"))
+            clash(run, "born", ast.unparse(at), at, value)
 
 
 def _returns(run: Run, node: ast.If) -> None:
     """A branch of a tensor's that returns on some ways only is a fact."""
     around = run.frame.node
-    if run.forward and isinstance(around, ast.FunctionDef) and node in uneven(around) and not run.now.loop_kind:
-        run.facts.append(Left(run.site(first_return(node)), "uneven", ""))
+    if isinstance(around, ast.FunctionDef) and node in uneven(around) and not run.now.loop_kind:
+        run.note(Left, first_return(node), "uneven", "")
 
 
 def _side(run: Run, test: ast.expr, body: list[ast.stmt], positive: bool, tensor: bool) -> tuple[Changes, bool]:
@@ -106,13 +103,10 @@ def _join_content(run: Run, key: str, before: Any, left: Any, right: Any, tensor
             at = run.frame.node or ast.Pass()
             alone = [each[key] for each in (left, right) for key in set(left) ^ set(right) if key in each]
             node = next((each for each in map(run.memory.assigned_at, alone) if each), at)
-            run.facts.append(
-                Clashed(run.site(node), Broken("dict", "a dict", run.frame.module, node, UNKNOWN), "branch")
-            )
+            clash(run, "dict", "a dict", node, UNKNOWN)
         return {**left, **right}
     if key == "items" and isinstance(left, tuple) and isinstance(right, tuple):
-        longer = left if len(left) >= len(right) else right
-        return longer
+        return left if len(left) >= len(right) else right
     return left if right is before or right is UNBOUND else right
 
 

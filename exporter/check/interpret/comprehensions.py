@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from exporter.check.domain.contents import summarize
 from exporter.check.domain.join import element, fresh
 from exporter.check.domain.values import UNKNOWN, Const, Mapping, Sequence, Value, options
 from exporter.check.interpret.assign import assign
 from exporter.check.interpret.items import iterate
-from exporter.check.interpret.truth import ask, evaluate_condition
+from exporter.check.interpret.truth import asked
 from exporter.check.source.syntax import none_test
+from exporter.check.state.heap import Held
 from exporter.check.state.run import Run
 
 _FEW = 16
+_KINDS: dict[type[ast.expr], str] = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "generator"}
 
 
-def _listcomp(run: Run, node: ast.ListComp) -> Value:
-    return _comprehension(run, "list", node.generators, node.elt)
-
-
-def _setcomp(run: Run, node: ast.SetComp) -> Value:
-    return _comprehension(run, "set", node.generators, node.elt)
-
-
-def _generatorexp(run: Run, node: ast.GeneratorExp) -> Value:
-    return _comprehension(run, "generator", node.generators, node.elt)
+def _collected(run: Run, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Value:
+    return _comprehension(run, _KINDS[type(node)], node.generators, node.elt)
 
 
 def _dictcomp(run: Run, node: ast.DictComp) -> Value:
@@ -39,49 +34,43 @@ def _dictcomp(run: Run, node: ast.DictComp) -> Value:
 
 def _known_keys(run: Run, node: ast.DictComp) -> Mapping | None:
     """A dict made from a few items that are known, one by one; None if they are not."""
-    one, frame = node.generators[0], run.frame
-    names, scopes = frame.names, frame.scopes
-    frame.names, frame.scopes = {}, (names, *scopes)
-    try:
+    one = node.generators[0]
+    with _own_scope(run):
         source = run.evaluate(one.iter)
-        few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
-        if not isinstance(source, Sequence) or not few or len(node.generators) > 1 or one.ifs:
+        items = source.listed or ()
+        if not 0 < len(items) <= _FEW or len(node.generators) > 1 or one.ifs:
             return None
         iterate(run, source, one.iter, "comprehension")
         made = Mapping()
-        for item in source.items:
+        for item in items:
             assign(run, one.target, item)
             key, value = run.evaluate(node.key), run.evaluate(node.value)
             if not isinstance(key, Const):
                 return None
             made.items[key.value] = value
         return made
-    finally:
-        frame.names, frame.scopes = names, scopes
+
+
+def _own_scope(run: Run) -> Held:
+    """Inside the block, names are bound that nothing around it sees."""
+    return Held(run.frame, names={}, scopes=(run.frame.names, *run.frame.scopes))
 
 
 def _comprehension(run: Run, kind: str, generators: list[ast.comprehension], result: ast.expr) -> Value:
     if len(generators) == 1 and (kept := _filtered(run, generators[0], result)) is not None:
         return Sequence(kind, kept)
-    frame = run.frame
-    names, scopes = frame.names, frame.scopes
-    frame.names, frame.scopes = {}, (names, *scopes)
     length: int | None = 1
-    try:
-        with run.circumstances(python_loops=run.now.python_loops + 1):
-            for generator in generators:
-                source = run.evaluate(generator.iter)
-                if isinstance(source, Sequence) and not source.items and source.settled:
-                    return Sequence(kind)
-                if length is not None:
-                    known = isinstance(source, Sequence) and source.rest is None and not generator.ifs
-                    length = length * len(source.items) if isinstance(source, Sequence) and known else None
-                assign(run, generator.target, iterate(run, source, generator.iter, "comprehension"))
-                for condition in generator.ifs:
-                    ask(run, evaluate_condition(run, condition), "filter", condition)
-            value = run.evaluate(result)
-    finally:
-        frame.names, frame.scopes = names, scopes
+    with _own_scope(run), run.circumstances(python_loops=run.now.python_loops + 1):
+        for generator in generators:
+            source = run.evaluate(generator.iter)
+            if isinstance(source, Sequence) and not source.items and source.settled:
+                return Sequence(kind)
+            known = None if generator.ifs else source.listed
+            length = length * len(known) if length is not None and known is not None else None
+            assign(run, generator.target, iterate(run, source, generator.iter, "comprehension"))
+            for condition in generator.ifs:
+                asked(run, condition, "filter", condition)
+        value = run.evaluate(result)
     if length != 1:
         summarize(value)
     if length is not None and 0 < length <= 8 and kind != "generator":
@@ -105,9 +94,4 @@ def _filtered(run: Run, generator: ast.comprehension, result: ast.expr) -> tuple
     return tuple(item for item in items if item != Const(None))
 
 
-EXPRESSIONS = {
-    ast.ListComp: _listcomp,
-    ast.SetComp: _setcomp,
-    ast.GeneratorExp: _generatorexp,
-    ast.DictComp: _dictcomp,
-}
+EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {ast.DictComp: _dictcomp, **dict.fromkeys(_KINDS, _collected)}

@@ -5,63 +5,58 @@ from __future__ import annotations
 import ast
 import copy
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import holds_weights
+from exporter.check.domain.value_numbers import refuses_in_place
 from exporter.check.domain.values import (
     UNKNOWN,
     Broken,
+    Container,
     Function,
     Instance,
     Layer,
     Mapping,
-    Sequence,
     Tensor,
     Value,
     options,
 )
-from exporter.check.domain.views import refuses_in_place
 from exporter.check.facts import Called, Captured, Clashed, Phase, Strayed
 from exporter.check.source.def_use import read_later
 from exporter.check.state.run import Run
 
 
-def emit_call(
-    run: Run, node: ast.AST, name: str, owner: Value | None, arguments: tuple[Value, ...], keywords: dict[str, Value]
-) -> None:
+def emit_call(run: Run, name: str, call: Call, owner: Value | None = None) -> None:
     """A call of something of a library is a fact, except at import."""
-    for each in arguments:
-        if isinstance(each, (Sequence, Mapping)):
-            read_content(run, each)
-    if run.now.phase is not Phase.MODULE:
-        dropped = node in run.usage.dropped
-        if name.endswith("_") and run.forward:
-            target = owner if owner is not None else (arguments[0] if arguments else None)
-            names = [each for each, value in run.frame.names.items() if value is target]
-            bound = run.usage.bound[1] if run.usage.bound[0] is node else ""
-            kept = any(each != bound and read_later(run.frame.node, each, node) for each in names)
-            aliased = len(names) > 1 or kept
-            shared = isinstance(target, Tensor) and refuses_in_place(target)
-            fact = Called(run.site(node), name, owner, arguments, keywords, dropped, aliased, shared=shared)
-            run.facts.append(fact)
-            return
-        run.facts.append(Called(run.site(node), name, owner, arguments, keywords, dropped))
+    for each in call.arguments:
+        read_content(run, each)
+    if run.now.phase is Phase.MODULE:
+        return
+    node = call.node
+    fact = Called(run.site(node), name, owner, call.arguments, call.keywords, node in run.usage.dropped)
+    run.facts.append(fact)
+    if name.endswith("_") and run.forward:
+        target = owner if owner is not None else (call.arguments[0] if call.arguments else None)
+        names = [each for each, value in run.frame.names.items() if value is target]
+        bound = run.usage.bound[1] if run.usage.bound[0] is node else ""
+        fact.aliased = len(names) > 1 or any(each != bound and read_later(run.frame.node, each, node) for each in names)
+        fact.shared = isinstance(target, Tensor) and refuses_in_place(target)
 
 
 def is_own_key(run: Run, container: Mapping, index: Value) -> bool:
     """Whether this call has itself written that key."""
-    return container.place is not None and index in run.effects.of(container.place).keys
+    return index in run.effects.of(container.place).keys
 
 
 def read_content(run: Run, value: Value) -> None:
     """What is in a container that outlives the call was looked at."""
-    if isinstance(value, (Sequence, Mapping)) and value.place is not None:
+    if isinstance(value, Container) and value.place is not None:
         run.effects.read_content(value.place)
 
 
-def from_container(run: Run, container: Sequence | Mapping, value: Value, node: ast.AST) -> Value:
+def from_container(run: Run, container: Container, value: Value, node: ast.AST) -> Value:
     """Something was taken out of a container: a tensor or a layer in it may be nobody's."""
     if run.forward and container.home.startswith("self."):
-        every = container.items.values() if isinstance(container, Mapping) else container.items
-        astray = [each for one in (*every, value) for each in options(one) if _is_nobodys(each)]
+        astray = [each for one in (*container.known, value) for each in options(one) if _is_nobodys(each)]
         if astray:
             site = run.site(node)
             site.certain = site.certain and any(holds_weights(each, certain=True) for each in astray)
@@ -75,16 +70,16 @@ def note_stray(run: Run, value: Value, node: ast.AST, home: str) -> None:
         return
     running = any(value is next(iter(frame.names.values()), None) for frame in run.stack)
     if not running and _is_nobodys(value):
-        run.facts.append(Strayed(run.site(node), home, False))
+        run.note(Strayed, node, home, False)
 
 
 def call_unseen(run: Run, function: Value, arguments: tuple[Value, ...], node: ast.AST) -> Value:
     """A call that Python or a library makes, which dy2static does not see and does not convert."""
     if isinstance(function, Function) and function.inline:
-        return run.call(function, arguments, {}, node)
+        return run.call(function, Call(node, arguments))
     came_from = (run.frame.module, node) if run.now.converted else run.now.called_from
     with run.circumstances(converted=False, called_from=came_from):
-        return run.call(function, arguments, {}, node)
+        return run.call(function, Call(node, arguments))
 
 
 def _is_nobodys(value: Value) -> bool:
@@ -98,7 +93,7 @@ def _is_nobodys(value: Value) -> bool:
 
 def snapshot(value: Value) -> Value:
     """A container as it is now, for a fact; it may be changed later."""
-    return copy.copy(value) if isinstance(value, (Sequence, Mapping)) else value
+    return copy.copy(value) if isinstance(value, Container) else value
 
 
 def made_here(run: Run, value: Tensor, node: ast.AST) -> Tensor:
@@ -114,7 +109,7 @@ def tensor_written(run: Run, tensor: Tensor, node: ast.AST) -> None:
         run.effects.write(tensor.place or (id(tensor), ""), run.site(node), tensor.name or "a tensor", "buffer")
 
 
-def write_container(run: Run, container: Sequence | Mapping, node: ast.AST, value: Value = UNKNOWN) -> None:
+def write_container(run: Run, container: Container, node: ast.AST, value: Value = UNKNOWN) -> None:
     """A container is about to be changed, maybe by taking in a value."""
     if container.place is not None:
         run.effects.write(container.place, run.site(node), container.home, "container", value)
@@ -131,8 +126,14 @@ def read_broken(run: Run, value: Value, node: ast.AST) -> Value:
     return value
 
 
+def clash(run: Run, reason: str, name: str, node: ast.AST, value: Value, form: str = "branch") -> None:
+    """A tensor chose between two values that no program can hold in one place, if there is a reason why."""
+    if reason and run.now.converted:
+        run.note(Clashed, node, Broken(reason, name, run.frame.module, node, value), form)
+
+
 def capture(run: Run, value: Value, node: ast.AST, by: str) -> Value:
     """A tensor made outside the trace and registered nowhere, used in it, is a fact."""
-    if run.forward and isinstance(value, Tensor) and value.origin == "eager":
-        run.facts.append(Captured(run.site(node), value, by))
+    if isinstance(value, Tensor) and value.origin == "eager":
+        run.note(Captured, node, value, by)
     return value

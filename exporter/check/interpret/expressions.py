@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
-from exporter.check.domain.join import join
+from exporter.check.domain.call import Call
+from exporter.check.domain.join import join_all, rest_with
 from exporter.check.domain.values import UNKNOWN, Const, External, Mapping, Scalar, Sequence, Value
-from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import emit_call
 from exporter.check.interpret.items import iterate
-from exporter.check.interpret.names import bind
+from exporter.check.interpret.names import bind, define
 from exporter.check.source.def_use import MUTATORS
 from exporter.check.state.run import Run
 
 #: Methods of a tensor that do not look at what it held.
 _OVERWRITERS = frozenset("set_value copy_ fill_ zero_ uniform_ normal_ exponential_ geometric_ cauchy_".split())
-
-
-def _constant(run: Run, node: ast.Constant) -> Value:
-    return Const(node.value)
 
 
 def _joinedstr(run: Run, node: ast.JoinedStr) -> Value:
@@ -30,39 +27,22 @@ def _joinedstr(run: Run, node: ast.JoinedStr) -> Value:
 
 def _formattedvalue(run: Run, node: ast.FormattedValue) -> Value:
     value = run.evaluate(node.value)
-    emit_call(run, node, "builtins.str", None, (value,), {})
+    emit_call(run, "builtins.str", Call(node, (value,)))
     return value if isinstance(value, Const) and node.format_spec is None else Scalar("str")
 
 
-def _list(run: Run, node: ast.List) -> Value:
-    return _display(run, "list", node.elts)
-
-
-def _tuple(run: Run, node: ast.Tuple) -> Value:
-    return _display(run, "tuple", node.elts)
-
-
-def _set(run: Run, node: ast.Set) -> Value:
-    return _display(run, "set", node.elts)
-
-
-def _display(run: Run, kind: str, nodes: list[ast.expr]) -> Value:
+def _display(run: Run, node: ast.List | ast.Set | ast.Tuple) -> Value:
+    kind, rest = type(node).__name__.lower(), None
     items: list[Value] = []
-    rest: Value | None = None
-    for node in nodes:
-        if isinstance(node, ast.Starred):
-            inner = run.evaluate(node.value)
-            if isinstance(inner, Sequence) and inner.rest is None:
-                items += inner.items
-            else:
-                rest = iterate(run, inner, node, "star")
+    for part in node.elts:
+        value = run.evaluate(part)
+        if not isinstance(part, ast.Starred):
+            items.append(value)
+        elif value.listed is not None:
+            items += value.listed
         else:
-            items.append(run.evaluate(node))
-    if rest is not None:
-        for item in items:
-            rest = join(rest, item)
-        return Sequence(kind, (), rest)
-    return Sequence(kind, tuple(items))
+            rest = iterate(run, value, part, "star")
+    return Sequence(kind, tuple(items)) if rest is None else Sequence(kind, (), join_all([rest, *items]))
 
 
 def _dict(run: Run, node: ast.Dict) -> Value:
@@ -76,26 +56,14 @@ def _dict(run: Run, node: ast.Dict) -> Value:
             found.items.update(content.items)
             found.rest = content.rest or found.rest
         else:
-            found.rest = content if found.rest is None else join(found.rest, content)
+            found.rest = rest_with(found, content)
     return found
-
-
-def _starred(run: Run, node: ast.Starred) -> Value:
-    return run.evaluate(node.value)
 
 
 def _namedexpr(run: Run, node: ast.NamedExpr) -> Value:
     value = run.evaluate(node.value)
     bind(run, node.target.id, value, node)
     return value
-
-
-def _lambda(run: Run, node: ast.Lambda) -> Value:
-    return define(run, node)
-
-
-def _await(run: Run, node: ast.Await) -> Value:
-    return run.evaluate(node.value)
 
 
 def _yield(run: Run, node: ast.Yield) -> Value:
@@ -126,18 +94,18 @@ def _call(run: Run, node: ast.Call) -> Value:
     quiet = quiet or (isinstance(node.func, ast.Attribute) and _logs(node.func))
     if quiet and not run.now.quiet:
         with run.circumstances(quiet=True):
-            return run.call(function, *_arguments(run, node), node)
-    return run.call(function, *_arguments(run, node), node)
+            return run.call(function, _arguments(run, node))
+    return run.call(function, _arguments(run, node))
 
 
-def _arguments(run: Run, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, Value]]:
+def _arguments(run: Run, node: ast.Call) -> Call:
     positional: list[Value] = []
     for argument in node.args:
         value = run.evaluate(argument)
         if not isinstance(argument, ast.Starred):
             positional.append(value)
-        elif isinstance(value, Sequence) and value.rest is None:
-            positional += value.items
+        elif value.listed is not None:
+            positional += value.listed
         else:
             positional.append(iterate(run, value, argument, "star"))
     keywords: dict[str, Value] = {}
@@ -147,7 +115,7 @@ def _arguments(run: Run, node: ast.Call) -> tuple[tuple[Value, ...], dict[str, V
             keywords[keyword.arg] = value
         elif isinstance(value, Mapping):
             keywords.update({str(key): each for key, each in value.items.items()})
-    return tuple(positional), keywords
+    return Call(node, tuple(positional), keywords)
 
 
 def _logs(node: ast.Attribute) -> bool:
@@ -156,20 +124,17 @@ def _logs(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id in ("logger", "logging", "log")
 
 
-EXPRESSIONS = {
-    ast.Await: _await,
+EXPRESSIONS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Call: _call,
-    ast.Constant: _constant,
+    ast.Constant: lambda run, node: Const(node.value),
     ast.Dict: _dict,
     ast.FormattedValue: _formattedvalue,
     ast.JoinedStr: _joinedstr,
-    ast.Lambda: _lambda,
-    ast.List: _list,
+    ast.Lambda: define,
     ast.NamedExpr: _namedexpr,
-    ast.Set: _set,
     ast.Slice: _slice,
-    ast.Starred: _starred,
-    ast.Tuple: _tuple,
     ast.Yield: _yield,
     ast.YieldFrom: _yieldfrom,
+    **dict.fromkeys((ast.Await, ast.Starred), lambda run, node: run.evaluate(node.value)),
+    **dict.fromkeys((ast.List, ast.Set, ast.Tuple), _display),
 }

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 
-from exporter.check.domain.contents import inputs_of
+from exporter.check.domain.call import Call
 from exporter.check.domain.join import fresh, join, join_all, select
 from exporter.check.domain.values import (
     UNKNOWN,
-    Broken,
     Class,
     Const,
+    Container,
     External,
     Function,
     Instance,
@@ -22,8 +22,8 @@ from exporter.check.domain.values import (
     Value,
 )
 from exporter.check.dy2static.rewrites import REWRITTEN, assigned_calls, unpacked_enumerates
-from exporter.check.facts import Clashed, Recursed, Returned
-from exporter.check.interpret.events import capture, emit_call
+from exporter.check.facts import Recursed, Returned
+from exporter.check.interpret.events import capture, clash, emit_call
 from exporter.check.interpret.names import make_home
 from exporter.check.state.frames import Frame, Result, Scope
 from exporter.check.state.run import DEEPEST, Run
@@ -31,67 +31,57 @@ from exporter.check.state.run import DEEPEST, Run
 _MOST_RUNS = 3  # of one function with values of the same kinds; later ones give what the last gave
 
 
-def call_function(
-    run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def call_function(run: Run, function: Function, call: Call) -> Value:
     """Enter a function of the user's; one that was entered often enough gives what it gave last."""
     if function.dispatched:
-        emit_call(run, node, "functools.singledispatch", None, arguments, keywords)
+        emit_call(run, "functools.singledispatch", call)
     if function.owner is not None:
-        arguments = (function.owner, *arguments)
+        call = Call(call.node, (function.owner, *call.arguments), call.keywords)
     body = function.node
     if any(frame.node is body for frame in run.stack):
-        return _recursion(run, function, arguments, keywords, node)
+        return _recursion(run, function, call)
     if len(run.stack) >= DEEPEST:
         return UNKNOWN
-    key = (body, tuple(map(kind_of_argument, (*arguments, *keywords.values()))), run.now.converted)
+    key = (body, tuple(map(kind_of_argument, call.every)), run.now.converted)
     runs, last = run.memory.calls.get(key, (0, UNKNOWN))
     if runs >= _MOST_RUNS and run.forward:
-        inputs = inputs_of((*arguments, *keywords.values()))
-        return fresh(last, inputs)
-    value = _enter(run, function, arguments, keywords, node)
+        return fresh(last, call.inputs)
+    value = _enter(run, function, call)
     run.memory.calls[key] = (runs + 1, value)
     return value
 
 
-def _recursion(
-    run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def _recursion(run: Run, function: Function, call: Call) -> Value:
     outer = next(frame for frame in run.stack if frame.node is function.node)
-    if run.forward and run.now.branches > outer.branches and not run.now.undecided:
+    if run.now.branches > outer.began.branches and not run.now.undecided:
         name = getattr(function.node, "name", "lambda")
         given = [each.arg for each in function.node.args.args]
-        pairs = [(outer.names.get(each), value) for each, value in zip(given, arguments, strict=False)]
+        pairs = [(outer.names.get(each), value) for each, value in zip(given, call.arguments, strict=False)]
         counted = any(isinstance(one, Const) and isinstance(other, (Const, Scalar)) for one, other in pairs)
-        run.facts.append(Recursed(run.site(node), name, counted))
-    inputs = inputs_of((*arguments, *keywords.values()))
-    return Tensor(inputs=inputs) if inputs else UNKNOWN
+        run.note(Recursed, call.node, name, counted)
+    return Tensor(inputs=call.inputs) if call.inputs else UNKNOWN
 
 
-def _enter(
-    run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
+def _enter(run: Run, function: Function, call: Call) -> Value:
     body, now = function.node, run.now
     run.visited.add(body)
     names = Scope()
     names.persistent = not run.forward
-    frame = Frame(function.module, names, function.scopes, function.cls, body, branches=now.branches)
-    frame.loops, frame.undecided = now.loops + now.python_loops, now.undecided
-    frame.unrolled = now.unrolled
+    frame = Frame(function.module, names, function.scopes, function.cls, body, began=now)
     left = now.converted and not function.converted
     inside = now
     if left or now.loop_kind:
-        came_from = (run.frame.module, node) if left else now.called_from
+        came_from = (run.frame.module, call.node) if left else now.called_from
         inside = now._replace(converted=now.converted and not left, called_from=came_from, loop_kind="")
     with run.elsewhere(frame, inside):
-        _bind_parameters(run, function, arguments, keywords)
+        _bind_parameters(run, function, call)
         if isinstance(body, ast.Lambda):
             return run.evaluate(body.body)
         if run.forward and inside.converted and function.module.mentions(body, REWRITTEN):
             for target in assigned_calls(body):
-                emit_call(run, target, "assigned call", None, (), {})
+                emit_call(run, "assigned call", Call(target))
             for loop in unpacked_enumerates(body):
-                emit_call(run, loop, "unpacked enumerate", None, (), {})
+                emit_call(run, "unpacked enumerate", Call(loop))
         before = run.effects.written() if function.manager else {}
         ends = run.execute(body.body)
         if function.manager:
@@ -107,7 +97,7 @@ def _enter(
         returned = frame.returns[-1].node if frame.returns else body
         value = Tensor(value.sizes, value.closed, value.inputs, "eager", made=(function.module, returned))
         with run.circumstances(called_from=None):
-            capture(run, value, node, "cache" if body in run.memory.cached_early else "late cache")
+            capture(run, value, call.node, "cache" if body in run.memory.cached_early else "late cache")
         return Tensor(value.sizes, value.closed, value.inputs)
     return value
 
@@ -135,9 +125,7 @@ def _returned_either(run: Run, one: Value, other: Value, node: ast.AST) -> Value
     value, reason = select(one, other)
     if not reason and _structure(one) != _structure(other):
         reason = "structure"
-    if reason and run.forward and run.now.converted:
-        broken = Broken(reason, "the result", run.frame.module, node, value)
-        run.facts.append(Clashed(run.site(node), broken, "return"))
+    clash(run, reason, "the result", node, value, "return")
     return value
 
 
@@ -149,28 +137,28 @@ def _structure(value: Value) -> object:
     return "one"
 
 
-def _bind_parameters(run: Run, function: Function, arguments: tuple[Value, ...], keywords: dict[str, Value]) -> None:
+def _bind_parameters(run: Run, function: Function, call: Call) -> None:
     spec, names = function.node.args, run.frame.names
     positional = [*spec.posonlyargs, *spec.args]
     defaults = [None] * (len(positional) - len(spec.defaults)) + spec.defaults
-    for parameter, value in zip(positional, arguments, strict=False):
+    for parameter, value in zip(positional, call.arguments, strict=False):
         names[parameter.arg] = value
-    left = [*zip(positional, defaults, strict=True)][len(arguments) :]
-    keywords = dict(keywords)
+    left = [*zip(positional, defaults, strict=True)][len(call.arguments) :]
+    keywords = dict(call.keywords)
     for parameter, default in (*left, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)):
         given = keywords.pop(parameter.arg, None)
-        names[parameter.arg] = given if given is not None else _default(run, function, parameter, default)
+        names[parameter.arg] = given if given is not None else _default(run, parameter, default)
     if spec.vararg is not None:
-        names[spec.vararg.arg] = Sequence("tuple", arguments[len(positional) :])
+        names[spec.vararg.arg] = Sequence("tuple", call.arguments[len(positional) :])
     if spec.kwarg is not None:
         names[spec.kwarg.arg] = Mapping({key: each for key, each in keywords.items()})
 
 
-def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr | None) -> Value:
+def _default(run: Run, parameter: ast.arg, default: ast.expr | None) -> Value:
     if default is None:
         return UNKNOWN
     value = run.evaluate(default)
-    if isinstance(value, (Sequence, Mapping)):
+    if isinstance(value, Container):
         # one object for all calls: what is added to it stays
         make_home(run, value, f"default of {parameter.arg}", (id(default), parameter.arg))
     return value
@@ -178,14 +166,12 @@ def _default(run: Run, function: Function, parameter: ast.arg, default: ast.expr
 
 def kind_of_argument(value: Value) -> object:
     """What tells two arguments apart as far as abstract interpretation is concerned."""
-    if isinstance(value, (Const, External)):
+    if isinstance(value, (Const, External, Instance)):
         return value
     if isinstance(value, Class):
-        return id(value.info)
+        return value.info
     if isinstance(value, Tensor):
         return ("tensor", value.sizes, value.guessed, value.origin)
-    if isinstance(value, Instance):
-        return id(value)
     return type(value)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import register
-from exporter.check.domain.join import element, fresh, join, join_all, pick
+from exporter.check.domain.join import element, fresh, join, join_all, pick, rest_with
 from exporter.check.domain.tensors import slice_of, take, whole_slice
+from exporter.check.domain.value_numbers import note_view, still_needed
 from exporter.check.domain.values import (
     UNKNOWN,
     Array,
     Attributes,
     Const,
+    Container,
     Dim,
     Extent,
     Instance,
@@ -23,7 +26,6 @@ from exporter.check.domain.values import (
     Union,
     Value,
 )
-from exporter.check.domain.views import note_view, still_needed
 from exporter.check.facts import Indexed, Iterated, Overwritten
 from exporter.check.interpret.attributes import set_attribute
 from exporter.check.interpret.events import (
@@ -63,9 +65,8 @@ def iterate(run: Run, value: Value, node: ast.AST, form: str) -> Value:
 def _subscript(run: Run, node: ast.Subscript) -> Value:
     container = run.evaluate(node.value)
     index = run.evaluate(node.slice)
-    if isinstance(container, (Sequence, Mapping)) and _is_own_item(run, container, index):
-        if container.place is not None:
-            run.effects.read_again(container.place)
+    if isinstance(container, Container) and _is_own_item(run, container, index):
+        run.effects.read_again(container.place)
     else:
         read_content(run, container)
     if run.forward:
@@ -73,19 +74,19 @@ def _subscript(run: Run, node: ast.Subscript) -> Value:
     return item(run, container, index, node)
 
 
-def _is_own_item(run: Run, container: Sequence | Mapping, index: Value) -> bool:
+def _is_own_item(run: Run, container: Container, index: Value) -> bool:
     """Whether this call itself put there what is taken out."""
     if isinstance(container, Mapping):
         return is_own_key(run, container, index)
-    return index == Const(-1) and container.place is not None and run.effects.of(container.place).pushed > 0
+    return index == Const(-1) and run.effects.of(container.place).pushed > 0
 
 
 def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
     """What indexing gives."""
     if isinstance(container, Shape):
-        return _shape_item(run, container, index)
+        return _shape_item(container, index)
     if isinstance(container, Tensor):
-        return _tensor_item(run, container, index)
+        return _tensor_item(container, index)
     if isinstance(container, Sequence):
         return _sequence_item(run, container, index, node)
     if isinstance(container, Mapping):
@@ -106,31 +107,31 @@ def item(run: Run, container: Value, index: Value, node: ast.AST) -> Value:
 
 
 def _made_on_demand(run: Run, container: Mapping, factory: Value, index: Const, node: ast.AST) -> Value:
-    made = run.call(factory, (), {}, node)
-    run.heap.write(vars(container), "items", {**container.items, index.value: made})
+    made = run.call(factory, Call(node))
+    run.heap.change(container, items={**container.items, index.value: made})
     return made
 
 
-def _tensor_item(run: Run, container: Tensor, index: Value) -> Value:
+def _tensor_item(container: Tensor, index: Value) -> Value:
     if whole_slice(index):
         return container  # `y[:]` is y
     if container.guessed:
-        return _guessed_item(run, container, index)
-    made = take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+        return _guessed_item(container, index)
+    made = take(container, index)
     made.value_number = ("item", container, index)
     note_view(made)
     return made
 
 
-def _guessed_item(run: Run, container: Tensor, index: Value) -> Value:
+def _guessed_item(container: Tensor, index: Value) -> Value:
     if isinstance(index, (Sequence, Tensor)):
-        return take(container, index, index.items if isinstance(index, Sequence) and index.kind == "tuple" else None)
+        return take(container, index)
     if isinstance(index, Const) and isinstance(index.value, str):
         return Tensor((Extent.DYNAMIC,), False, container.inputs, guessed=True)
     return Tensor((), False, container.inputs, guessed=True)
 
 
-def _shape_item(run: Run, shape: Shape, index: Value) -> Value:
+def _shape_item(shape: Shape, index: Value) -> Value:
     tensor = shape.tensor
     if isinstance(index, Const) and isinstance(index.value, int):
         size = tensor.size(index.value)
@@ -171,18 +172,16 @@ def _slice(container: Sequence, index: Sequence) -> Value:
 def grow(run: Run, container: Sequence, items: tuple[Value, ...], node: ast.AST) -> None:
     """Items are added to a list; in a loop there is no telling how many."""
     write_container(run, container, node)
-    now, frame = run.now, run.frame
-    looping = now.loops + now.python_loops - now.unrolled > frame.loops - frame.unrolled
+    now, began = run.now, run.frame.began
+    looping = now.depth - now.unrolled > began.depth - began.unrolled
     if looping or container.rest is not None:
-        rest = container.rest if container.rest is not None else (element(container) if container.items else None)
-        for each in items:
-            rest = each if rest is None else join(rest, each)
-        run.heap.write(vars(container), "rest", rest)
-        run.heap.write(vars(container), "items", ())
+        known = () if container.rest is not None else container.items
+        every = (*known, *items)
+        run.heap.change(container, rest=rest_with(container, *every) if every else container.rest, items=())
     else:
-        run.heap.write(vars(container), "items", (*container.items, *items))
-    if run.now.converted and (run.now.loops or run.now.branches > run.frame.branches):
-        run.heap.write(vars(container), "grown_in_branch", True)
+        run.heap.change(container, items=(*container.items, *items))
+    if now.converted and (now.loops or now.branches > began.branches):
+        run.heap.change(container, grown_in_branch=True)
 
 
 def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.Subscript) -> None:
@@ -192,27 +191,22 @@ def set_item(run: Run, container: Value, index: Value, value: Value, node: ast.S
         register(value)
     if isinstance(container, Mapping):
         write_container(run, container, node, value)
-        items = dict(container.items)
         if isinstance(index, Const):
-            if container.place is not None:
-                run.effects.of(container.place).keys.add(index)
-            items[index.value] = value
+            run.effects.of(container.place).keys.add(index)
             run.memory.assign(value, node)
-            run.heap.write(vars(container), "items", items)
+            run.heap.change(container, items={**container.items, index.value: value})
         else:
-            rest = value if container.rest is None else join(container.rest, value)
-            run.heap.write(vars(container), "rest", rest)
+            run.heap.change(container, rest=rest_with(container, value))
     elif isinstance(container, Sequence):
         write_container(run, container, node)
-        run.heap.write(vars(container), "rest", join(element(container), value))
-        run.heap.write(vars(container), "items", ())
+        run.heap.change(container, rest=join(element(container), value), items=())
     elif isinstance(container, Attributes) and isinstance(index, Const):
         set_attribute(run, container.owner, str(index.value), value, node)
     elif isinstance(container, Tensor):
         tensor_written(run, container, node)
         shared = still_needed(container, run.frame.names, run.frame.node, node)
-        if shared and run.forward:
-            run.facts.append(Overwritten(run.site(node), shared))
+        if shared:
+            run.note(Overwritten, node, shared)
         written = Tensor(container.sizes, container.closed, container.inputs)
         written.inputs |= value.inputs if isinstance(value, Tensor) else frozenset()
         if isinstance(node.value, ast.Name) and node.value.id in run.frame.names:

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from exporter.check.domain.join import carried, join, widen
-from exporter.check.domain.order import alike
+from exporter.check.domain.join import alike, carried, join, widen
 from exporter.check.domain.values import (
     UNBOUND,
     Broken,
     Const,
+    Container,
     Extent,
     Instance,
     Mapping,
@@ -28,9 +28,9 @@ from exporter.check.domain.values import (
 )
 from exporter.check.facts import Clashed, Left, Looped
 from exporter.check.interpret.assign import assign
-from exporter.check.interpret.events import from_container, read_content
+from exporter.check.interpret.events import clash, from_container, read_content
 from exporter.check.interpret.items import iterate
-from exporter.check.interpret.truth import ask, evaluate_condition, truth_of
+from exporter.check.interpret.truth import asked, evaluate_condition, truth_of
 from exporter.check.source.syntax import inside, of_kind
 from exporter.check.state.heap import Changes, Place
 from exporter.check.state.run import Run
@@ -68,7 +68,7 @@ def _for(run: Run, node: ast.For) -> bool:
 def _is_short(run: Run, source: Sequence, node: ast.For) -> bool:
     """Whether a loop can be run item by item: few are there, all are known, and nothing leaves it early."""
     now = run.now
-    shallow = now.loops + now.python_loops < _DEEP_LOOPS - 1 and run.forward
+    shallow = now.depth < _DEEP_LOOPS - 1 and run.forward
     leaves = any(isinstance(each, (ast.Break, ast.Continue)) for part in node.body for each in inside(part))
     return shallow and source.settled and len(source.items) <= _FEW and not leaves
 
@@ -77,7 +77,7 @@ def _item_by_item(run: Run, source: Sequence, node: ast.For) -> bool:
     """Run the body once for each item; false if it returns."""
     iterate(run, source, node.iter, "for")
     if node.orelse:
-        run.facts.append(Looped(run.site(node)))
+        run.note(Looped, node)
     now = run.now
     deeper = {"python_loops": now.python_loops + 1, "unrolled": now.unrolled + 1}
     with run.circumstances(**deeper, loop_kind="python", loop_branches=now.branches):
@@ -89,18 +89,17 @@ def _item_by_item(run: Run, source: Sequence, node: ast.For) -> bool:
 
 
 def _while(run: Run, node: ast.While) -> bool:
-    condition = evaluate_condition(run, node.test)
-    ask(run, condition, "while", node)
-    if truth_of(run, condition) is False:
+    condition = asked(run, node.test, "while", node)
+    if truth_of(condition) is False:
         return run.execute(node.orelse)
     tensor = only_tensor(condition) and run.now.converted
-    forever = truth_of(run, condition) is True and not of_kind(node, ast.Break)
+    forever = truth_of(condition) is True and not of_kind(node, ast.Break)
 
     def turn() -> None:
         run.execute(node.body)
         after = evaluate_condition(run, node.test)
-        if not tensor and only_tensor(after) and run.now.converted and run.forward:
-            run.facts.append(Left(run.site(node), "test", "python"))
+        if not tensor and only_tensor(after) and run.now.converted:
+            run.note(Left, node, "test", "python")
 
     _loop(run, turn, tensor, node)
     return not forever and run.execute(node.orelse)
@@ -113,11 +112,11 @@ def _loop(
 
     A loop of a constructor, or one inside three others, makes one: what it leaves is seen in the next turn of those.
     """
-    if node.orelse and run.forward:
-        run.facts.append(Looped(run.site(node)))
+    if node.orelse:
+        run.note(Looped, node)
     now = run.now
     deeper = {"loops": now.loops + 1} if tensor else {"python_loops": now.python_loops + 1}
-    if not run.forward or now.loops + now.python_loops >= _DEEP_LOOPS:
+    if not run.forward or now.depth >= _DEEP_LOOPS:
         most = 1
     growths: Counter[Place] = Counter()
     for number in itertools.count(1):
@@ -178,7 +177,7 @@ def _there(run: Run, before: Changes) -> set[int]:
             for value in held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else (held,):
                 if isinstance(value, Instance):
                     waiting.append(value.attributes)
-                elif isinstance(value, (Sequence, Mapping, Union)):
+                elif isinstance(value, (Container, Union)):
                     waiting.append(vars(value))
     return found
 
@@ -192,7 +191,7 @@ def _carried(run: Run, before: Changes, growths: Counter[Place], node: ast.For |
                 start, end = run.memory.assigned_at(old), run.memory.assigned_at(new)
                 broken = Broken("none", key, run.frame.module, start or node, new)
                 form = "while" if isinstance(node, ast.While) else "for"
-                run.facts.append(Clashed(run.site(end or node), broken, form))
+                run.note(Clashed, end or node, broken, form)
             if not growths[at, key]:
                 _attribute_carried(run, where, key, new, node)
 
@@ -204,9 +203,7 @@ def _attribute_carried(run: Run, where: object, key: str, new: Value, node: ast.
         return
     reads = (each for part in node.body for each in of_kind(part, ast.Attribute))
     if any(each.attr == key and isinstance(each.ctx, ast.Load) for each in reads):
-        at = run.memory.assigned_at(new) or node
-        broken = Broken("attribute", f"self.{key}", run.frame.module, at, new)
-        run.facts.append(Clashed(run.site(at), broken, "branch"))
+        clash(run, "attribute", f"self.{key}", run.memory.assigned_at(new) or node, new)
 
 
 def _walks_a_tensor(source: Value) -> bool:

@@ -1,14 +1,29 @@
-"""What names stand for: locals, closures, globals, imports; and how they are bound."""
+"""What names stand for: locals, closures, globals, imports, definitions; and how they are bound."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
+from typing import Any
 
-from exporter.check.domain.values import UNKNOWN, Class, Const, External, Mapping, Sequence, Value
-from exporter.check.interpret.definitions import define
+from exporter.check.domain.call import Call
+from exporter.check.domain.values import UNKNOWN, Class, Const, Container, External, Function, Sequence, Value, kind_of
+from exporter.check.facts import Phase
 from exporter.check.interpret.events import capture, note_stray, read_broken
-from exporter.check.source.project import ParsedModule
+from exporter.check.source.project import ClassInfo, ParsedModule
 from exporter.check.state.run import Run
+
+#: What decorators of libraries make of a function.
+_DECORATORS: dict[str, dict[str, Any]] = {
+    "contextlib.contextmanager": {"converted": False, "manager": True},
+    "functools.cache": {"cached": True},
+    "functools.lru_cache": {"cached": True},
+    "functools.singledispatch": {"dispatched": True},
+    "functools.singledispatchmethod": {"dispatched": True},
+    "paddle.jit.ignore_module": {"converted": False},
+    "paddle.jit.marker.unified": {"converted": False},
+    "paddle.jit.not_to_static": {"converted": False},
+}
 
 
 def _name(run: Run, node: ast.Name) -> Value:
@@ -92,13 +107,42 @@ def _imported(run: Run, module: ParsedModule, statement: ast.Import | ast.Import
 
 def make_home(run: Run, value: Value, home: str, place: tuple[int, str]) -> Value:
     """A container that outlives the call lives at a place from now on, and the containers in it do."""
-    if isinstance(value, (Sequence, Mapping)) and not value.home:
+    if isinstance(value, Container) and not value.home:
         value.home, value.place = home, place
         settled = isinstance(value, Sequence) and value.kind.startswith(("tuple", "paddle."))  # whatever changes it
         value.fixed = settled or place[1] not in run.frame.module.changed
-        for each in value.items.values() if isinstance(value, Mapping) else value.items:
-            if isinstance(each, (Sequence, Mapping)) and each.kind != "tuple":
+        for each in value.known:
+            if isinstance(each, Container) and kind_of(each) != "tuple":
                 make_home(run, each, home, (id(each), place[1]))
+    return value
+
+
+def define(run: Run, node: Any, cls: ClassInfo | None = None) -> Value:
+    """A function or lambda that is defined here, decorators applied."""
+    frame = run.frame
+    scopes = (frame.names, *frame.scopes) if frame.node is not None else ()
+    run.memory.scopes += scopes[:1]
+    # dy2static converts a function that its module's globals hold: none that fresh function made while building
+    nested = isinstance(node, ast.Lambda) or (run.now.phase is Phase.INIT and frame.node is not None)
+    made_early = not run.forward and nested
+    converted = not made_early and not frame.module.generates(node)
+    inline = converted and run.forward and run.now.converted
+    value: Value = Function(node, frame.module, scopes, None, cls or frame.cls, converted, inline=inline)
+    for decorator in reversed(getattr(node, "decorator_list", [])):
+        value = _decorated(run, value, decorator)
+    return value
+
+
+def _decorated(run: Run, value: Value, decorator: ast.expr) -> Value:
+    made = run.evaluate(decorator.func if isinstance(decorator, ast.Call) else decorator)
+    if isinstance(made, External):
+        if made.name in _DECORATORS and isinstance(value, Function):
+            return replace(value, **_DECORATORS[made.name])
+        return UNKNOWN if made.name.startswith("contextlib.") else value
+    if isinstance(made, Function):
+        if isinstance(decorator, ast.Call):
+            made = run.evaluate(decorator)
+        return run.call(made, Call(decorator, (value,)))
     return value
 
 

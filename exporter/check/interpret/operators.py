@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.join import element, join, select
 from exporter.check.domain.tensors import named, operate
@@ -15,8 +16,8 @@ from exporter.check.domain.values import (
     UNKNOWN,
     Array,
     Attributes,
-    Broken,
     Const,
+    Container,
     Dim,
     Extent,
     External,
@@ -33,38 +34,27 @@ from exporter.check.domain.values import (
     options,
 )
 from exporter.check.facts import Called, Clashed, Operated, Tested
-from exporter.check.interpret.events import call_unseen, emit_call, made_here
-from exporter.check.interpret.truth import ask, evaluate_condition, narrowed, truth_of
+from exporter.check.interpret.events import call_unseen, clash, emit_call, made_here
+from exporter.check.interpret.truth import ask, asked, narrowed, truth_of
 from exporter.check.state.run import Run
 
-_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Div: operator.truediv,
-    ast.Mod: operator.mod,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
+#: Arithmetic operators, as the module `operator` and methods of classes name them.
+ARITHMETIC: dict[type, str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
 }
-
-_DUNDERS: dict[type, str] = {
-    ast.Add: "__add__",
-    ast.Sub: "__sub__",
-    ast.Mult: "__mul__",
-    ast.Div: "__truediv__",
-    ast.FloorDiv: "__floordiv__",
-    ast.Mod: "__mod__",
-    ast.Pow: "__pow__",
-    ast.MatMult: "__matmul__",
-    ast.BitAnd: "__and__",
-    ast.BitOr: "__or__",
-    ast.RShift: "__rshift__",
-    ast.LShift: "__lshift__",
+_OF_BITS = {ast.BitAnd: "and", ast.BitOr: "or", ast.RShift: "rshift", ast.LShift: "lshift"}
+_COMPARISONS = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+_DUNDERS: dict[type, str] = {kind: f"__{name}__" for kind, name in (ARITHMETIC | _OF_BITS).items()}
+#: Operators that are computed where both sides are known; powers may be huge.
+_OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
+    kind: getattr(operator, name) for kind, name in (ARITHMETIC | _COMPARISONS).items() if name not in ("pow", "matmul")
 }
 
 _BIG = 1 << 40
@@ -80,11 +70,10 @@ def binary(run: Run, left: Value, kind: type, right: Value, node: ast.AST) -> Va
         return _compute(kind, left, right)
     if isinstance(left, Instance) and (own := _DUNDERS.get(kind, "")) and left.cls.method(own) is not None:
         return call_unseen(run, run.attribute(left, own, node), (right,), node)
-    if run.forward:
-        run.facts.append(Operated(run.site(node), kind.__name__, left, right))
+    run.note(Operated, node, kind.__name__, left, right)
     if kind is ast.Mod and (isinstance(left, Const) and isinstance(left.value, str)):
         every = right.items if isinstance(right, Sequence) else (right,)
-        emit_call(run, node, "builtins.format", None, every, {})
+        emit_call(run, "builtins.format", Call(node, every))
         return Scalar("str")
     pair = (left, right)
     if any(isinstance(each, Tensor) for each in pair):
@@ -99,13 +88,12 @@ def binary(run: Run, left: Value, kind: type, right: Value, node: ast.AST) -> Va
         return Dim(Extent.DYNAMIC if Extent.DYNAMIC in sizes else Extent.UNKNOWN, inputs_of(pair))
     if arrays := [each for each in pair if isinstance(each, Array)]:
         return Array(scalar=all(each.scalar for each in arrays))
-    sequences = [each for each in pair if isinstance(each, (Sequence, Shape))]
-    if sequences:
-        return _repeated(run, left, kind, right)
+    if any(isinstance(each, (Sequence, Shape)) for each in pair):
+        return _repeated(left, kind, right)
     return Scalar("number") if all(isinstance(each, (Const, Scalar)) for each in pair) else UNKNOWN
 
 
-def _repeated(run: Run, left: Value, kind: type, right: Value) -> Value:
+def _repeated(left: Value, kind: type, right: Value) -> Value:
     if isinstance(left, Sequence) and isinstance(right, Sequence) and kind is ast.Add:
         if left.rest is None and right.rest is None:
             return Sequence(left.kind, (*left.items, *right.items))
@@ -119,13 +107,13 @@ def _repeated(run: Run, left: Value, kind: type, right: Value) -> Value:
 
 
 def _unaryop(run: Run, node: ast.UnaryOp) -> Value:
-    value = evaluate_condition(run, node.operand) if isinstance(node.op, ast.Not) else run.evaluate(node.operand)
     if isinstance(node.op, ast.Not):
-        ask(run, value, "not", node)
+        value = asked(run, node.operand, "not", node)
         if only_tensor(value):
             return Tensor((), True, inputs_of((value,)), boolean=True)
-        known = truth_of(run, value)
+        known = truth_of(value)
         return Scalar("bool") if known is None else Const(not known)
+    value = run.evaluate(node.operand)
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         return Const(-value.value if isinstance(node.op, ast.USub) else value.value)
     if isinstance(value, Tensor):
@@ -140,7 +128,7 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
     value = run.evaluate(node.values[0])
     seen: list[Value] = [value]
     for right in node.values[1:]:
-        known = truth_of(run, value)
+        known = truth_of(value)
         if known is not None:
             if known is (form == "or"):
                 return value if len(seen) == 1 else join(seen[-2], value)
@@ -148,12 +136,12 @@ def _boolop(run: Run, node: ast.BoolOp) -> Value:
         elif only_tensor(value):
             with run.circumstances(guard=(run.frame.module, node) if run.now.converted else run.now.guard):
                 found = run.evaluate(right)
-            run.facts.append(Tested(run.site(node), value, form, found, node not in run.usage.tested))
+            run.note(Tested, node, value, form, found, node not in run.usage.tested)
             value = Tensor((), True, inputs_of((*seen, found)), boolean=True)
         else:
             with narrowed(run, node.values[0], form == "and"), run.circumstances(undecided=run.now.undecided + 1):
                 found = run.evaluate(right)
-            decided = node in run.usage.tested and truth_of(run, found) is (form == "or")
+            decided = node in run.usage.tested and truth_of(found) is (form == "or")
             value = Const(form == "or") if decided else join(value, found)
             for fact in run.facts[begin:] if decided else ():
                 if isinstance(fact, Called):
@@ -168,8 +156,8 @@ def _compare(run: Run, node: ast.Compare) -> Value:
     values = [run.evaluate(each) for each in (node.left, *node.comparators)]
     kind = type(node.ops[0])
     known = _decided([type(each) for each in node.ops], values)
-    if run.forward and (known is None or Const(None) in values):
-        run.facts.append(Operated(run.site(node), kind.__name__, values[0], values[1]))
+    if known is None or Const(None) in values:
+        run.note(Operated, node, kind.__name__, values[0], values[1])
     if known is not None:
         return known
     if len(node.ops) > 1 and any(only_tensor(each) for each in values[:2]):
@@ -179,7 +167,7 @@ def _compare(run: Run, node: ast.Compare) -> Value:
         if isinstance(values[1], Attributes) and isinstance(values[0], Const):
             with run.effects.reaching():
                 run.effects.read((id(values[1].owner.attributes), str(values[0].value)))
-        if isinstance(values[1], (Sequence, Mapping)) and values[1].place is not None:
+        if isinstance(values[1], Container):
             run.effects.of(values[1].place).searched = True
         held = _is_in(values[0], values[1])
         return Scalar("bool") if held is None else Const(held is (kind is ast.In))
@@ -197,21 +185,20 @@ def _compare_identity(run: Run, node: ast.Compare) -> Value:
         left = run.evaluate(node.left)
     if isinstance(node.left, ast.Name):  # what a broken name holds is some object, and no None
         run.facts[begin:] = [fact for fact in run.facts[begin:] if not isinstance(fact, Clashed)]
-    return _identity(run, left, run.evaluate(node.comparators[0]), isinstance(node.ops[0], ast.Is))
+    return _identity(left, run.evaluate(node.comparators[0]), isinstance(node.ops[0], ast.Is))
 
 
 def _is_in(value: Value, container: Value) -> bool | None:
     """Whether a container holds a value, where both are known."""
-    settled = isinstance(container, Sequence) and container.settled
-    if not settled and not (isinstance(container, Mapping) and container.rest is None and not container.home):
+    if not isinstance(container, Container) or not container.settled:
         return None
-    items = keys_of(container).items if isinstance(container, Mapping) else container.parts()
+    items = keys_of(container).items if isinstance(container, Mapping) else container.known
     if items and not all(isinstance(each, Const) for each in (value, *items)):
         return None
     return value in items
 
 
-def _identity(run: Run, left: Value, right: Value, positive: bool) -> Value:
+def _identity(left: Value, right: Value, positive: bool) -> Value:
     if isinstance(right, Const) and right.value is None:
         possible = {isinstance(each, Const) and each.value is None for each in options(left)}
         unknown = any(type(each) is Value or (isinstance(each, Tensor) and each.guessed) for each in options(left))
@@ -223,18 +210,15 @@ def _identity(run: Run, left: Value, right: Value, positive: bool) -> Value:
 
 
 def _ifexp(run: Run, node: ast.IfExp) -> Value:
-    condition = evaluate_condition(run, node.test)
-    ask(run, condition, "ifexp", node)
-    known = truth_of(run, condition)
+    condition = asked(run, node.test, "ifexp", node)
+    known = truth_of(condition)
     if known is not None:
         return run.evaluate(node.body if known else node.orelse)
     if only_tensor(condition):
         with run.circumstances(branches=run.now.branches + 1):
             one, other = run.evaluate(node.body), run.evaluate(node.orelse)
         value, reason = select(one, other)
-        if reason and run.forward and run.now.converted:
-            broken = Broken(reason, "the result", run.frame.module, node, value)
-            run.facts.append(Clashed(run.site(node), broken, "ifexp"))
+        clash(run, reason, "the result", node, value, "ifexp")
         return value
     with run.circumstances(undecided=run.now.undecided + 1):
         with narrowed(run, node.test, True):

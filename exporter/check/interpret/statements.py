@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
+from copy import copy
 
 from exporter.check.domain.join import element
 from exporter.check.domain.values import UNKNOWN, Const, Instance, Mapping, Sequence, Tensor
 from exporter.check.facts import Called, Left
 from exporter.check.interpret.assign import assign
-from exporter.check.interpret.definitions import define
 from exporter.check.interpret.events import call_unseen, write_container
 from exporter.check.interpret.items import grow
-from exporter.check.interpret.names import bind, imported_value
+from exporter.check.interpret.names import bind, define, imported_value
 from exporter.check.interpret.operators import binary
-from exporter.check.interpret.truth import ask, evaluate_condition
-from exporter.check.source.syntax import loaded
+from exporter.check.interpret.truth import asked
 from exporter.check.state.frames import Result
 from exporter.check.state.run import Run
 
@@ -56,7 +55,8 @@ def _annassign(run: Run, node: ast.AnnAssign) -> None:
 
 def _augassign(run: Run, node: ast.AugAssign) -> None:
     target = node.target
-    current = ast.copy_location(loaded(target), target)
+    current = copy(target)  # another node, so that rules do not take reading it for writing it
+    current.ctx = ast.Load()
     with run.effects.updating(target):
         left, right = run.evaluate(current), run.evaluate(node.value)
     if isinstance(left, Sequence) and isinstance(target, ast.Name) and left.kind == "list":
@@ -82,21 +82,14 @@ def _classdef(run: Run, node: ast.ClassDef) -> None:
     bind(run, node.name, UNKNOWN, node)
 
 
-def _import(run: Run, node: ast.Import) -> None:
+def _import(run: Run, node: ast.Import | ast.ImportFrom) -> None:
     for alias in node.names:
         name = alias.asname or alias.name.partition(".")[0]
         bind(run, name, imported_value(run, node, name), node)
 
 
-def _importfrom(run: Run, node: ast.ImportFrom) -> None:
-    for alias in node.names:
-        name = alias.asname or alias.name
-        bind(run, name, imported_value(run, node, name), node)
-
-
 def _assert(run: Run, node: ast.Assert) -> None:
-    condition = evaluate_condition(run, node.test)
-    ask(run, condition, "assert", node)
+    asked(run, node.test, "assert", node)
     if node.msg is not None:
         with run.circumstances(quiet=True):
             run.evaluate(node.msg)
@@ -113,14 +106,14 @@ def _delete(run: Run, node: ast.Delete) -> None:
             if isinstance(container, Mapping) and isinstance(at, Const):
                 write_container(run, container, target)
                 left = {key: value for key, value in container.items.items() if key != at.value}
-                run.heap.write(vars(container), "items", left)
+                run.heap.change(container, items=left)
 
 
 def _return(run: Run, node: ast.Return) -> bool:
     value = run.evaluate(node.value) if node.value is not None else Const(None)
-    _leave(run, node, "return")
-    now, frame = run.now, run.frame
-    frame.returns.append(Result(node, value, now.branches > frame.branches, now.undecided == frame.undecided))
+    _leave(run, node)
+    now, began = run.now, run.frame.began
+    run.frame.returns.append(Result(node, value, now.branches > began.branches, now.undecided == began.undecided))
     return False
 
 
@@ -128,24 +121,16 @@ def _raise(run: Run, node: ast.Raise) -> bool:
     with run.circumstances(quiet=True):
         if node.exc is not None:
             run.evaluate(node.exc)
-    _leave(run, node, "raise")
+    _leave(run, node)
     return False
 
 
-def _break(run: Run, node: ast.Break) -> None:
-    _leave(run, node, "break")
-
-
-def _continue(run: Run, node: ast.Continue) -> None:
-    _leave(run, node, "continue")
-
-
-def _leave(run: Run, node: ast.stmt, form: str) -> None:
-    now = run.now
+def _leave(run: Run, node: ast.stmt) -> None:
+    now, form = run.now, type(node).__name__.lower()
     inside = now.branches > (now.loop_branches if form in ("break", "continue") else 0)
-    if run.forward and now.converted and inside and not now.undecided:
-        loops = now.python_loops + now.loops - run.frame.loops if form == "return" else 1
-        run.facts.append(Left(run.site(node), form, now.loop_kind if loops else ""))
+    if now.converted and inside and not now.undecided:
+        loops = now.depth - run.frame.began.depth if form == "return" else 1
+        run.note(Left, node, form, now.loop_kind if loops else "")
 
 
 def _with(run: Run, node: ast.With) -> bool:
@@ -172,15 +157,15 @@ STATEMENTS = {
     ast.Assert: _assert,
     ast.Assign: _assign,
     ast.AugAssign: _augassign,
-    ast.Break: _break,
+    ast.Break: _leave,
     ast.ClassDef: _classdef,
-    ast.Continue: _continue,
+    ast.Continue: _leave,
     ast.Delete: _delete,
     ast.Expr: _expr,
     ast.FunctionDef: _functiondef,
     ast.Global: _global,
     ast.Import: _import,
-    ast.ImportFrom: _importfrom,
+    ast.ImportFrom: _import,
     ast.Nonlocal: _nonlocal,
     ast.Raise: _raise,
     ast.Return: _return,

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.values import (
     UNBOUND,
     Class,
@@ -39,17 +40,24 @@ def evaluate_condition(run: Run, node: ast.expr) -> Value:
     return run.evaluate(node)
 
 
+def asked(run: Run, test: ast.expr, form: str, node: ast.AST) -> Value:
+    """Evaluate a condition, and ask whether it is true."""
+    value = evaluate_condition(run, test)
+    ask(run, value, form, node)
+    return value
+
+
 def ask(run: Run, value: Value, form: str, node: ast.AST) -> None:
     """A value is asked whether it is true."""
     if form != "assert":
         run.consume(value)
     if run.forward and (only_tensor(value) or any(only_tensor(each) for each in options(value))):
-        run.facts.append(Tested(run.site(node), value, form))
+        run.note(Tested, node, value, form)
     elif isinstance(value, Sequence) and value.grown_in_branch:
-        emit_call(run, node, "list.__bool__", snapshot(value), (), {})
+        emit_call(run, "list.__bool__", Call(node), snapshot(value))
 
 
-def truth_of(run: Run, value: Value) -> bool | None:
+def truth_of(value: Value) -> bool | None:
     """Whether a value is true, if Python could tell before any call."""
     if isinstance(value, Const):
         return bool(value.value) if value is not UNBOUND else None

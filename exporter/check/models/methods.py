@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of, mode_matters, register
-from exporter.check.domain.join import element, join
-from exporter.check.domain.value_numbers import numbered
+from exporter.check.domain.join import element, join, rest_with
 from exporter.check.domain.values import (
     REMOVE_HOOK,
     UNKNOWN,
@@ -32,8 +31,9 @@ from exporter.check.domain.values import (
     kind_of,
 )
 from exporter.check.interpret.attributes import set_attribute
-from exporter.check.interpret.events import emit_call, is_own_key, made_here, tensor_written, write_container
+from exporter.check.interpret.events import emit_call, is_own_key, read_content, write_container
 from exporter.check.interpret.items import grow, iterate
+from exporter.check.models.paddle import operate
 from exporter.check.models.python import compare_by_key, make_dict
 from exporter.check.models.shapes import apply_operator, gives_itself
 from exporter.check.source.syntax import definition_around, inside, of_kind
@@ -46,19 +46,13 @@ _COUNTS = re.compile(r"range\([^,]+\)")
 _HOOKS = {"register_forward_pre_hook": "before", "register_forward_post_hook": "hooks"}
 
 
-def _method(run: Run, method: Method, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
-    owner = method.owner
-    name = method.name
+def _method(run: Run, method: Method, call: Call) -> Value:
+    owner, name, call.name = method.owner, method.name, method.name
     if name == "train" and (matters := mode_matters(owner)) is not True:
         name = "maybe train" if matters is None else "eval"
-    emit_call(run, node, f"{kind_of(owner)}.{name}", owner, arguments, keywords)
-    model = _MODELS.get(type(owner), _other)
-    return model(run, owner, Call(method.name, arguments, keywords, node))
-
-
-def _other(run: Run, owner: Value, call: Call) -> Value:
-    run.consume(*call.every)
-    return UNKNOWN
+    emit_call(run, f"{kind_of(owner)}.{name}", call, owner)
+    model = _MODELS.get(type(owner))
+    return model(run, owner, call) if model is not None else run.unmodelled(call)
 
 
 def _text(run: Run, owner: Value, call: Call) -> Value:
@@ -88,14 +82,7 @@ def _tensor(run: Run, owner: Tensor, call: Call) -> Value:
     if name in ("backward", "register_hook", "clear_grad"):
         return Const(None)
     whole = replace(call, arguments=(owner, *call.arguments))
-    if gives_itself(whole):
-        return owner
-    value = numbered(apply_operator(whole), whole)
-    in_place = name.endswith("_") and not name.endswith("__")
-    if in_place or name in ("set_value", "copy_", "fill_"):
-        tensor_written(run, owner, call.node)
-        return owner
-    return made_here(run, value, call.node) if isinstance(value, Tensor) else value
+    return owner if gives_itself(whole) else operate(run, whole)
 
 
 # ------------------------------------------------------------------------------------------------------ lists and dicts
@@ -104,7 +91,7 @@ def _tensor(run: Run, owner: Tensor, call: Call) -> Value:
 def _sequence(run: Run, owner: Sequence, call: Call) -> Value:
     name = call.name
     if name == "sort":
-        compare_by_key(run, Call("builtins.sorted", (owner,), call.keywords, call.node))
+        compare_by_key(run, Call(call.node, (owner,), call.keywords, "builtins.sorted"))
     if name in ("append", "add_sublayer", "insert", "extend") and call.arguments:
         _add(run, owner, call)
         return Const(None)
@@ -127,17 +114,15 @@ def _add(run: Run, owner: Sequence, call: Call) -> None:
     last = call.arguments[-1]
     items: tuple[Value, ...] = (last,)
     if call.name == "extend":
-        known = isinstance(last, Sequence) and last.rest is None
-        items = last.items if isinstance(last, Sequence) and known else (iterate(run, last, call.node, "extend"),)
+        items = last.listed if last.listed is not None else (iterate(run, last, call.node, "extend"),)
     if owner.kind.startswith("paddle."):
         for item in items:
             register(item)
-    looping = run.now.loops + run.now.python_loops
-    if call.name == "insert" and call.first == Const(0) and owner.rest is None and not looping:
+    if call.name == "insert" and call.first == Const(0) and owner.rest is None and not run.now.depth:
         write_container(run, owner, call.node)
-        run.heap.write(vars(owner), "items", (*items, *owner.items))
+        run.heap.change(owner, items=(*items, *owner.items))
     else:
-        if call.name == "append" and owner.place is not None:
+        if call.name == "append":
             run.effects.push(owner.place)
         grow(run, owner, items, call.node)
 
@@ -145,40 +130,38 @@ def _add(run: Run, owner: Sequence, call: Call) -> None:
 def _last(run: Run, owner: Sequence) -> Value | None:
     """The last item of a list, taken off; None where it is not known, or where this call did not put it there."""
     now = run.now
-    if now.branches or now.undecided or now.loops or now.python_loops or owner.rest is not None or not owner.items:
+    if now.branches or now.undecided or now.depth or owner.rest is not None or not owner.items:
         return None
     if owner.place is not None and not run.effects.pop(owner.place):
         return None
     last = owner.items[-1]
-    run.heap.write(vars(owner), "items", owner.items[:-1])
+    run.heap.change(owner, items=owner.items[:-1])
     return last
 
 
 def _shuffle(run: Run, owner: Sequence, call: Call) -> Value:
     """A list whose items are not known one by one any more."""
-    if call.name == "clear" and owner.place is not None:
+    if call.name == "clear":
         run.effects.kill(owner.place)
-    unwritten = owner.place is not None and run.effects.of(owner.place).write is None
-    used = unwritten and call.node not in run.usage.dropped
+    used = run.effects.of(owner.place).write is None and call.node not in run.usage.dropped
     write_container(run, owner, call.node)
-    if used and owner.place is not None and call.name.startswith("pop"):
-        run.effects.read_content(owner.place)  # what it gives lay there before the call
+    if used and call.name.startswith("pop"):
+        read_content(run, owner)  # what it gives lay there before the call
     value = element(owner)
-    run.heap.write(vars(owner), "rest", value if owner.items or owner.rest is not None else None)
-    run.heap.write(vars(owner), "items", ())
+    run.heap.change(owner, rest=value if owner.parts() else None, items=())
     return value if call.name.startswith("pop") else Const(None)
 
 
 def _mapping(run: Run, owner: Mapping, call: Call) -> Value:
     name = call.name
     if name == "values":
-        return Sequence("list", tuple(owner.items.values()), owner.rest, owner.home, fixed=owner.fixed)
+        return Sequence("list", tuple(owner.items.values()), owner.rest, home=owner.home, fixed=owner.fixed)
     if name == "keys":
         return keys_of(owner)
     if name == "items":
         pairs = tuple(Sequence("tuple", (Const(key), value), home=owner.home) for key, value in owner.items.items())
         rest = Sequence("tuple", (Scalar("str"), owner.rest), home=owner.home) if owner.rest else None
-        return Sequence("list", pairs, rest, owner.home, fixed=owner.fixed)
+        return Sequence("list", pairs, rest, home=owner.home, fixed=owner.fixed)
     if name in ("get", "pop", "setdefault"):
         return _take(run, owner, call)
     if name == "update":
@@ -187,7 +170,7 @@ def _mapping(run: Run, owner: Mapping, call: Call) -> Value:
         _move(run, owner, call.first.value, not call.says("last", False))
     elif name in ("clear", "popitem"):
         write_container(run, owner, call.node)
-        run.heap.write(vars(owner), "items", {})
+        run.heap.change(owner, items={})
     return UNKNOWN
 
 
@@ -195,17 +178,15 @@ def _move(run: Run, owner: Mapping, key: object, last: bool) -> None:
     """`OrderedDict.move_to_end`."""
     others = {name: value for name, value in owner.items.items() if name != key}
     moved = {key: owner.items[key]} if key in owner.items else {}
-    run.heap.write(vars(owner), "items", {**others, **moved} if last else {**moved, **others})
+    run.heap.change(owner, items={**others, **moved} if last else {**moved, **others})
 
 
 def _update(run: Run, owner: Mapping, call: Call) -> None:
     write_container(run, owner, call.node)
     given = make_dict(run, call)
-    if isinstance(given, Mapping):
-        run.heap.write(vars(owner), "items", {**owner.items, **given.items})
-        if given.rest is not None:
-            rest = given.rest if owner.rest is None else join(owner.rest, given.rest)
-            run.heap.write(vars(owner), "rest", rest)
+    run.heap.change(owner, items={**owner.items, **given.items})
+    if given.rest is not None:
+        run.heap.change(owner, rest=rest_with(owner, given.rest))
 
 
 def _take(run: Run, owner: Mapping, call: Call) -> Value:
@@ -213,16 +194,16 @@ def _take(run: Run, owner: Mapping, call: Call) -> Value:
     key, default = call.first, call.given(1, default=Const(None))
     if call.name != "get":
         stored = call.name == "pop" or inputs_of((default,))
-        if owner.place is not None and not is_own_key(run, owner, key) and stored:
-            run.effects.read_content(owner.place)  # what an earlier call left there is what it gives
+        if stored and not is_own_key(run, owner, key):
+            read_content(run, owner)  # what an earlier call left there is what it gives
         write_container(run, owner, call.node, default)
     if not isinstance(key, Const) or owner.rest is not None:
         return join(element(owner), default)
     found = owner.items.get(key.value, default)
     if call.name == "pop":
-        run.heap.write(vars(owner), "items", {name: value for name, value in owner.items.items() if name != key.value})
+        run.heap.change(owner, items={name: value for name, value in owner.items.items() if name != key.value})
     elif call.name == "setdefault":
-        run.heap.write(vars(owner), "items", {**owner.items, key.value: found})
+        run.heap.change(owner, items={**owner.items, key.value: found})
     return found
 
 
@@ -231,10 +212,10 @@ def _take(run: Run, owner: Mapping, call: Call) -> Value:
 
 def _layer(run: Run, owner: Layer, call: Call) -> Value:
     if call.name in ("train", "eval"):
-        run.heap.write(vars(owner), "training", call.name == "train")
+        run.heap.change(owner, training=call.name == "train")
     if call.name in _HOOKS and call.arguments:
         return _hook(run, owner, call)
-    return run.call(owner, call.arguments, call.keywords, call.node) if call.name == "forward" else UNKNOWN
+    return run.call(owner, call) if call.name == "forward" else UNKNOWN
 
 
 def _hook(run: Run, owner: Instance | Layer, call: Call) -> Value:
@@ -242,7 +223,7 @@ def _hook(run: Run, owner: Instance | Layer, call: Call) -> Value:
     place, hook = _HOOKS[call.name], call.first
     if run.now.undecided:
         hook = Union((hook, Const(None)))  # it may as well not be there
-    run.heap.write(vars(owner), place, (*vars(owner)[place], hook))
+    run.heap.change(owner, **{place: (*vars(owner)[place], hook)})
     return Record({"remove": Partial(External(REMOVE_HOOK), (owner, hook), {})})
 
 
@@ -251,7 +232,7 @@ def _unhook(run: Run, call: Call) -> Value:
     owner, hook = call.first, call.given(1)
     if isinstance(owner, (Instance, Layer)):
         for place in _HOOKS.values():
-            run.heap.write(vars(owner), place, tuple(known for known in vars(owner)[place] if known is not hook))
+            run.heap.change(owner, **{place: tuple(known for known in vars(owner)[place] if known is not hook)})
     return Const(None)
 
 

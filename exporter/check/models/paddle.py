@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -11,7 +12,18 @@ from exporter.check.domain.call import Call
 from exporter.check.domain.contents import is_pair, register
 from exporter.check.domain.join import element, join_all
 from exporter.check.domain.value_numbers import numbered
-from exporter.check.domain.values import UNKNOWN, Const, Extent, External, Layer, Mapping, Sequence, Tensor, Value
+from exporter.check.domain.values import (
+    UNKNOWN,
+    Const,
+    Container,
+    Extent,
+    External,
+    Layer,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+)
 from exporter.check.interpret.calls import hooked_after, hooked_before
 from exporter.check.interpret.events import capture, emit_call, made_here, tensor_written
 from exporter.check.interpret.items import iterate
@@ -45,17 +57,10 @@ def is_weightless(name: str, keywords: dict[str, Value]) -> bool:
 def is_layer_class(name: str) -> bool:
     """Whether a qualified name is one of Paddle's layer classes, `paddle.nn.LSTM` as well as `paddle.nn.Linear`."""
     last = name.rpartition(".")[2]
-    return (
-        name.startswith("paddle.")
-        and last[:1].isupper()
-        and last not in _NOT_LAYERS
-        and not name.startswith(_OUTSIDE)
-        and (
-            ".nn." in name
-            or name.startswith("paddle.vision.")
-            or (".meta_parallel." in name and entry(last).sizes != "")
-        )
-    )
+    if not name.startswith("paddle.") or name.startswith(_OUTSIDE) or not last[:1].isupper() or last in _NOT_LAYERS:
+        return False
+    known = ".meta_parallel." in name and entry(last).sizes != ""
+    return known or ".nn." in name or name.startswith("paddle.vision.")
 
 
 def _is_plain(name: str) -> bool:
@@ -80,10 +85,16 @@ def _paddle(run: Run, call: Call) -> Value:
 
 def _operator(run: Run, call: Call) -> Value:
     for value in call.every:
-        if isinstance(value, (Sequence, Mapping)):
+        if isinstance(value, Container):
             capture(run, element(value), call.node, "container")
+    return operate(run, call)
+
+
+def operate(run: Run, call: Call) -> Value:
+    """What an operator gives; one that works in place writes into its tensor, and gives that."""
     value = numbered(apply_operator(call), call)
-    if call.last.endswith("_") and not call.last.endswith("__") and isinstance(call.first, Tensor):
+    in_place = call.last == "set_value" or (call.last.endswith("_") and not call.last.endswith("__"))
+    if in_place and isinstance(call.first, Tensor):
         tensor_written(run, call.first, call.node)
         return call.first
     return made_here(run, value, call.node) if isinstance(value, Tensor) else value
@@ -97,10 +108,6 @@ def _plain(run: Run, call: Call) -> Value:
         return UNKNOWN
     run.consume(*call.every)
     return External(call.name)
-
-
-def _reparametrised(run: Run, call: Call) -> Value:
-    return call.first
 
 
 def _shape(run: Run, call: Call) -> Value | None:
@@ -119,46 +126,39 @@ def _assign(run: Run, call: Call) -> None:
 
 def _made_dynamic(run: Run, call: Call) -> Value:
     """`set_dynamic_shape` tells a trace which sizes of a tensor vary."""
-    if isinstance(call.first, Tensor) and (sizes := stated_sizes(call.given(1, "shape_list"))):
+    if isinstance(call.first, Tensor) and (sizes := stated_sizes(call.given(1, "shape_list"))[0]):
         varying = tuple(Extent.DYNAMIC if size == -1 else size for size in sizes)
-        run.heap.write(vars(call.first), "sizes", varying)
+        run.heap.change(call.first, sizes=varying)
     return Const(None)
 
 
 #: Functions that do more, or something else, than give a new tensor; None: go on as for any operator.
-_SPECIAL = {
-    **dict.fromkeys(("spectral_norm", "weight_norm", "remove_weight_norm"), _reparametrised),
+_SPECIAL: dict[str, Callable[[Run, Call], Value | None]] = {
+    **dict.fromkeys(("spectral_norm", "weight_norm", "remove_weight_norm"), lambda run, call: call.first),
     "set_dynamic_shape": _made_dynamic,
     "shape": _shape,
     "assign": _assign,
 }
 
 
-def _registered(container: Value) -> Value:
+def _registered(container: Container) -> Value:
     """A container of layers; whatever it holds is a sublayer of it."""
-    if isinstance(container, (Sequence, Mapping)):
-        for value in container.parts():
-            register(value)
+    for value in container.parts():
+        register(value)
     return container
 
 
-def _container(run: Run, call: Call) -> Value:
+def _container(run: Run, call: Call) -> Container:
     kind = "paddle.nn.LayerList" if call.last == "ParameterList" else call.name
     first = call.first
     if not call.arguments:
         return Mapping(fixed=True, registers=True) if call.last == "LayerDict" else Sequence(kind)
     if call.last == "LayerDict":
-        if isinstance(first, Sequence) and first.rest is None and all(map(is_pair, first.items)):
-            first = make_dict(run, replace(call, keywords={}))
-        given = first if isinstance(first, Mapping) else Mapping({}, UNKNOWN)
-        return Mapping(dict(given.items), given.rest, registers=True)
+        return replace(make_dict(run, replace(call, keywords={})), registers=True)
     if len(call.arguments) == 1 and isinstance(first, Sequence) and first.kind in ("list", "tuple", "generator"):
         return Sequence(kind, first.items, first.rest)
     if call.last == "Sequential":
-        pairs = (
-            value.items[1] if isinstance(value, Sequence) and is_pair(value) else value for value in call.arguments
-        )
-        layers = tuple(pairs)
+        layers = tuple(value.parts()[1] if is_pair(value) else value for value in call.arguments)
         return Sequence(kind, (), join_all(layers)) if _of_unknown_number(call) else Sequence(kind, layers)
     return Sequence(kind, (), iterate(run, first, call.node, "list"))
 
@@ -169,16 +169,13 @@ def _of_unknown_number(call: Call) -> bool:
     return any(isinstance(each, ast.Starred) for each in nodes) and len(nodes) == len(call.arguments)
 
 
-def _call_layer(
-    run: Run, layer: Layer, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST
-) -> Value:
-    arguments = hooked_before(run, layer, arguments, node)
-    call = Call(f"{layer.name}.forward", arguments, keywords, node)
-    emit_call(run, node, call.name, layer, arguments, keywords)
+def _call_layer(run: Run, layer: Layer, call: Call) -> Value:
+    call = hooked_before(run, layer, call)
+    emit_call(run, f"{layer.name}.forward", call, layer)
     value = apply_layer(layer, call)
     if isinstance(value, Tensor) and not value.value_number and "Dropout" not in layer.name:
         value.value_number = ("layer", layer, *call.every)
-    return hooked_after(run, layer, arguments, value, node)
+    return hooked_after(run, layer, call, value)
 
 
 PACKAGES = {"paddle": _paddle}

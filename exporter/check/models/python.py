@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.check.domain.call import Call
@@ -12,6 +13,7 @@ from exporter.check.domain.values import (
     Attributes,
     Class,
     Const,
+    Container,
     Dim,
     Extent,
     External,
@@ -23,6 +25,7 @@ from exporter.check.domain.values import (
     Super,
     Tensor,
     Value,
+    kind_of,
     only_tensor,
 )
 from exporter.check.interpret.attributes import set_attribute
@@ -42,7 +45,7 @@ def compare_by_key(run: Run, call: Call) -> None:
         several = len(call.arguments) > 1
         item = join(*call.arguments[:2]) if several else iterate(run, call.first, call.node, call.last)
         compared = call_unseen(run, call.keywords["key"], (item,), call.node)
-        emit_call(run, call.node, f"builtins.{call.last}", None, (Sequence("list", (compared, compared)),), {})
+        emit_call(run, f"builtins.{call.last}", Call(call.node, (Sequence("list", (compared, compared)),)))
 
 
 def _hasattr(run: Run, call: Call) -> Value:
@@ -52,26 +55,18 @@ def _hasattr(run: Run, call: Call) -> Value:
     return Scalar("bool")
 
 
-def _is_something(run: Run, call: Call) -> Value:
-    return Scalar("bool")
-
-
 def _text(run: Run, call: Call) -> Value:
     known = call.last == "str" and len(call.arguments) == 1 and isinstance(call.first, Const)
     return Const(str(call.first.value)) if known and isinstance(call.first, Const) else Scalar("str")
 
 
 def _isinstance(run: Run, call: Call) -> Value:
-    if len(call.arguments) != 2:
-        return Scalar("bool")
-    value, kinds = call.arguments
+    value, kinds = call.first, call.given(1)
     every = kinds.items if isinstance(kinds, Sequence) else (kinds,)
     names = {kind.name for kind in every if isinstance(kind, External)}
     containers = bool(names) and names <= _CONTAINERS
-    if isinstance(value, Sequence) and value.kind in ("list", "tuple", "set") and containers:
-        return Const(f"builtins.{value.kind}" in names)
-    if isinstance(value, Mapping) and containers:
-        return Const("builtins.dict" in names)
+    if isinstance(value, Container) and containers and (kind := f"builtins.{kind_of(value)}") in _CONTAINERS:
+        return Const(kind in names)
     foreign = bool(names) and len(names) == len(every) and all(map(_is_no_tensor, names))
     if isinstance(value, Tensor) and not value.guessed and value.value_number[:1] != ("number",) and foreign:
         return Const(False)
@@ -104,9 +99,7 @@ def _number(run: Run, call: Call) -> Value:
 def _extreme(run: Run, call: Call) -> Value:
     compare_by_key(run, call)
     arguments = call.arguments
-    if not arguments:
-        return UNKNOWN
-    if len(arguments) == 1:
+    if len(arguments) < 2:
         return iterate(run, call.first, call.node, call.last)
     if all(isinstance(value, Const) and isinstance(value.value, (int, float)) for value in arguments):
         values = [value.value for value in arguments if isinstance(value, Const)]
@@ -117,9 +110,8 @@ def _extreme(run: Run, call: Call) -> Value:
 
 
 def _total(run: Run, call: Call) -> Value:
-    inner: Value = UNKNOWN
-    if isinstance(call.first, (Sequence, Tensor)):
-        inner = iterate(run, call.first, call.node, call.last)
+    walked = isinstance(call.first, (Sequence, Tensor))
+    inner = iterate(run, call.first, call.node, call.last) if walked else UNKNOWN
     if call.last != "sum":
         return Scalar("number")
     if isinstance(inner, Tensor):
@@ -139,16 +131,16 @@ def make_sequence(run: Run, call: Call) -> Value:
         return Sequence(kind)
     if isinstance(first, Shape) and name != "sorted":
         return replace(first, kind=kind)
-    if isinstance(first, Sequence) and first.rest is None and name in ("list", "tuple"):
-        return Sequence(kind, first.items)
+    if first.listed is not None and name in ("list", "tuple"):
+        return Sequence(kind, first.listed)
     return Sequence(kind, (), iterate(run, first, call.node, name))
 
 
 def _in_order(given: Sequence) -> tuple[Value, ...]:
     """The items of a sequence of texts, or of pairs that begin with one, sorted; empty if they are anything else."""
-    texts = [item.items[0] if isinstance(item, Sequence) and is_pair(item) else item for item in given.items]
+    texts = [item.parts()[0] if is_pair(item) else item for item in given.items]
     known = [text.value for text in texts if isinstance(text, Const) and isinstance(text.value, str)]
-    if given.rest is not None or len(known) != len(texts):
+    if given.listed is None or len(known) != len(texts):
         return ()
     return tuple(item for _, item in sorted(zip(known, given.items, strict=True), key=lambda pair: pair[0]))
 
@@ -160,11 +152,7 @@ def _len(run: Run, call: Call) -> Value:
         return Const(size) if isinstance(size, int) else Dim(Extent.UNKNOWN if value.guessed else size)
     if isinstance(value, Shape):
         return Const(len(value.tensor.sizes)) if value.tensor.closed else Scalar("int")
-    if isinstance(value, Sequence) and value.settled:
-        return Const(len(value.items))
-    if isinstance(value, Mapping) and value.rest is None and not value.home:
-        return Const(len(value.items))
-    return Scalar("int")
+    return Const(len(value.known)) if isinstance(value, Container) and value.settled else Scalar("int")
 
 
 def _range(run: Run, call: Call) -> Value:
@@ -202,14 +190,11 @@ def _zip(run: Run, call: Call) -> Value:
 
 def _map(run: Run, call: Call) -> Value:
     items = tuple(iterate(run, value, call.node, "map") for value in call.arguments[1:])
-    made = call_unseen(run, call.first, items, call.node) if call.arguments else UNKNOWN
-    return Sequence("generator", (), made)
+    return Sequence("generator", (), call_unseen(run, call.first, items, call.node))
 
 
 def _filter(run: Run, call: Call) -> Value:
-    if len(call.arguments) != 2:
-        return UNKNOWN
-    item = iterate(run, call.arguments[1], call.node, "filter")
+    item = iterate(run, call.given(1), call.node, "filter")
     ask(run, call_unseen(run, call.first, (item,), call.node), "filter", call.node)
     return Sequence("generator", (), item)
 
@@ -219,7 +204,7 @@ def _super(run: Run, call: Call) -> Value:
     receiver = next(iter(frame.names.values()), UNKNOWN)
     owner = arguments[1] if len(arguments) == 2 else receiver
     if not arguments and run.now.converted and isinstance(receiver, Instance) and frame.cls is not receiver.cls:
-        emit_call(run, call.node, "inherited super", receiver, (), {})
+        emit_call(run, "inherited super", Call(call.node), receiver)
     cls = call.first.info if isinstance(call.first, Class) else frame.cls
     return Super(owner, cls) if cls is not None else UNKNOWN
 
@@ -245,34 +230,18 @@ def _setattr(run: Run, call: Call) -> Value:
     return Const(None)
 
 
-def _vars(run: Run, call: Call) -> Value:
-    return Attributes(call.first) if isinstance(call.first, Instance) else UNKNOWN
-
-
-def make_dict(run: Run, call: Call) -> Value:
+def make_dict(run: Run, call: Call) -> Mapping:
     """What `dict` makes of a dict, of pairs and of keywords."""
     made, first = Mapping({name: value for name, value in call.keywords.items()}), call.first
     if isinstance(first, Mapping):
         made.items, made.rest = {**first.items, **made.items}, first.rest
-    elif call.arguments and isinstance(first, Sequence) and first.rest is None and all(map(is_pair, first.items)):
-        pairs = [pair.items for pair in first.items if isinstance(pair, Sequence)]
+    elif call.arguments and first.listed is not None and all(map(is_pair, first.listed)):
+        pairs = [pair.parts() for pair in first.listed]
         made.items = {key.value: value for key, value in pairs if isinstance(key, Const)} | made.items
     elif call.arguments:
         run.consume(*call.arguments)
         made.rest = UNKNOWN
     return made
-
-
-def _type(run: Run, call: Call) -> Value:
-    return Class(call.first.cls) if isinstance(call.first, Instance) else UNKNOWN
-
-
-def _next(run: Run, call: Call) -> Value:
-    return iterate(run, call.first, call.node, "next") if call.arguments else UNKNOWN
-
-
-def _iter(run: Run, call: Call) -> Value:
-    return call.first
 
 
 _MODELS = {
@@ -283,7 +252,6 @@ _MODELS = {
     _text: "print str repr format",
     _isinstance: "isinstance",
     _hasattr: "hasattr",
-    _is_something: "callable issubclass",
     _len: "len",
     _range: "range",
     _enumerate: "enumerate",
@@ -293,10 +261,13 @@ _MODELS = {
     _super: "super",
     _getattr: "getattr",
     _setattr: "setattr object.__setattr__",
-    _vars: "vars",
     make_dict: "dict",
-    _type: "type",
-    _next: "next",
-    _iter: "iter",
 }
-FUNCTIONS = {f"builtins.{name}": model for model, names in _MODELS.items() for name in names.split()}
+FUNCTIONS: dict[str, Callable[[Run, Call], Value]] = {
+    **{f"builtins.{name}": model for model, names in _MODELS.items() for name in names.split()},
+    **dict.fromkeys(("builtins.callable", "builtins.issubclass"), lambda run, call: Scalar("bool")),
+    "builtins.iter": lambda run, call: call.first,
+    "builtins.next": lambda run, call: iterate(run, call.first, call.node, "next"),
+    "builtins.type": lambda run, call: Class(call.first.cls) if isinstance(call.first, Instance) else UNKNOWN,
+    "builtins.vars": lambda run, call: Attributes(call.first) if isinstance(call.first, Instance) else UNKNOWN,
+}

@@ -72,7 +72,7 @@ def apply_layer(layer: Layer, call: Call) -> Value:
     """What a layer of Paddle's gives, called in evaluation."""
     name = layer.name.rpartition(".")[2]
     given = call.arguments[0] if call.arguments else next(iter(call.keywords.values()), UNKNOWN)
-    if name == "Identity" or (name.startswith("Dropout") and _probability(layer) == 0):
+    if name == "Identity" or (name.startswith("Dropout") and layer.given(0, "p") == Const(0)):
         return given
     first, known = call.tensor, entry(name)
     if known.sizes == "recurrent":
@@ -88,25 +88,15 @@ def apply_layer(layer: Layer, call: Call) -> Value:
 
 def _sizes_after_layer(rule: str, first: Tensor, layer: Layer) -> Sizes:
     if rule == "features":
-        width = _width(layer, "out_features")
+        width = _size_of(layer.given(1, "out_features"))
         return (*first.sizes[:-1], width) if first.closed else first.sizes[:-1] or first.sizes[:1], first.closed
     if rule == "embedded":
-        width = _width(layer, "embedding_dim")
+        width = _size_of(layer.given(1, "embedding_dim"))
         return ((*first.sizes, width) if first.closed else first.sizes), first.closed
     if rule == "channels" and first.closed and len(first.sizes) > 2:
         space = (Extent.UNKNOWN,) * (len(first.sizes) - 2)
-        return (first.size(0), _width(layer, "out_channels"), *space), True
+        return (first.size(0), _size_of(layer.given(1, "out_channels")), *space), True
     return (first.sizes, first.closed) if rule == "same" else (first.sizes[:1], False)
-
-
-def _width(layer: Layer, name: str) -> Size:
-    """How many features a layer gives."""
-    return _size_of(layer.keywords.get(name, layer.arguments[1] if len(layer.arguments) > 1 else UNKNOWN))
-
-
-def _probability(layer: Layer) -> object:
-    given = layer.keywords.get("p", layer.arguments[0] if layer.arguments else UNKNOWN)
-    return given.value if isinstance(given, Const) else None
 
 
 def _sizes(rule: str, call: Call) -> Sizes:
@@ -117,13 +107,9 @@ def _sizes(rule: str, call: Call) -> Sizes:
     return following(call.tensor, call) if following is not None and call.tensor is not None else ((), False)
 
 
-def _given(call: Call) -> Sizes:
-    return _listed(call.given(0, "shape"))
-
-
 def _expanded(call: Call) -> Sizes:
     """Sizes that are stated; -1 stands for that of the tensor, which is spread over them from the end."""
-    sizes, closed = _listed(call.given(1, "shape"))
+    sizes, closed = stated_sizes(call.given(1, "shape"))
     first = call.tensor
     kept = [first.size(at - len(sizes)) if first and first.closed else Extent.UNKNOWN for at in range(len(sizes))]
     return tuple(old if size == -1 else size for size, old in zip(sizes, kept, strict=True)), closed
@@ -131,7 +117,7 @@ def _expanded(call: Call) -> Sizes:
 
 def _reshaped(call: Call) -> Sizes:
     rest = Sequence("list", tuple(call.arguments[1:]))
-    sizes, closed = _listed(call.keywords.get("shape", call.arguments[1] if len(call.arguments) == 2 else rest))
+    sizes, closed = stated_sizes(call.keywords.get("shape", call.arguments[1] if len(call.arguments) == 2 else rest))
     first = call.tensor
     varies = first is not None and Extent.DYNAMIC in first.sizes
     known = [size for size in sizes if isinstance(size, int) and size != -1]
@@ -185,7 +171,7 @@ def _example(given: Sequence) -> Tensor | None:
 
 #: Sizes that the arguments state.
 _STATED: dict[str, Callable[[Call], Sizes]] = {
-    "given": _given,
+    "given": lambda call: stated_sizes(call.given(0, "shape")),
     "reshaped": _reshaped,
     "expanded": _expanded,
     "counted": _counted,
@@ -212,14 +198,6 @@ def _reduced(first: Tensor, call: Call) -> Sizes:
     return (*first.sizes[:at], *middle, *first.sizes[at + 1 :]), first.closed
 
 
-def _one(first: Tensor, call: Call) -> Sizes:
-    return (), True
-
-
-def _product(first: Tensor, call: Call) -> Sizes:
-    return first.sizes[:1] if not first.closed or len(first.sizes) > 1 else (), False
-
-
 def _unsqueezed(first: Tensor, call: Call) -> Sizes:
     axis = _axis(call)
     if isinstance(axis, int) and 0 <= axis <= len(first.sizes):
@@ -228,31 +206,23 @@ def _unsqueezed(first: Tensor, call: Call) -> Sizes:
 
 
 def _permuted(first: Tensor, call: Call) -> Sizes:
-    order = call.given(1, "perm")
-    axes = [item.value for item in order.items if isinstance(item, Const)] if isinstance(order, Sequence) else []
-    if not axes or not isinstance(order, Sequence) or order.rest is not None or len(axes) != len(order.items):
+    order = call.given(1, "perm").listed or ()
+    axes = [item.value for item in order if isinstance(item, Const)]
+    if not axes or len(axes) != len(order):
         return (), False
     return tuple(first.size(axis) if isinstance(axis, int) else Extent.UNKNOWN for axis in axes), True
-
-
-def _flattened(first: Tensor, call: Call) -> Sizes:
-    return (first.sizes[:1] if len(call.arguments) > 1 or call.keywords else ()), False
-
-
-def _lead(first: Tensor, call: Call) -> Sizes:
-    return first.sizes[:1], False
 
 
 #: Sizes that follow from those of the first tensor.
 _FOLLOWING: dict[str, Callable[[Tensor, Call], Sizes]] = {
     "same": _same,
     "reduced": _reduced,
-    "one": _one,
-    "product": _product,
+    "one": lambda first, call: ((), True),
+    "product": lambda first, call: (first.sizes[:1] if not first.closed or len(first.sizes) > 1 else (), False),
     "unsqueezed": _unsqueezed,
     "permuted": _permuted,
-    "flattened": _flattened,
-    "lead": _lead,
+    "flattened": lambda first, call: (first.sizes[:1] if len(call.arguments) > 1 or call.keywords else (), False),
+    "lead": lambda first, call: (first.sizes[:1], False),
 }
 
 
@@ -278,16 +248,12 @@ def _part(first: Tensor | None, axis: object, inputs: frozenset[str]) -> Tensor:
     return Tensor((*first.sizes[:at], Extent.UNKNOWN, *first.sizes[at + 1 :]), True, inputs)
 
 
-def stated_sizes(shape: Value) -> tuple[Size, ...]:
+def stated_sizes(shape: Value) -> Sizes:
     """The sizes that a list states, none where it is not known."""
-    return _listed(shape)[0]
-
-
-def _listed(shape: Value) -> Sizes:
     if isinstance(shape, Shape):
         return shape.tensor.sizes, shape.tensor.closed
-    if isinstance(shape, Sequence) and shape.rest is None:
-        return tuple(_size_of(item) for item in shape.items), True
+    if shape.listed is not None:
+        return tuple(map(_size_of, shape.listed)), True
     return (), False
 
 

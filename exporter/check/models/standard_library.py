@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 
 from exporter.check.domain.call import Call
@@ -30,23 +31,12 @@ from exporter.check.domain.values import (
 )
 from exporter.check.interpret.events import call_unseen, emit_call
 from exporter.check.interpret.items import item, iterate
-from exporter.check.interpret.operators import binary
+from exporter.check.interpret.operators import ARITHMETIC, binary
 from exporter.check.models.python import make_dict, make_sequence
 from exporter.check.state.run import Run
 
 _FEW = 8  # items that are gone through one by one
-_OPERATORS = {
-    "add": ast.Add,
-    "iadd": ast.Add,
-    "sub": ast.Sub,
-    "mul": ast.Mult,
-    "truediv": ast.Div,
-    "floordiv": ast.FloorDiv,
-    "mod": ast.Mod,
-    "pow": ast.Pow,
-    "matmul": ast.MatMult,
-    "concat": ast.Add,
-}
+_OPERATORS: dict[str, type] = {name: kind for kind, name in ARITHMETIC.items()} | {"iadd": ast.Add, "concat": ast.Add}
 #: What a call of these gives is something to be called.
 _MAKES = {
     "collections.namedtuple": "collections.namedtuple.made",  # of fields that are not known
@@ -56,12 +46,6 @@ _MAKES = {
     "random.Random": "random.generator",
     "random.SystemRandom": "random.generator",
 }
-
-
-def unmodelled(run: Run, call: Call) -> Value:
-    """Nothing is known of what it gives, which may depend on all that it is given."""
-    run.consume(*call.every)
-    return UNKNOWN
 
 
 def _math(run: Run, call: Call) -> Value:
@@ -75,7 +59,7 @@ def _operator(run: Run, call: Call) -> Value:
         return binary(run, call.first, kind, call.arguments[1], call.node)
     if call.name == "operator.getitem" and len(call.arguments) == 2:
         return item(run, call.first, call.arguments[1], call.node)
-    return unmodelled(run, call)
+    return run.unmodelled(call)
 
 
 def _itertools(run: Run, call: Call) -> Value:
@@ -88,28 +72,20 @@ def _itertools(run: Run, call: Call) -> Value:
     return Sequence("generator", (), found)
 
 
-def _partial(run: Run, call: Call) -> Value:
-    return Partial(call.first, call.arguments[1:], call.keywords) if call.arguments else unmodelled(run, call)
-
-
 def _bound_method(run: Run, call: Call) -> Value:
     if len(call.arguments) == 2 and isinstance(call.first, Function):
         return replace(call.first, owner=call.arguments[1])
-    return unmodelled(run, call)
-
-
-def _namespace(run: Run, call: Call) -> Value:
-    return Record(dict(call.keywords), not run.forward)
+    return run.unmodelled(call)
 
 
 def _reduce(run: Run, call: Call) -> Value:
     """`functools.reduce`, item by item where few are known."""
     if len(call.arguments) < 2:
-        return unmodelled(run, call)
+        return run.unmodelled(call)
     source = call.arguments[1]
     one = iterate(run, source, call.node, "reduce")
-    few = isinstance(source, Sequence) and source.rest is None and 0 < len(source.items) <= _FEW
-    items = list(source.items) if isinstance(source, Sequence) and few else [one, one]
+    items = [*(source.listed or ())]
+    items = items if 0 < len(items) <= _FEW else [one, one]
     value = call.arguments[2] if len(call.arguments) > 2 else items.pop(0)
     for following in items:
         value = call_unseen(run, call.first, (value, following), call.node)
@@ -118,22 +94,14 @@ def _reduce(run: Run, call: Call) -> Value:
 
 def _namedtuple(run: Run, call: Call) -> Value:
     """A class of named tuples, if its fields are known."""
-    names, defaults = call.given(1), call.keywords.get("defaults")
+    names, defaults = call.given(1), call.keywords.get("defaults", UNKNOWN)
     if isinstance(names, Const) and isinstance(names.value, str):
         known = tuple(names.value.replace(",", " ").split())
-    elif isinstance(names, Sequence) and names.rest is None:
-        known = tuple(str(name.value) for name in names.items if isinstance(name, Const))
+    elif names.listed is not None:
+        known = tuple(str(name.value) for name in names.listed if isinstance(name, Const))
     else:
         return External(_MAKES["collections.namedtuple"])
-    return Fields(known, defaults.items if isinstance(defaults, Sequence) and defaults.rest is None else ())
-
-
-def _tuple_of_unknown_fields(run: Run, call: Call) -> Value:
-    return Sequence("tuple", call.every)
-
-
-def _callable(run: Run, call: Call) -> Value:
-    return External(_MAKES[call.name])
+    return Fields(known, defaults.listed or ())
 
 
 def _deque(run: Run, call: Call) -> Value:
@@ -147,28 +115,29 @@ def _dict_with_defaults(run: Run, call: Call) -> Value:
 
 
 def _copy(run: Run, call: Call) -> Value:
-    if not call.arguments:
-        return unmodelled(run, call)
     value = call.first
     if call.last == "deepcopy" and isinstance(value, (Layer, Instance)):
-        emit_call(run, call.node, "new layer", None, call.arguments, call.keywords)
+        emit_call(run, "new layer", call)
     summarize(value)
     return Sequence(value.kind, value.items, value.rest) if isinstance(value, Sequence) else value
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, Callable[[Run, Call], Value]] = {
     "collections.Counter": _dict_with_defaults,
     "collections.OrderedDict": make_dict,
     "collections.defaultdict": _dict_with_defaults,
     "collections.deque": _deque,
     "collections.namedtuple": _namedtuple,
-    "collections.namedtuple.made": _tuple_of_unknown_fields,
+    "collections.namedtuple.made": lambda run, call: Sequence("tuple", call.every),
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
-    "functools.partial": _partial,
+    "functools.partial": lambda run, call: Partial(call.first, call.arguments[1:], call.keywords),
     "functools.reduce": _reduce,
     "types.MethodType": _bound_method,
-    **dict.fromkeys(("types.SimpleNamespace", "argparse.Namespace", "threading.local"), _namespace),
-    **dict.fromkeys(_MAKES.keys() - {"collections.namedtuple"}, _callable),
+    **dict.fromkeys(
+        ("types.SimpleNamespace", "argparse.Namespace", "threading.local"),
+        lambda run, call: Record(dict(call.keywords), not run.forward),
+    ),
+    **dict.fromkeys(_MAKES.keys() - {"collections.namedtuple"}, lambda run, call: External(_MAKES[call.name])),
 }
 PACKAGES = {"math": _math, "operator": _operator, "itertools": _itertools}

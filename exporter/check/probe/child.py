@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from exporter.paddle.names import forget_parameter_names
+from exporter.paddle.predictor import Predictor
 from exporter.tensors import Array, load, save_scratch
 from exporter.workers import Json, doing
 
@@ -30,13 +31,11 @@ _RTOL, _ATOL = 1e-4, 1e-5
 
 def eager(request: Json) -> Json:
     """Run the model on each case, in order; the outputs go to `request["file"]`, their structure into the answer."""
-    import paddle
-
     layer = build(request)
     doing("running the model eagerly")
     shapes, tensors = [], dict[str, Array]()
     for number, case in enumerate(cases(request)):
-        leaves = _leaves(layer(*[paddle.to_tensor(each.copy()) for each in case]))
+        leaves = _leaves(called(layer, case))
         shapes.append(["tensor" if isinstance(each, np.ndarray) else repr(each) for each in leaves])
         tensors |= {f"{number}/{at}": each for at, each in enumerate(leaves) if isinstance(each, np.ndarray)}
     save_scratch(Path(request["file"]), tensors)
@@ -53,9 +52,8 @@ def exported(request: Json) -> Json:
     layer = build(request)
     doing("exporting the model")
     with tempfile.TemporaryDirectory() as folder:
-        prefix = str(Path(folder) / "model")
-        static = paddle.jit.to_static(layer, input_spec=specs(request), backend=None, full_graph=True)
-        paddle.jit.save(static, prefix)
+        prefix = Path(folder) / "model"
+        paddle.jit.save(static(layer, request), str(prefix))
         doing("loading the program")
         try:
             outputs = predict(prefix, request)
@@ -64,11 +62,19 @@ def exported(request: Json) -> Json:
     return _compare(outputs, request)
 
 
-def specs(request: Json) -> list[Any]:
-    """The input specs, as Paddle wants them."""
+def static(layer: Any, request: Json) -> Any:
+    """The layer, to be traced with the input specs of the request."""
     import paddle
 
-    return [paddle.static.InputSpec(list(one["sizes"]), one["dtype"], one["name"]) for one in request["inputs"]]
+    specs = [paddle.static.InputSpec(list(one["sizes"]), one["dtype"], one["name"]) for one in request["inputs"]]
+    return paddle.jit.to_static(layer, input_spec=specs, backend=None, full_graph=True)
+
+
+def called(layer: Any, case: list[Array]) -> Any:
+    """What the layer gives for copies of the inputs."""
+    import paddle
+
+    return layer(*[paddle.to_tensor(each.copy()) for each in case])
 
 
 def build(request: Json) -> Any:
@@ -147,29 +153,15 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def predict(prefix: str, request: Json) -> list[list[Array]]:
+def predict(prefix: Path, request: Json) -> list[list[Array]]:
     """What the saved program gives for each case; whatever a predictor raises is the caller's."""
-    from paddle import inference
-
-    config = inference.Config(prefix + ".json", prefix + ".pdiparams")
-    config.disable_gpu()
-    config.disable_mkldnn()
-    config.disable_glog_info()
-    config.switch_ir_optim(False)
-    predictor = inference.create_predictor(config)
-    names = predictor.get_input_names()
-    missing = [one["name"] for one in request["inputs"] if one["name"] not in names]
-    if missing:
+    program, names = Predictor(prefix), [one["name"] for one in request["inputs"]]
+    if missing := [name for name in names if name not in program.inputs]:
         raise ValueError(f"the program has no input '{missing[0]}'")
     found = []
     for number, case in enumerate(cases(request)):
         doing(f"running the program on case {number}")
-        for one, value in zip(request["inputs"], case, strict=True):
-            handle = predictor.get_input_handle(one["name"])
-            handle.reshape(list(value.shape))
-            handle.copy_from_cpu(np.ascontiguousarray(value))
-        predictor.run()
-        found.append([np.array(predictor.get_output_handle(n).copy_to_cpu()) for n in predictor.get_output_names()])
+        found.append(program.run(dict(zip(names, case, strict=True))))
     return found
 
 

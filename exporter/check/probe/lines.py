@@ -18,12 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from exporter.check.probe.child import build, cases, specs
-from exporter.paddle.user_line import origin
+from exporter.check.probe.child import build, cases, static
+from exporter.paddle.user_line import is_librarys, origin, reported_to
 from exporter.workers import Json, doing
 
 _MOST_PLACES, _MOST_LOOKS = 2000, 3000
-_LIBRARY = str(Path(types.__file__).parent)
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -67,11 +66,8 @@ class Watch:
         tensors = [paddle.to_tensor(each.copy()) for each in case]
         self._before = self._state()
         self._ends.append(self._before)
-        sys.settrace(self._enter)
-        try:
+        with reported_to(self._enter):
             self.layer(*tensors)
-        finally:
-            sys.settrace(None)
         self._look()
         self._ends.append(self._before)
 
@@ -205,8 +201,6 @@ def _is_users(kind: type, path: str) -> bool:
 
 def _traced(layer: Any, request: Json) -> set[int]:
     """The lines that ran while the model was traced."""
-    import paddle
-
     path, ran = request["path"], set[int]()
 
     def step(frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -216,19 +210,10 @@ def _traced(layer: Any, request: Json) -> set[int]:
     def enter(frame: types.FrameType, event: str, arg: Any) -> Any:
         return None if is_librarys(frame) else step
 
-    static = paddle.jit.to_static(layer, input_spec=specs(request), backend=None, full_graph=True)
-    sys.settrace(enter)
-    try:
-        static.forward.concrete_program  # noqa: B018 - this traces it
-    finally:
-        sys.settrace(None)
+    traced = static(layer, request)
+    with reported_to(enter):
+        traced.forward.concrete_program  # noqa: B018 - this traces it
     return ran - {0}
-
-
-def is_librarys(frame: types.FrameType) -> bool:
-    """Whether a frame runs code of Python's own, of a package, or of no file."""
-    name = frame.f_code.co_filename
-    return name.startswith(("<", _LIBRARY)) or "site-packages" in name
 
 
 def line_of(frame: types.FrameType, path: str) -> int:

@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 
 from exporter.check import settle
 from exporter.check.codes import PROBE_CODES
 from exporter.check.entry import Model
-from exporter.check.rules.base import Fault, Rule
+from exporter.check.rules.base import Fault, rules
 from exporter.diagnostics import Diagnostic, Location, Severity
 from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
-from exporter.registry import Registry
 from exporter.scratch import scratch
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Limits, call
 
@@ -60,13 +58,8 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
     ]
     limits = Limits(seconds=seconds)
     with scratch() as folder:
-        request: Json = {
-            "path": str(path.resolve()),
-            "builder": model.builder,
-            "inputs": inputs,
-            "seconds": seconds,
-            "file": str(folder / "eager.safetensors"),
-        }
+        request: Json = {"path": str(path.resolve()), "builder": model.builder, "inputs": inputs, "seconds": seconds}
+        request["file"] = str(folder / "eager.safetensors")
         try:
             request |= _eagerly(request, limits)
         except ExporterError as error:
@@ -74,7 +67,8 @@ def probe(path: Path, model: Model, seconds: float) -> Outcome:
         outcome = _export(model, request, limits)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
-        return replace(outcome, depends=_dependencies(request, limits), request=request)
+        depends = _told("exporter.check.probe.variation:varied", request).get("depends", ())
+        return replace(outcome, depends=tuple(depends), request=request)
 
 
 def _paddle(target: str, request: Json, limits: Limits) -> Json:
@@ -103,14 +97,6 @@ def _export(model: Model, request: Json, limits: Limits) -> Outcome:
     return Outcome(model, answer["outcome"], _telling(answer["what"]), 0)
 
 
-def _dependencies(request: Json, limits: Limits) -> tuple[str, ...]:
-    """What else changes the program; nothing where that could not be found out."""
-    try:
-        return tuple(_paddle("exporter.check.probe.variation:varied", request, limits)["depends"])
-    except ExporterError:
-        return ()
-
-
 def _telling(message: str) -> str:
     """The line of a message that says what went wrong: Paddle writes a screenful around it."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
@@ -124,24 +110,13 @@ def _line_in(details: str, path: str) -> int:
     return int(named[-1]) if named else 0
 
 
-@cache
-def _predicts() -> dict[str, tuple[Fault, ...]]:
-    """What each rule predicts, by its code."""
-    rules: Registry[Rule] = Registry("exporter.check.rules", "rule")
-    return {rule.code: rule.predicts for _, rule in rules.all()}
-
-
-def _explaining(kind: str) -> frozenset[str]:
-    return frozenset(code for code, faults in _predicts().items() if Fault(kind) in faults)
-
-
 def _refuted(agrees: bool) -> frozenset[str]:
     """Rules that a finished export proves wrong: what they think likeliest would have ended it, or spoilt its file.
 
     Other outputs show in any comparison, and so it needs one that `agrees`; other values may show in other runs only.
     """
     seen = {Fault.FAILS, Fault.ENDS} | ({Fault.UNUSABLE, Fault.STRUCTURE} if agrees else set())
-    return frozenset(code for code, faults in _predicts().items() if faults[0] in seen)
+    return frozenset(code for code, rule in rules().items() if rule.predicts[0] in seen)
 
 
 def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[Diagnostic]:
@@ -165,7 +140,7 @@ def prove(findings: Sequence[Diagnostic], outcomes: Sequence[Outcome]) -> list[D
 
 def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
     """Mark the findings that an outcome proves: those at the line that Paddle blames, else all of their kind."""
-    codes = _explaining(outcome.kind)
+    codes = {code for code, rule in rules().items() if Fault(outcome.kind) in rule.predicts}
     causes = [at for at, each in enumerate(kept) if each.severity is not Severity.INFO and each.code in codes]
     notes = [at for at, each in enumerate(kept) if each.code in codes and settle.is_mended(each)]
     if notes and not causes:  # stock Paddle fails as they say, and our own export does not
@@ -174,7 +149,8 @@ def _explain(kept: list[Diagnostic], outcome: Outcome) -> None:
         return
     if outcome.line:
         path = outcome.model.forward.path
-        near = [at for at in causes if kept[at].location.path == path and _near(kept[at], outcome.line)]
+        here = [at for at in causes if kept[at].location.path == path]
+        near = [at for at in here if abs(kept[at].location.line - outcome.line) <= 1]
         causes = near or [at for at in causes if kept[at].severity is Severity.ERROR]
     certain = [at for at in causes if outcome.line or kept[at].severity is Severity.ERROR]
     if not certain and len({kept[at].code for at in causes}) == 1:
@@ -207,7 +183,7 @@ def _locate(outcome: Outcome) -> int:
 
 
 def _told(target: str, request: Json) -> Json:
-    """What a child that looks for lines says; nothing where it could not find out."""
+    """What a child says that looks for more; nothing where it could not find out."""
     try:
         return _paddle(target, request, Limits(seconds=request["seconds"]))
     except ExporterError:
@@ -224,10 +200,6 @@ def _explain_dependency(kept: list[Diagnostic], outcome: Outcome, what: str) -> 
         message = f"the program depends on {what}: what was read while it was traced is a constant of it"
         severity = Severity.ERROR if drawn else Severity.WARNING
         kept.append(_new("EX207", severity, outcome, message, _CURES["depends"]))
-
-
-def _near(finding: Diagnostic, line: int) -> bool:
-    return abs(finding.location.line - line) <= 1
 
 
 def _new(code: str, severity: Severity, outcome: Outcome, message: str, cure: str) -> Diagnostic:

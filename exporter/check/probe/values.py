@@ -10,15 +10,14 @@ from __future__ import annotations
 import sys
 import tempfile
 import types
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from exporter.check.probe.child import build, cases, difference, predict, specs
-from exporter.check.probe.lines import is_librarys, line_of
+from exporter.check.probe.child import build, cases, difference, predict, static
+from exporter.check.probe.lines import line_of
+from exporter.paddle.user_line import is_librarys, reported_to
 from exporter.tensors import Array
 from exporter.workers import Json
 
@@ -34,16 +33,17 @@ def parting(request: Json) -> Json:
     traced, layer = Recorder(request["path"]), build(request)
     layer.register_forward_post_hook(lambda *_: traced.outputs())
     with tempfile.TemporaryDirectory() as folder:
-        prefix = str(Path(folder) / "model")
-        static = paddle.jit.to_static(layer, input_spec=specs(request), backend=None, full_graph=True)
-        with traced.recording():
-            paddle.jit.save(static, prefix)
+        prefix = Path(folder) / "model"
+        model = static(layer, request)
+        with reported_to(traced.enter):
+            paddle.jit.save(model, str(prefix))
         found = predict(prefix, request)
     layer = build(request)
     for number, (case, outputs) in enumerate(zip(cases(request), found, strict=True)):
         eager = Recorder(request["path"])
-        with eager.recording():
-            layer(*[paddle.to_tensor(each.copy()) for each in case])
+        tensors = [paddle.to_tensor(each.copy()) for each in case]
+        with reported_to(eager.enter):
+            layer(*tensors)
         for moment, value in eager.moments.items():
             at = traced.places.get(moment)
             if at is not None and difference(value, _shaped(outputs[at], value)):
@@ -62,15 +62,6 @@ class Recorder:
         self._lines: dict[int, int] = {}
         self._copies: dict[tuple[int, int], Any] = {}
         self._alive: list[Any] = []  # so that no identity is given twice
-
-    @contextmanager
-    def recording(self) -> Iterator[None]:
-        """Inside the block, Python reports each line."""
-        sys.settrace(self._enter)
-        try:
-            yield
-        finally:
-            sys.settrace(None)
 
     def outputs(self) -> list[Any]:
         """The copies of traced values, each once."""
@@ -107,10 +98,11 @@ class Recorder:
             else:
                 self._copies[key] = paddle.stack([value]) if key[1] else paddle.assign(value)
             self._alive.append(value)
-            sys.settrace(self._enter)
+            sys.settrace(self.enter)
         return self._copies[key]
 
-    def _enter(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+    def enter(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        """What Python reports to."""
         return None if is_librarys(frame) else self._step(frame, event, arg)
 
     def _step(self, frame: types.FrameType, event: str, arg: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.check.probe.child import build, cases, seed, specs
+from exporter.check.probe.child import build, called, cases, seed, static
 from exporter.workers import Json, doing
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "time_ns", "perf_counter_ns", "monotonic_ns")
@@ -70,11 +70,8 @@ def _traced(layer: Any, request: Json, change: Callable[[Any, Json], None]) -> J
 
 
 def _program(layer: Any, request: Json) -> Json:
-    import paddle
-
     read = _record_environment()
-    static = paddle.jit.to_static(layer, input_spec=specs(request), backend=None, full_graph=True)
-    text = str(static.forward.concrete_program.main_program)
+    text = str(static(layer, request).forward.concrete_program.main_program)
     return {"program": hashlib.sha256(text.encode()).hexdigest(), "variables": sorted(read)}
 
 
@@ -123,10 +120,8 @@ def _later(layer: Any, request: Json) -> None:
 
 
 def _after_use(layer: Any, request: Json) -> None:
-    import paddle
-
     for case in cases(request):
-        layer(*[paddle.to_tensor(each.copy()) for each in case])
+        called(layer, case)
     seed()  # what was drawn is no difference
 
 

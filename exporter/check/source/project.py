@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from typing import TypeAlias
 from exporter.check.source.def_use import changed_names
 from exporter.check.source.mro import linearized
 from exporter.check.source.syntax import inside, is_generator, of_kind
-from exporter.diagnostics import Diagnostic, Location, Severity
+from exporter.diagnostics import Diagnostic, Location, Severity, short
 
 #: Libraries that are looked into only where their own source is checked: what matters of them is known by name.
 LIBRARIES = frozenset(
@@ -84,10 +83,8 @@ class ClassInfo:
     @cached_property
     def is_dataclass(self) -> bool:
         """Whether it is decorated as one."""
-        return any(
-            self.module.resolve(one.func if isinstance(one, ast.Call) else one) == "dataclasses.dataclass"
-            for one in self.node.decorator_list
-        )
+        marks = (one.func if isinstance(one, ast.Call) else one for one in self.node.decorator_list)
+        return any(self.module.resolve(mark) == "dataclasses.dataclass" for mark in marks)
 
     @cached_property
     def is_tuple(self) -> bool:
@@ -328,33 +325,22 @@ def _length(module: ParsedModule | Diagnostic) -> int:
     return module.text.count("\n") if isinstance(module, ParsedModule) else 0
 
 
-def short(path: Path) -> str:
-    """A path as findings show it: below the working folder without that."""
-    absolute, here = str(path.absolute()), os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - a fifth of the time
-    return absolute.removeprefix(here) if absolute.startswith(here) else str(path)
-
-
 def _parse(path: Path, shown: str, project: Project) -> ParsedModule | Diagnostic:
+    where = Location(shown)
     try:
-        source = path.read_bytes().decode("utf-8-sig")
+        return ParsedModule(path, shown, path.read_bytes().decode("utf-8-sig"), project)
     except UnicodeDecodeError as error:
-        return unreadable(shown, 0, 0, f"not UTF-8 at byte {error.start}", "save the file as UTF-8")
+        message, cure = f"not UTF-8 at byte {error.start}", "save the file as UTF-8"
     except OSError as error:
-        return unreadable(shown, 0, 0, f"cannot be read: {error.strerror}", "mend the path or its permissions")
-    try:
-        return ParsedModule(path, shown, source, project)
+        message, cure = f"cannot be read: {error.strerror}", "mend the path or its permissions"
     except SyntaxError as error:
-        where = (error.lineno or 0, max(error.offset or 0, 0))
-        return unreadable(shown, *where, f"not valid Python: {error.msg}", "mend the line; nothing of it was checked")
+        where = Location(shown, error.lineno or 0, max(error.offset or 0, 0))
+        message, cure = f"not valid Python: {error.msg}", "mend the line; nothing of it was checked"
     except (RecursionError, MemoryError):
-        return unreadable(shown, 0, 0, "nested too deeply to be parsed", "split the expression")
+        message, cure = "nested too deeply to be parsed", "split the expression"
     except ValueError as error:
-        return unreadable(shown, 0, 0, f"not valid Python: {error}", "mend the file; nothing of it was checked")
-
-
-def unreadable(shown: str, line: int, column: int, message: str, cure: str) -> Diagnostic:
-    """The finding EX001: a file that could not be checked."""
-    return Diagnostic("EX001", Severity.ERROR, Location(shown, line, column), message, cure, proved=True)
+        message, cure = f"not valid Python: {error}", "mend the file; nothing of it was checked"
+    return Diagnostic("EX001", Severity.ERROR, where, message, cure, proved=True)
 
 
 def _index(body: list[ast.stmt], module: ParsedModule) -> None:

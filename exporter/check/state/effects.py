@@ -12,8 +12,7 @@ from exporter.check.domain.contents import holds, inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Tensor, Value
 from exporter.check.facts import Changed, Site
 from exporter.check.source.syntax import inside, last_name, of_kind
-from exporter.check.state.heap import Place
-from exporter.check.state.held import Held
+from exporter.check.state.heap import Held, Place
 
 
 class Write(NamedTuple):
@@ -60,8 +59,10 @@ class Effects:
         #: The attributes that the present `if` asks for, and sets: a key of what is kept, or a mark of its being there.
         self.guards: frozenset[str] = frozenset()
 
-    def of(self, place: Place) -> Access:
-        """The accesses of a place so far."""
+    def of(self, place: Place | None) -> Access:
+        """The accesses of a place so far; of what has no place none are kept, here and below."""
+        if place is None:
+            return Access()
         known = self._accesses.get(place)
         if known is None:
             known = self._accesses[place] = Access()
@@ -77,8 +78,8 @@ class Effects:
         """Inside the block, reading a place is no use of its value yet (`self.cache is None`, `self.seen.append`)."""
         return Held(self, _reaching=True)
 
-    def _for_its_next(self, place: Place) -> bool:
-        return place[1] == self._updated
+    def _for_its_next(self, place: Place | None) -> bool:
+        return place is not None and place[1] == self._updated
 
     # ----------------------------------------------------------------------------------------------------------- reads
 
@@ -108,7 +109,7 @@ class Effects:
         else:
             access.read = access.reread = True
 
-    def read_again(self, place: Place) -> None:
+    def read_again(self, place: Place | None) -> None:
         """What this call itself wrote is read, not only to be changed once more."""
         if not self._for_its_next(place):
             self.of(place).reread = True
@@ -135,12 +136,12 @@ class Effects:
             return True
         return False
 
-    def kill(self, place: Place) -> None:
+    def kill(self, place: Place | None) -> None:
         """A container was emptied, before anything of it was read."""
         if self._recording() and not self.of(place).read:
             self.of(place).killed = True
 
-    def push(self, place: Place) -> None:
+    def push(self, place: Place | None) -> None:
         """One more item lies on a list, which may be taken off again."""
         access = self.of(place)
         if self._recording() and (access.pushed or access.write is None):
@@ -196,9 +197,8 @@ class Effects:
         for access in self._accesses.values():
             if (write := access.write) is not None:
                 stale = access.read is not None and not (write.kind == "container" and access.read is False)
-                yield Changed(
-                    write.site, write.what, _kind(access, write), stale or access.updated, write.varies, reaches
-                )
+                stale = stale or access.updated
+                yield Changed(write.site, write.what, _kind(access, write), stale, write.varies, reaches)
 
 
 def _kind(access: Access, write: Write) -> str:

@@ -26,28 +26,6 @@ class Scope(dict[str, Value]):
     persistent = False
 
 
-@dataclass(eq=False, repr=False)
-class Frame:
-    """A call in progress: its names, the scopes around it, and what it has returned so far.
-
-    `branches`, `loops`, `unrolled` and `undecided` are what the circumstances counted when it began.
-    """
-
-    module: ParsedModule
-    names: dict[str, Value]
-    scopes: tuple[dict[str, Value], ...] = ()
-    cls: ClassInfo | None = None
-    node: ast.AST | None = None
-    returns: list[Result] = field(default_factory=list)
-    yields: list[Value] = field(default_factory=list)
-    outer: frozenset[str] = frozenset()
-    globals: frozenset[str] = frozenset()
-    branches: int = 0
-    loops: int = 0
-    unrolled: int = 0
-    undecided: int = 0
-
-
 class Circumstances(NamedTuple):
     """See :class:`exporter.check.facts.Site`.
 
@@ -67,3 +45,27 @@ class Circumstances(NamedTuple):
     called_from: tuple[ParsedModule, ast.AST] | None = None
     quiet: bool = False
     guard: tuple[ParsedModule, ast.AST] | None = None
+
+    @property
+    def depth(self) -> int:
+        """How many loops are around, of whatever kind."""
+        return self.loops + self.python_loops
+
+
+@dataclass(eq=False, repr=False)
+class Frame:
+    """A call in progress: its names, the scopes around it, and what it has returned so far.
+
+    `began` are the circumstances that it began in.
+    """
+
+    module: ParsedModule
+    names: dict[str, Value]
+    scopes: tuple[dict[str, Value], ...] = ()
+    cls: ClassInfo | None = None
+    node: ast.AST | None = None
+    returns: list[Result] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+    outer: frozenset[str] = frozenset()
+    globals: frozenset[str] = frozenset()
+    began: Circumstances = field(default_factory=Circumstances)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, NamedTuple, ParamSpec
 from weakref import proxy
 
+from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of
 from exporter.check.domain.values import UNKNOWN, Instance, Value
 from exporter.check.facts import Called, Fact, Phase, Site
 from exporter.check.source.project import ParsedModule
 from exporter.check.state.effects import Effects
 from exporter.check.state.frames import Circumstances, Frame
-from exporter.check.state.heap import Heap
-from exporter.check.state.held import Held
+from exporter.check.state.heap import Heap, Held
+
+P = ParamSpec("P")
 
 #: Nodes evaluated for one model before the rest is taken as unknown; ResNet-50 with all its blocks needs some 20,000.
 BUDGET = 120_000
@@ -93,12 +95,14 @@ class Run:
                 return True  # what stands behind it never runs
         return True
 
-    def call(self, function: Value, arguments: tuple[Value, ...], keywords: dict[str, Value], node: ast.AST) -> Value:
+    def call(self, function: Value, call: Call) -> Value:
         """What a call gives."""
         handler = self.tables.callers.get(type(function))
-        if handler is not None:
-            return handler(self, function, arguments, keywords, node)
-        self.consume(*arguments, *keywords.values())
+        return handler(self, function, call) if handler is not None else self.unmodelled(call)
+
+    def unmodelled(self, call: Call) -> Value:
+        """Nothing is known of what a call gives, which may depend on all that it is given."""
+        self.consume(*call.every)
         return UNKNOWN
 
     def attribute(self, owner: Value, name: str, node: ast.AST) -> Value:
@@ -118,6 +122,11 @@ class Run:
         phase, converted, branches, loops, walks, _, undecided, _, _, source, quiet, guard = self.now
         place = self.frame.module, node, phase, converted
         return Site(*place, branches, loops, walks, source, quiet, guard, self.root, not undecided)
+
+    def note(self, kind: Callable[Concatenate[Site, P], Fact], node: ast.AST, *what: P.args, **more: P.kwargs) -> None:
+        """What happens at a node while the model is called is a fact."""
+        if self.forward:
+            self.facts.append(kind(self.site(node), *what, **more))
 
     def circumstances(self, **changed: Any) -> Held:
         """Inside the block, some circumstances are others."""
