@@ -96,6 +96,8 @@ NAMES: Mapping[str, Name] = {
     # the hooks that compute a weight from others before each call
     "WeightNorm": Name("paddle.nn.utils.weight_norm_hook.WeightNorm", ("__call__",)),
     "SpectralNorm": Name("paddle.nn.utils.spectral_norm_hook.SpectralNorm", ("__call__",)),
+    # what makes batches in processes of its own
+    "LoaderIterator": Name("paddle.io.dataloader.dataloader_iter._DataLoaderIterMultiProcess", ("_try_shutdown_all",)),
     # what is patched while a layer is traced
     "inplace_utils": Name("paddle.utils.inplace_utils"),
     "math_op_patch": Name("paddle.base.layers.math_op_patch"),

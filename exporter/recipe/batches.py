@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from exporter.errors import UsageError, did_you_mean
 from exporter.files import canonical_json, sha256_bytes
+from exporter.paddle.loading import end_workers, with_own_workers
 from exporter.recipe.base import Data, Part, Recipe
 from exporter.recipe.dataset import Loader
 from exporter.references import user_code
@@ -207,18 +208,21 @@ class Stream:
                 raise UsageError(what, where=self._where(part), hint=hint)
             elif isinstance(made, (str, bytes, Mapping)) or not hasattr(made, "__iter__"):
                 raise UsageError(f"it gave a {kind}", where=self._where(part), hint=_FORMS)
-            self._made[part] = made
+            self._made[part] = with_own_workers(made)
         return self._made[part]
 
     def _named(self, iterable: Any, part: Part) -> Iterator[dict[str, Any]]:
         with user_code(f"data('{part}') failed", self._reference):
             iterator = iter(iterable)
-        for number in itertools.count(1):
-            with user_code(f"data('{part}') failed", f"{self._reference}, batch {number}"):
-                item = next(iterator, _END)
-            if item is _END:
-                return
-            yield self._checked(item, f"{self._where(part)}, batch {number}")
+        try:
+            for number in itertools.count(1):
+                with user_code(f"data('{part}') failed", f"{self._reference}, batch {number}"):
+                    item = next(iterator, _END)
+                if item is _END:
+                    return
+                yield self._checked(item, f"{self._where(part)}, batch {number}")
+        finally:
+            end_workers(iterator)
 
     def _checked(self, item: Any, where: str) -> dict[str, Any]:
         names = (*self._recipe.inputs, *self._recipe.labels)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from exporter.paddle.loading import end_workers
 from exporter.recipe.base import Part, Recipe
 
 
@@ -41,7 +42,11 @@ class Loader:
             return
         from paddle.io import DataLoader
 
-        yield from DataLoader(samples, batch_sampler=rows, num_workers=self._workers, collate_fn=_stacked)
+        batches = iter(DataLoader(samples, batch_sampler=rows, num_workers=self._workers, collate_fn=_stacked))
+        try:
+            yield from batches
+        finally:
+            end_workers(batches)
 
 
 class _Seeded:

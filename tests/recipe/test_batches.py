@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import paddle
+import psutil
 import pytest
 from paddle.io import DataLoader, Dataset, IterableDataset
 
 from exporter.errors import UsageError
+from exporter.paddle import loading
 from exporter.recipe import batches as module
-from exporter.recipe.base import Part, Recipe, Samples
+from exporter.recipe.base import Part, Recipe, Samples, Training
 from exporter.recipe.batches import Stream, as_array, batch_digest
 from exporter.recipe.load import load_batches, load_data, rows_of
 from exporter.train import evaluate
@@ -43,6 +46,20 @@ class Noisy(Rows):
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         return X[index] + np.float32(np.random.rand() + random.random()), Y[index]
+
+
+class Stuck(Rows):
+    """Its samples take for ever."""
+
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        while True:
+            time.sleep(1)
+
+
+#: A loader of each part that keeps its workers.
+KEPT = {
+    part: DataLoader(Rows(), batch_size=SIZE, num_workers=1, persistent_workers=True) for part in ("train", "held_out")
+}
 
 
 def generated(part: Part) -> Iterator[dict[str, Any]]:
@@ -93,6 +110,45 @@ def test_each_form_gives_the_same_batches_in_each_pass(form: str) -> None:
         assert all(X[batch["y"]].tolist() == batch["x"] for batch in epoch), "inputs and labels are of one row"
         assert arrays_of(found.epoch(0, number, skip=2)) == epoch[2:]
     assert found.steps == len(expected)
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
+
+
+@pytest.mark.parametrize(
+    "made",
+    [recipe(FORMS["DataLoader with workers"]), recipe(FORMS["Dataset"], training=Training(workers=2))],
+    ids=["of a DataLoader", "of training"],
+)
+def test_workers_end_with_what_asks_them(made: Recipe) -> None:
+    before = children()
+    found = load_batches(made, "here")
+    assert children() == before, "the first batches were looked at, and no more of them"
+    epoch = found.epoch(0, 0)
+    next(epoch)
+    assert children() > before
+    epoch.close()
+    assert children() == before
+    assert len(list(found.held_out())) == 3
+    assert children() == before
+
+
+def test_a_pass_begins_at_the_beginning_where_the_loader_keeps_its_workers() -> None:
+    found = load_batches(recipe(lambda part: KEPT[part]), "here")
+    for _ in range(2):
+        assert arrays_of(found.held_out()) == arrays_of(cut())
+        next(found.held_out())
+    assert all(loader._persistent_workers for loader in KEPT.values()), "the user's own is as it was"
+
+
+def test_workers_that_do_not_end_are_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = children()
+    iterator = iter(DataLoader(Stuck(), batch_size=SIZE, num_workers=1))
+    monkeypatch.setattr(loading, "_SECONDS", 0.1)
+    assert children() > before
+    loading.end_workers(iterator)
+    assert children() == before
 
 
 def test_a_dataset_is_shuffled_by_seed_and_epoch() -> None:
