@@ -53,7 +53,11 @@ def test_json_is_one_object_and_quiet_is_quiet(tmp_path: Path) -> None:
         (["digits", "--out", "/proc/nowhere"], 2, "/proc/nowhere: cannot write here"),
         (["tests.train.tiny:optimizer", "--out", "{tmp}/run"], 2, "this is a function, not a Recipe"),
         (["tests.train.tiny:recipe", "--out", "{tmp}/run", "--device", "gpu:99"], 3, "no device 'gpu:99'"),
-        (["tests.train.tiny:recipe", "--out", "{tmp}/run", "--timeout", "1"], 4, "its limit of 1 s"),
+        (
+            ["tests.train.tiny:recipe", "--epochs", "99999", "--out", "{tmp}/run", "--timeout", "1"],
+            4,
+            "its limit of 1 s",
+        ),
     ],
 )
 def test_a_mistake_is_said_without_a_traceback(arguments: list[str], status: int, said: str, tmp_path: Path) -> None:
