@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from exporter.steps.base import VALUE, State
-from exporter.steps.compare import Agreement, Measure, agreement
+from exporter.steps.compare import Agreement, Measure, agreement, allowed
 from exporter.steps.replay import Replayed
 
 NAN, INF = np.nan, np.inf
@@ -168,3 +168,8 @@ def test_a_chain_that_cannot_run_to_its_end_does_not_agree() -> None:
     small, large = np.float32(2), np.float64(2)
     both = agreed([[1, small], [1, small]], [[1, large], [1, large]], error="too small")
     assert both == (2, 2, False), "a dtype between two steps is no difference"
+
+
+def test_without_a_tolerance_only_rounding_is_allowed() -> None:
+    assert allowed(np.float32([0, -4]), np.float32([0, 1])) == 4 * 2.0**-18
+    assert allowed(np.int64([0, 4]), np.int64([0, 1])) == 0
