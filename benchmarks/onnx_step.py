@@ -3,8 +3,8 @@
     git worktree add /tmp/old ce34965   # it wants `coverage` and `paddle2onnx` installed, too
     python benchmarks/onnx_step.py /tmp/old [ROUNDS] [NET...]
 
-NET is a network of `paddle.vision.models` whose input is called `x`. Both sides convert it in folders of their own, with
-caches of their own. It wants a quiet machine: the difference of two conversions is small.
+NET is a network of `paddle.vision.models` whose input is called `x`. Both sides convert it in folders of their own,
+with caches of their own. It wants a quiet machine: the difference of two conversions is small.
 """
 
 from __future__ import annotations
