@@ -6,6 +6,7 @@ The processor time is that of the whole tree of processes: this process is a sub
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import ctypes
 import os
@@ -44,6 +45,18 @@ class Command:
     words: tuple[str, ...]
     folder: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def sides(place: Path, older: str) -> tuple[Command, Command]:
+    """The command lines of this checkout and of an older one, each in a folder and with a cache of its own."""
+    start = (sys.executable, "-c", "from exporter.cli import main; main()")
+    made = []
+    for name, checkout in (("new", Path(__file__).parents[1]), ("old", Path(older).resolve())):
+        (place / name).mkdir()
+        compileall.compile_dir(checkout / "exporter", quiet=1)  # as scripts/install does
+        variables = {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(place / name / "cache")}
+        made.append(Command(start, place / name, variables))
+    return made[0], made[1]
 
 
 def run(command: Command | Sequence[str], *, memory: bool = False) -> Run:

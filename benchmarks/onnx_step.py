@@ -14,9 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from _compare import Command, Run, report, run
+from _compare import Command, Run, report, run, sides
 
-ROOT = Path(__file__).parents[1]
 #: The most of the older commit's time.
 LIMIT = 0.7
 NETS = ("resnet50", "mobilenet_v2", "mobilenet_v3_large")
@@ -28,19 +27,9 @@ def main() -> int:
         sys.exit(__doc__)
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     with tempfile.TemporaryDirectory() as place:
-        new, old = (
-            _side(Path(place) / name, checkout)
-            for name, checkout in (("new", ROOT), ("old", Path(sys.argv[1]).resolve()))
-        )
+        new, old = sides(Path(place), sys.argv[1])
         held = [_measure(net, new, old, rounds) for net in sys.argv[3:] or NETS]
     return 0 if all(held) else 1
-
-
-def _side(place: Path, checkout: Path) -> Command:
-    """A working folder, and the start of a checkout's command line."""
-    place.mkdir()
-    start = (sys.executable, "-c", "from exporter.cli import main; main()")
-    return Command(start, place, {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(place / "cache")})
 
 
 def _measure(net: str, new: Command, old: Command, rounds: int) -> bool:

@@ -9,13 +9,12 @@ verify: the bundle that this made. Both sides run in folders of their own, with 
 
 from __future__ import annotations
 
-import compileall
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
-from _compare import Command, Run, report_times, run
+from _compare import Command, Run, report_times, run, sides
 
 ROOT = Path(__file__).parents[1]
 #: The most of the older commit's time that each may take; `train` is mostly the training, which is the same in both.
@@ -29,21 +28,19 @@ def main() -> int:
         sys.exit(__doc__)
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     with tempfile.TemporaryDirectory() as place:
-        new, old = (
-            _folder(Path(place) / name, checkout)
-            for name, checkout in (("new", ROOT), ("old", Path(sys.argv[1]).resolve()))
-        )
+        new, old = sides(Path(place), sys.argv[1])
+        for side in (new, old):
+            _lay_out(side)
         held = [_measure(step, new, old, rounds) for step in sys.argv[3:] or LIMITS]
     return 0 if all(held) else 1
 
 
-def _folder(place: Path, checkout: Path) -> Command:
-    """A working folder with the recipes and specs of a checkout, and the start of its command line."""
+def _lay_out(side: Command) -> None:
+    """The recipes and specs of its checkout in its folder."""
+    assert side.folder
     for name in ("recipes", "specs"):
-        shutil.copytree(checkout / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
-    compileall.compile_dir(checkout / "exporter", quiet=1)  # as scripts/install does
-    start = (sys.executable, "-c", "from exporter.cli import main; main()")
-    return Command(start, place, {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(place / "cache")})
+        came = Path(side.environment["PYTHONPATH"]) / name
+        shutil.copytree(came, side.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def _measure(step: str, new: Command, old: Command, rounds: int) -> bool:
