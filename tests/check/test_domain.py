@@ -17,7 +17,9 @@ from exporter.check.domain.values import (
     Dim,
     Extent,
     External,
+    Layer,
     Mapping,
+    Method,
     Scalar,
     Sequence,
     Size,
@@ -31,6 +33,7 @@ OTHERS: st.SearchStrategy[Value] = st.one_of(
     st.sampled_from([None, 0, 1, 2.5, True, "a", "b"]).map(Const),
     st.sampled_from("int number bool str layer".split()).map(Scalar),
     st.booleans().map(Array),
+    st.builds(Layer, st.sampled_from(["paddle.nn.ReLU", "paddle.nn.Tanh"])),
 )
 
 
@@ -59,6 +62,14 @@ def _three(sized: st.SearchStrategy[Value]) -> st.SearchStrategy[tuple[Value, Va
 
 ANY = _three(_sized(2, 3, Extent.DYNAMIC, Extent.UNKNOWN))
 VALUES = ANY.map(itemgetter(0))
+
+
+def test_a_layer_is_not_another_that_is_made_with_the_same_arguments() -> None:
+    one, other = (Layer(f"paddle.nn.{name}", (Const(9), Const(4))) for name in ("Linear", "Embedding"))
+    assert set(join(one, other).options) == {one, other}
+    assert join(one, Layer(one.name, (Const(9), Const(4)))) is one
+    train, evaluate = Method(one, "train"), Method(one, "eval")
+    assert set(join(train, evaluate).options) == {train, evaluate}
 
 
 @given(VALUES)

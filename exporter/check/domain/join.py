@@ -41,7 +41,7 @@ _PLAIN = frozenset("bool int float number str".split())
 _DEEPEST = 6  # values inside values; what lies deeper is taken for something else
 
 #: Where a value lies and what it was made from is nothing that it says: two turns compute two tensors alike.
-_UNSAID = frozenset("fixed made name picked place scopes value_number viewed".split())
+_UNSAID = frozenset("fixed made picked place scopes value_number viewed".split())
 _CHOSEN = (Layer, Instance, Function, Partial, Class, External)
 
 
