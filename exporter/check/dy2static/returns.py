@@ -15,14 +15,21 @@ def uneven(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[ast.If
 
     What follows an `if` that holds a `return` is moved to its other side, so a chain of early returns is even. Not so
     directly inside a `with` or `try`, where nothing is moved, and not behind an `if` whose `return` was itself moved.
+    Where no way returns anything, there is nothing to bring together.
 
     Source: 'jit/dy2static/transformers/early_return_transformer.py' of Paddle 3.3.1.
     """
-    if not of_kind(function, ast.Return):
+    if not returns_something(function):
         return frozenset()
     found: set[ast.If] = set()
     _block(function.body, found, True)
     return frozenset(found)
+
+
+def returns_something(function: ast.AST | None) -> bool:
+    """Whether a `return` of a function gives anything but None."""
+    values = [node.value for node in of_kind(function, ast.Return)] if function is not None else []
+    return any(value is not None and not (isinstance(value, ast.Constant) and value.value is None) for value in values)
 
 
 def _block(body: list[ast.stmt], found: set[ast.If], moving: bool) -> str:

@@ -7,6 +7,7 @@ from copy import copy
 
 from exporter.check.domain.join import element
 from exporter.check.domain.values import UNKNOWN, Const, Instance, Mapping, Sequence, Tensor
+from exporter.check.dy2static.returns import returns_something
 from exporter.check.facts import Called, Left
 from exporter.check.interpret.assign import assign
 from exporter.check.interpret.events import call_unseen, write_container
@@ -130,6 +131,8 @@ def _leave(run: Run, node: ast.stmt) -> None:
     inside = now.branches > (now.loop_branches if form in ("break", "continue") else 0)
     if now.converted and inside and not now.undecided:
         loops = now.depth - run.frame.began.depth if form == "return" else 1
+        if form == "return" and now.loop_kind == "python" and not returns_something(run.frame.node):
+            return
         run.note(Left, node, form, now.loop_kind if loops else "")
 
 
