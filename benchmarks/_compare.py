@@ -14,8 +14,9 @@ import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -47,16 +48,42 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def sides(place: Path, older: str) -> tuple[Command, Command]:
-    """The command lines of this checkout and of an older one, each in a folder and with a cache of its own."""
+def against_older(
+    usage: str | None,
+    measure: Callable[[str, Command, Command, int], bool],
+    things: Sequence[str],
+    lay_out: Callable[[Command], None] | None = None,
+) -> int:
+    """Measure things of this checkout and of an older one: OLD [ROUNDS] [THING...]; 1 if a limit is exceeded.
+
+    Both sides are the start of the command line, each in a folder and with a cache of its own; `lay_out` prepares one.
+    """
+    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "exporter").is_dir():
+        sys.exit(usage)
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    with tempfile.TemporaryDirectory() as place:
+        checkouts = {"new": Path(__file__).parents[1], "old": Path(sys.argv[1]).resolve()}
+        new, old = (_side(Path(place) / name, checkout) for name, checkout in checkouts.items())
+        for side in (new, old) if lay_out else ():
+            lay_out(side)
+        held = [measure(thing, new, old, rounds) for thing in sys.argv[3:] or things]
+    return 0 if all(held) else 1
+
+
+def _side(folder: Path, checkout: Path) -> Command:
+    folder.mkdir()
+    compileall.compile_dir(checkout / "exporter", quiet=1)  # as scripts/install does
     start = (sys.executable, "-c", "from exporter.cli import main; main()")
-    made = []
-    for name, checkout in (("new", Path(__file__).parents[1]), ("old", Path(older).resolve())):
-        (place / name).mkdir()
-        compileall.compile_dir(checkout / "exporter", quiet=1)  # as scripts/install does
-        variables = {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(place / name / "cache")}
-        made.append(Command(start, place / name, variables))
-    return made[0], made[1]
+    return Command(start, folder, {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(folder / "cache")})
+
+
+def by_turns(step: Callable[[Command], Run], new: Command, old: Command, rounds: int) -> tuple[list[Run], list[Run]]:
+    """What a step takes on both sides, which begin in turn."""
+    pairs: list[tuple[Run, Run]] = []
+    for at in range(rounds):
+        runs = {id(side): step(side) for side in ((new, old) if at % 2 else (old, new))}
+        pairs.append((runs[id(new)], runs[id(old)]))
+    return [mine for mine, _ in pairs], [theirs for _, theirs in pairs]
 
 
 def run(command: Command | Sequence[str], *, memory: bool = False) -> Run:

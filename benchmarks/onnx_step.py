@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
-from pathlib import Path
+from functools import partial
 
-from _compare import Command, Run, report, run, sides
+from _compare import Command, Run, against_older, by_turns, report, run
 
 #: The most of the older commit's time.
 LIMIT = 0.7
@@ -23,27 +22,17 @@ NETS = ("resnet50", "mobilenet_v2", "mobilenet_v3_large")
 
 def main() -> int:
     """Measure; exit 1 if the limit is exceeded."""
-    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "exporter").is_dir():
-        sys.exit(__doc__)
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    with tempfile.TemporaryDirectory() as place:
-        new, old = sides(Path(place), sys.argv[1])
-        held = [_measure(net, new, old, rounds) for net in sys.argv[3:] or NETS]
-    return 0 if all(held) else 1
+    return against_older(__doc__, _measure, NETS)
 
 
 def _measure(net: str, new: Command, old: Command, rounds: int) -> bool:
     for side in (new, old):  # to warm up
         _convert(net, side, "pir")
-    pairs: list[tuple[Run, Run]] = []
-    for at in range(rounds):
-        steps = {id(side): _step(net, side) for side in ((new, old) if at % 2 else (old, new))}
-        pairs.append((steps[id(new)], steps[id(old)]))
-    if any(min(mine.processor, theirs.processor) <= 0 for mine, theirs in pairs):
+    mine, theirs = by_turns(partial(_step, net), new, old, rounds)
+    if min(step.processor for step in (*mine, *theirs)) <= 0:
         print(f"onnx of {net}: it is lost in what two conversions differ by: measure again on a quiet machine")
         return False
-    mine, theirs = zip(*pairs, strict=True)
-    return report(f"onnx of {net}, processor", list(mine), list(theirs), LIMIT, "processor", "old")
+    return report(f"onnx of {net}, processor", mine, theirs, LIMIT, "processor", "old")
 
 
 def _step(net: str, side: Command) -> Run:

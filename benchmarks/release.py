@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
+from functools import partial
 from pathlib import Path
 
-from _compare import Command, Run, report_times, run, sides
+from _compare import Command, Run, against_older, by_turns, report_times, run
 
 ROOT = Path(__file__).parents[1]
 #: The most of the older commit's time that each may take; `train` is mostly the training, which is the same in both.
@@ -24,15 +24,7 @@ SPEC, BUNDLE = "specs/digits.yaml", "artifacts/digits/1.0.0"
 
 def main() -> int:
     """Measure; exit 1 if a limit is exceeded."""
-    if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "exporter").is_dir():
-        sys.exit(__doc__)
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    with tempfile.TemporaryDirectory() as place:
-        new, old = sides(Path(place), sys.argv[1])
-        for side in (new, old):
-            _lay_out(side)
-        held = [_measure(step, new, old, rounds) for step in sys.argv[3:] or LIMITS]
-    return 0 if all(held) else 1
+    return against_older(__doc__, _measure, [*LIMITS], _lay_out)
 
 
 def _lay_out(side: Command) -> None:
@@ -46,13 +38,8 @@ def _lay_out(side: Command) -> None:
 def _measure(step: str, new: Command, old: Command, rounds: int) -> bool:
     for side in (new, old):  # to warm up, and so that the later steps find what they need
         _step("release", side)
-    pairs: list[tuple[Run, Run]] = []
-    for at in range(rounds):
-        order = (new, old) if at % 2 else (old, new)
-        runs = {id(side): _step(step, side) for side in order}
-        pairs.append((runs[id(new)], runs[id(old)]))
-    mine, theirs = zip(*pairs, strict=True)
-    return report_times(f"{step} digits", list(mine), list(theirs), LIMITS[step], "old")
+    mine, theirs = by_turns(partial(_step, step), new, old, rounds)
+    return report_times(f"{step} digits", mine, theirs, LIMITS[step], "old")
 
 
 def _step(step: str, side: Command) -> Run:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 from typing import TypeVar
 
-_Any = TypeVar("_Any")
+T = TypeVar("T")
 #: Seconds that a process has to end when it is asked to.
 _SECONDS = 1.0
 
 
-def with_own_workers(loader: _Any) -> _Any:
+def with_own_workers(loader: T) -> T:
     """The loader with workers for each pass; anything else is given back as it is.
 
     Where it keeps them (`persistent_workers`), a pass behind one that was broken off misses batches (3.3.1, measured).

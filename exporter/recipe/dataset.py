@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from exporter.paddle.loading import end_workers
 from exporter.recipe.base import Part, Recipe
 
 
@@ -26,9 +25,9 @@ class Loader:
         return max(total // self._size, min(total, 1)) if self._training else -(-total // self._size)
 
     def __iter__(self) -> Iterator[Any]:
-        return self.epoch(0, 0)
+        return iter(self.epoch(0, 0))
 
-    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterator[Any]:
+    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterable[Any]:
         """The batches from `skip` on; those before it are not made."""
         import numpy as np
 
@@ -38,15 +37,11 @@ class Loader:
         rows = [order[start : start + self._size].tolist() for start in starts[skip:]]
         samples = _Seeded(self._dataset, seed, number)
         if not self._workers or not rows:
-            yield from (_stacked([samples[index] for index in batch]) for batch in rows)
-            return
+            return (_stacked([samples[index] for index in batch]) for batch in rows)
         from paddle.io import DataLoader
 
-        batches = iter(DataLoader(samples, batch_sampler=rows, num_workers=self._workers, collate_fn=_stacked))
-        try:
-            yield from batches
-        finally:
-            end_workers(batches)
+        batches: Iterable[Any] = DataLoader(samples, batch_sampler=rows, num_workers=self._workers, collate_fn=_stacked)
+        return batches
 
 
 class _Seeded:

@@ -23,7 +23,7 @@ from exporter.steps.replay import replay
 from exporter.steps.run import load_states
 from exporter.workers import Json, doing
 
-#: How often eager's outputs are moved in each direction (:func:`_directions`).
+#: How often eager's outputs are moved in each direction (:func:`_signs`).
 _ROUNDS = 8
 
 
@@ -54,12 +54,10 @@ def judged(
         edge = np.zeros(wanted[VALUE].shape, bool)
         if difference := Measure().unlike(wanted, given.states[-1], dtypes=True):
             moved = _moved(deployment, material.start("after", number), moves)
-            explained = _explained(wanted[VALUE], given.states[-1][VALUE], moved)
-            if explained is None:
-                return Finding(
-                    "mismatch", f"the answer to sample {number + 1} is another than training's: {difference}"
-                )
-            edge = explained
+            edge = _explained(wanted[VALUE], given.states[-1][VALUE], moved)
+            if edge is None:
+                said = f"the answer to sample {number + 1} is another than training's: {difference}"
+                return Finding("mismatch", said)
         compared.append(_Compared(number + 1, wanted[VALUE], edge))
     return _weighed(compared)
 
@@ -111,11 +109,11 @@ def _explained(wanted: Any, given: Any, moved: Iterable[State]) -> Any:
         return None
     if given.shape != wanted.shape:
         return np.ones(wanted.shape, bool) if any(state[VALUE].shape != wanted.shape for state in moved) else None
-    distance, reach = distances(wanted, given), np.zeros(wanted.shape)
+    distance, least, reach = distances(wanted, given), allowed(wanted, given), np.zeros(wanted.shape)
     for state in moved:
         if state[VALUE].shape == wanted.shape:
             reach = np.maximum(reach, distances(wanted, state[VALUE]))
-            limit = np.maximum(2 * reach, allowed(wanted, given)) if floats else np.where(reach > 0, np.inf, 0.0)
+            limit = np.maximum(2 * reach, least) if floats else np.where(reach > 0, np.inf, 0.0)
             if (distance <= limit).all():
                 return np.zeros(wanted.shape, bool) if floats else distance > 0
     return None
