@@ -24,8 +24,11 @@ DTYPES = {
 }
 
 
-def tensor_desc(message: Message) -> tuple[str, tuple[int, ...]]:
+def tensor_desc(message: Message, *, computed: bool = False) -> tuple[str, tuple[int, ...]]:
     """Read VarType.TensorDesc (data_type = 1, dims = 2): dtype name and shape (-1: unknown).
+
+    Where a program computes the tensor, any negative size is an unknown one: Paddle multiplies -1 by what it knows.
+    InstanceNorm's saved statistics of 4 channels are declared as [-4] where the batch varies (3.3.1).
 
     Raises:
         BundleError: no dtype, an unknown one, or a shape that cannot be.
@@ -35,7 +38,7 @@ def tensor_desc(message: Message) -> tuple[str, tuple[int, ...]]:
         if field.number == 1:
             kind = field.integer()
         elif field.number == 2:
-            dims.extend(field.integers())
+            dims.extend(max(size, -1) if computed else size for size in field.integers())
     if kind not in DTYPES:
         raise damaged(f"unknown dtype {kind}", message.where, message.start)
     return DTYPES[kind], checked_shape(dims, message.where, message.start)

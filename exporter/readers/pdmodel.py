@@ -83,7 +83,7 @@ def _block(message: Message, variables: dict[str, _Variable], operators: list[_O
 
 
 def _variable(message: Message) -> _Variable:
-    variable = _Variable()
+    variable, described = _Variable(), None
     for part in message:
         if part.number == 1:
             variable.name = part.text()
@@ -92,9 +92,11 @@ def _variable(message: Message) -> _Variable:
                 if inner.number == 1:
                     variable.kind = inner.integer()
                 elif inner.number == 3:  # LoDTensorDesc, whose field 1 is the TensorDesc
-                    variable.tensor = next((tensor_desc(f.message()) for f in inner.message() if f.number == 1), None)
+                    described = next((field.message() for field in inner.message() if field.number == 1), None)
         elif part.number == 3:
             variable.persistable = bool(part.integer())
+    if described is not None:
+        variable.tensor = tensor_desc(described, computed=not variable.persistable)
     return variable
 
 

@@ -86,6 +86,31 @@ def test_pdmodel(artifacts: Path) -> None:
     assert facts.versions["operator elementwise_add"] == 1
 
 
+def test_a_size_that_paddle_multiplied_is_unknown_and_no_weight_has_one(tmp_path: Path) -> None:
+    """InstanceNorm's saved statistics, as stock Paddle declares them where the batch varies."""
+    import paddle
+
+    from exporter.paddle.private import framework_pb2
+    from exporter.paddle.programs import legacy_programs
+
+    with legacy_programs():
+        spec = [paddle.static.InputSpec([-1, 4, 3, 3], "float32", "x")]
+        layer = paddle.jit.to_static(paddle.nn.InstanceNorm2D(4), input_spec=spec, full_graph=True)
+        paddle.jit.save(layer, str(tmp_path / "model"))
+    path = tmp_path / "model.pdmodel"
+    program = framework_pb2.ProgramDesc.FromString(path.read_bytes())
+    variables = program.blocks[0].vars
+    assert [-4] in [list(one.type.dense_tensor.tensor.dims) for one in variables]
+    facts = read_pdmodel(path)
+    assert shapes(facts.outputs) == [("float32", (-1, 4, 3, 3))]
+    assert [one.shape for one in facts.weights] == [(4,), (4,)]
+    (weight, *_) = (one for one in variables if one.name == facts.weights[0].name)
+    weight.type.dense_tensor.tensor.dims[0] = -4
+    path.write_bytes(program.SerializeToString())
+    with pytest.raises(BundleError, match="a tensor whose shape is not made of sizes"):
+        read(path)
+
+
 def test_onnx_agrees_with_the_onnx_package(artifacts: Path) -> None:
     import onnx
     from onnx import numpy_helper

@@ -32,7 +32,7 @@ from exporter.files import write_draft
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
 from exporter.lower.pdmodel.files import finish
-from exporter.lower.pdmodel.runtimes import runtimes
+from exporter.lower.pdmodel.runtimes import blocks, runtimes, tensors
 from exporter.lower.pdmodel.session import legacy_export
 from exporter.trace.traced import Traced
 
@@ -60,38 +60,59 @@ _CALLSTACK = "op_callstack"
 
 
 def _mend(path: Path, names: tuple[str, ...]) -> None:
-    """Take this machine's paths out of the program, and give its outputs our names."""
+    """Take this machine's paths out of the program, declare sizes that readers take, and give its outputs our names."""
     from exporter.paddle.private import core
 
     program = core.ProgramDesc(path.read_bytes())
-    for number in range(program.num_blocks()):
-        block = program.block(number)
-        for index in range(block.op_size()):
-            if block.op(index).has_attr(_CALLSTACK):
-                block.op(index).remove_attr(_CALLSTACK)
-    _name_outputs(program.block(0), names, path.name)
+    for block in blocks(program):
+        for operator in _operators(block):
+            if operator.has_attr(_CALLSTACK):
+                operator.remove_attr(_CALLSTACK)
+    for variable in tensors(program):
+        # InstanceNorm's saved statistics have -1 times 4 channels, -4, where the batch varies (3.3.1).
+        if min(sizes := variable.shape(), default=0) < -1:
+            variable.set_shape([max(size, -1) for size in sizes])
+    _name_outputs(program, names, path.name)
     write_draft(path, program.serialize_to_string())
 
 
-def _name_outputs(block: Any, names: tuple[str, ...], where: str) -> None:
+def _name_outputs(program: Any, names: tuple[str, ...], where: str) -> None:
     """Rename the variables that are fetched, so that the predictor shows our names.
 
     Raises:
         ModelError: the name is already that of another variable.
     """
-    fetches = [block.op(i) for i in range(block.op_size()) if block.op(i).type() == "fetch"]
+    fetches = [operator for operator in _operators(program.block(0)) if operator.type() == "fetch"]
     fetches.sort(key=lambda operation: int(operation.attr("col")))
     for operation, name in zip(fetches, names, strict=True):
         old = operation.input("X")[0]
         if old == name:
             continue
-        if block.has_var(name.encode()):
+        if any(block.has_var(name.encode()) for block in blocks(program)):
             raise ModelError(
                 f"output name '{name}' is already that of a variable in the program",
                 where=where,
                 hint="give the output another name under outputs",
             )
-        block._rename_var(old.encode(), name.encode())
+        program.block(0)._rename_var(old.encode(), name.encode())
+        _rename_within(program, 0, old, name)
+
+
+def _rename_within(program: Any, parent: int, old: str, new: str) -> None:
+    """Rename a variable of an outer block where the bodies of loops and branches use it: it may be what a loop carries.
+
+    A body that has a variable `old` of its own means that one.
+    """
+    for number, block in enumerate(blocks(program)):
+        if block.parent == parent and number and not block.has_var(old.encode()):
+            for operator in _operators(block):
+                operator._rename_input(old, new)
+                operator._rename_output(old, new)
+            _rename_within(program, number, old, new)
+
+
+def _operators(block: Any) -> list[Any]:
+    return [block.op(index) for index in range(block.op_size())]
 
 
 plugin: Format = Pdmodel()

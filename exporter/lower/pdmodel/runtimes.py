@@ -66,10 +66,10 @@ def runtimes(model: Path) -> dict[str, str]:
     from exporter.paddle.private import convert_dtype, core
 
     program = core.ProgramDesc(model.read_bytes())
-    dtype_of = {variable.name(): str(convert_dtype(variable.dtype())) for variable in _tensors(program)}
+    dtype_of = {variable.name(): str(convert_dtype(variable.dtype())) for variable in tensors(program)}
     operators = [
         (op, {dtype_of[name] for name in (*op.input_arg_names(), *op.output_arg_names()) if name in dtype_of})
-        for block in _blocks(program)
+        for block in blocks(program)
         for op in (block.op(index) for index in range(block.op_size()))
     ]
     return {version: "; ".join(dict.fromkeys(_reasons(version, operators))) for version in VERSIONS}
@@ -116,12 +116,14 @@ def _matters(op: Any, name: str) -> bool:
     return name in op.input_names() and bool(op.input(name))
 
 
-def _blocks(program: Any) -> Iterator[Any]:
+def blocks(program: Any) -> Iterator[Any]:
+    """The main block, and the bodies of loops and branches."""
     return (program.block(index) for index in range(program.num_blocks()))
 
 
-def _tensors(program: Any) -> Iterator[Any]:
-    for block in _blocks(program):
+def tensors(program: Any) -> Iterator[Any]:
+    """The variables of all blocks that are tensors."""
+    for block in blocks(program):
         for variable in block.all_vars():
             if str(variable.type()).endswith(("LOD_TENSOR", "DENSE_TENSOR")):
                 yield variable

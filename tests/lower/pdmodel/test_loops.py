@@ -1,0 +1,146 @@
+"""Programs with loops and branches as they are written, in both engines that run them: against eager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import paddle
+import pytest
+
+from exporter.engines.base import Runnable
+from exporter.engines.jit_load import plugin as loaded
+from exporter.engines.paddle_inference import plugin as predictor
+from exporter.errors import ModelError
+from exporter.lower.base import Wish
+from exporter.lower.pdmodel import plugin as pdmodel
+from exporter.readers.pdmodel import read_pdmodel
+from exporter.tensors import TensorSpec
+from exporter.trace.traced import Traced, trace
+
+
+def counter():
+    return paddle.zeros([1], "int64")
+
+
+class Carried(paddle.nn.Layer):
+    """What a loop carries is returned as it is, and so is its counter."""
+
+    def forward(self, x):
+        h, i = x * 2, counter()
+        while i < 3:
+            h = h + x
+            i = i + 1
+        return h, i
+
+
+class Computed(paddle.nn.Layer):
+    """As many turns as there are rows."""
+
+    def forward(self, x):
+        h = x * 2
+        for t in range(x.shape[0]):
+            h = h + x * t
+        return h
+
+
+class Branched(paddle.nn.Layer):
+    def forward(self, x):
+        h = x * 2
+        if paddle.mean(x) > 0:
+            h = h + x
+        return h
+
+
+class BranchedWithin(paddle.nn.Layer):
+    def forward(self, x):
+        h, i = x * 2, counter()
+        while i < 10:
+            if paddle.mean(h) > 0:
+                h = h - x
+            else:
+                h = h + x * 2
+            i = i + 1
+            if paddle.mean(h) > 0.5:
+                break
+        return h, i
+
+
+class Nested(paddle.nn.Layer):
+    """Two loops carry `h`, the outer one carries `g` too."""
+
+    def forward(self, x):
+        h, g, i = x * 2, x * 3, counter()
+        while i < 3:
+            g, j = g - h, counter()
+            while j < 2:
+                h = h + g
+                j = j + 1
+            i = i + 1
+        return {"g": g, "h": h}
+
+
+class Twice(paddle.nn.Layer):
+    def forward(self, x):
+        h, i, j = x * 2, counter(), counter()
+        while i < 3:
+            h = h + x
+            i = i + 1
+        while j < 2:
+            h = h * 2
+            j = j + 1
+        return h
+
+
+def written(make: Any, folder: Path, outputs: tuple[str, ...] | None = None) -> tuple[Any, Traced]:
+    """A new layer, and how another one that is equal was traced and written."""
+    paddle.seed(3)
+    layer = make()
+    layer.eval()
+    with pdmodel.session(None):
+        traced = trace(layer, [TensorSpec("x", "float32", ("n", 2, 4))], outputs, {})
+        pdmodel.write(traced, None, folder, Wish())
+    paddle.seed(3)
+    return make(), traced  # to_static has changed the first one
+
+
+@pytest.mark.parametrize("make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice])
+def test_a_program_with_blocks_computes_what_eager_computes(make: Any, tmp_path: Path) -> None:
+    layer, traced = written(make, tmp_path)
+    artifact = Runnable("pdmodel", tmp_path, pdmodel.model, ("x",), traced.native_outputs, None, 1)
+    random = np.random.default_rng(3)
+    batches = [random.standard_normal((rows, 2, 4)).astype("float32") for rows in (2, 3, 2)]
+    expected = [[one.numpy() for one in paddle.utils.flatten(layer(paddle.to_tensor(x)))] for x in batches]
+    for engine in (predictor, loaded):
+        with engine.open(artifact, "cpu") as session:
+            for x, values in zip(batches, expected, strict=True):
+                found = session.run({"x": x})
+                for value, name in zip(values, traced.native_outputs, strict=True):
+                    np.testing.assert_array_equal(found[name], value)
+
+
+def test_an_output_called_like_a_variable_of_a_loop_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="output name 'tmp_6' is already that of a variable"):
+        written(Carried, tmp_path, ("tmp_6", "i"))
+
+
+class Normed(paddle.nn.Layer):
+    """Paddle declares the saved statistics of InstanceNorm as [-3]."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = paddle.nn.InstanceNorm1D(2)
+
+    def forward(self, x):
+        return paddle.nn.functional.relu(self.norm(x))
+
+
+def test_sizes_that_paddle_multiplied_are_written_as_unknown(tmp_path: Path) -> None:
+    from exporter.paddle.private import framework_pb2
+
+    test_a_program_with_blocks_computes_what_eager_computes(Normed, tmp_path)
+    program = framework_pb2.ProgramDesc.FromString((tmp_path / "model.pdmodel").read_bytes())
+    dims = [list(one.type.dense_tensor.tensor.dims) for one in program.blocks[0].vars]
+    assert [-1] in dims and min(size for shape in dims for size in shape) == -1
+    assert read_pdmodel(tmp_path / "model.pdmodel").outputs[0].shape == (-1, 2, 4)
