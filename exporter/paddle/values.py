@@ -61,7 +61,12 @@ def known(value: Any, api: str, name: str) -> Any:
 
 
 def constant_of(variable: Any) -> np.ndarray[Any, Any] | None:
-    """The array that `variable` always holds: a literal, or a buffer of the layer. None if it is computed."""
+    """The array that `variable` always holds: a literal, or a buffer of the layer. None if it is computed.
+
+    What a loop carries has `carried` set: it starts as a literal at most.
+    """
+    if getattr(variable, "carried", False):
+        return None
     for op in reversed(variable.block.program.global_block().ops + variable.block.ops):
         if variable.name not in op.output_arg_names:
             continue

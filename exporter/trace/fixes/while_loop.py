@@ -1,0 +1,107 @@
+"""A loop of the program in a legacy program: what it carries has other names, or is an input or a weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.paddle.values import is_variable
+from exporter.trace.fixes.base import Example, Fix
+
+
+def _named_twice(self: Any, x: Any) -> Any:
+    before = turned = x * 2
+    while turned.mean() < 9:
+        turned = turned + x * x
+    return turned - before
+
+
+def _weight(self: Any, x: Any) -> Any:
+    power = self.weight
+    while power.mean() < 9:
+        power = power * self.weight
+    return x * power
+
+
+def _input(self: Any, x: Any) -> Any:
+    while x.mean() < 9:
+        x = x * x + 1
+    return x
+
+
+def _swapped(self: Any, x: Any) -> Any:
+    low, high = x, x * x + 1
+    while low.mean() < 9:
+        low, high = high, low + 5
+    return low - high
+
+
+def _parameter() -> Any:
+    import paddle
+
+    return paddle.create_parameter([4], "float32", default_initializer=paddle.nn.initializer.Constant(1.5))
+
+
+class WhileLoop(Fix):
+    """Stock writes what a loop carries into the variables that it starts from, one after the other.
+
+    A value changes under its other names, an input is written, and a weight is another one in the next run. Of two
+    values that trade places one is lost (static/nn/control_flow.py).
+    """
+
+    apis = ("paddle.static.nn.while_loop",)
+    formats = ("pdmodel",)
+    seen = ("3.3.1", "3.3.1")
+    examples = (
+        Example(_named_twice, (("n", 4),)),
+        Example(_weight, (("n", 4),), {"weight": _parameter}),
+        Example(_input, (("n", 4),)),
+        Example(_swapped, (("n", 4),)),
+    )
+
+    def instead(self, stock: Any, cond: Any, body: Any, loop_vars: Any, is_test: bool = False, name: Any = None) -> Any:
+        """The loop over copies; within a turn, what takes the place of another is copied before that is written."""
+        from paddle.utils import flatten, map_structure
+
+        started = False
+
+        def asked(*carried: Any) -> Any:
+            """The loop writes each later answer into the first."""
+            nonlocal started
+            answer, started = cond(*carried) if started else _copied(cond(*carried)), True
+            return answer
+
+        def turn(*carried: Any) -> Any:
+            given = {id(value) for value in flatten(list(carried))}
+            result = body(*carried)
+            if not isinstance(result, (list, tuple)) or len(result) != len(carried):
+                return result
+            return [
+                value
+                if value is own
+                else map_structure(lambda leaf: _copied(leaf) if id(leaf) in given else leaf, value)
+                for value, own in zip(result, carried, strict=True)
+            ]
+
+        return stock(asked, turn, map_structure(_carried, loop_vars), is_test, name)
+
+
+def _carried(value: Any) -> Any:
+    """A copy that is no constant, though the value may be one."""
+    copy = _copied(value)
+    if copy is not value:
+        copy.carried = True
+    return copy
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a tensor of the program; arrays of tensors and Python's own values stay."""
+    import paddle
+
+    from exporter.paddle.private import core
+
+    if not is_variable(value) or value.type != core.VarDesc.VarType.LOD_TENSOR:
+        return value
+    return paddle.assign(value)
+
+
+plugin: Fix = WhileLoop()
