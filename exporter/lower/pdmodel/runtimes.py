@@ -14,6 +14,7 @@ from typing import Any
 
 from packaging.version import Version
 
+from exporter.lower.pdmodel.written import blocks, operators, tensors
 from exporter.paddle.refusal import CannotLower
 
 _KNOWN: dict[str, Any] = json.loads(Path(__file__).with_name("known.json").read_text())
@@ -67,12 +68,12 @@ def runtimes(model: Path) -> dict[str, str]:
 
     program = core.ProgramDesc(model.read_bytes())
     dtype_of = {variable.name(): str(convert_dtype(variable.dtype())) for variable in tensors(program)}
-    operators = [
+    touching = [
         (op, {dtype_of[name] for name in (*op.input_arg_names(), *op.output_arg_names()) if name in dtype_of})
         for block in blocks(program)
-        for op in (block.op(index) for index in range(block.op_size()))
+        for op in operators(block)
     ]
-    return {version: "; ".join(dict.fromkeys(_reasons(version, operators))) for version in VERSIONS}
+    return {version: "; ".join(dict.fromkeys(_reasons(version, touching))) for version in VERSIONS}
 
 
 def demand(model: Path, target: Version) -> None:
@@ -90,10 +91,10 @@ def demand(model: Path, target: Version) -> None:
             )
 
 
-def _reasons(version: str, operators: list[tuple[Any, set[str]]]) -> Iterator[str]:
+def _reasons(version: str, touching: list[tuple[Any, set[str]]]) -> Iterator[str]:
     lacks = _KNOWN["older"].get(version, {"operators": [], "attributes": {}})
     absent = set(lacks["operators"])
-    for op, dtypes in operators:
+    for op, dtypes in touching:
         kind = op.type()
         if kind in absent:
             yield f"operator {kind} is newer"
@@ -103,7 +104,7 @@ def _reasons(version: str, operators: list[tuple[Any, set[str]]]) -> Iterator[st
         since, when, what = _DIFFERS.get(kind, ("0", _always, ""))
         if Version(version) < Version(since) and when(op, dtypes):
             yield f"{kind}: {what}"
-    odd = sorted(set().union(*(dtypes for _, dtypes in operators)) & set(_UNSURE))
+    odd = sorted(set().union(*(dtypes for _, dtypes in touching)) & set(_UNSURE))
     if odd and Version(version) < _SURE_SINCE:
         yield f"kernels for {', '.join(odd)} are missing there or round otherwise"
 
@@ -114,16 +115,3 @@ def _matters(op: Any, name: str) -> bool:
         harmless = _HARMLESS.get(op.type(), {})
         return name not in harmless or (harmless[name] is not ... and op.attr(name) != harmless[name])
     return name in op.input_names() and bool(op.input(name))
-
-
-def blocks(program: Any) -> Iterator[Any]:
-    """The main block, and the bodies of loops and branches."""
-    return (program.block(index) for index in range(program.num_blocks()))
-
-
-def tensors(program: Any) -> Iterator[Any]:
-    """The variables of all blocks that are tensors."""
-    for block in blocks(program):
-        for variable in block.all_vars():
-            if str(variable.type()).endswith(("LOD_TENSOR", "DENSE_TENSOR")):
-                yield variable

@@ -93,6 +93,42 @@ class Twice(paddle.nn.Layer):
         return h
 
 
+class Parts(paddle.nn.Layer):
+    """A loop, and a branch in a loop, read what lists hold: of two parts, of one, and the states of an LSTM."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = paddle.nn.LSTM(4, 4)
+
+    def forward(self, x):
+        a, b = paddle.unbind(x, axis=1)
+        (c,) = paddle.split(x[:, 0], 1)
+        d, e = self.lstm(x)[1]
+        h, i = x[:, 1] * 2, counter()
+        while i < 3:
+            if h.mean() > 0:
+                h = h - a * b
+            else:
+                h = h + c + d[0] * e[0]
+            i = i + 1
+        return h
+
+
+class PartsWithin(paddle.nn.Layer):
+    """A loop in a loop reads the parts that the outer one makes anew; one of the other list is an output."""
+
+    def forward(self, x):
+        (a, b), h, i = paddle.meshgrid(x[0, 0], x[0, 1]), x[:, 0], counter()
+        while i < 3:
+            c, d = paddle.split(x + h.mean(), 2, axis=1)
+            j = counter()
+            while j < 2:
+                h = h + c[:, 0] - d[:, 0] * a[0]
+                j = j + 1
+            i = i + 1
+        return h, b
+
+
 def written(make: Any, folder: Path, outputs: tuple[str, ...] | None = None) -> tuple[Any, Traced]:
     """A new layer, and how another one that is equal was traced and written."""
     paddle.seed(3)
@@ -105,7 +141,15 @@ def written(make: Any, folder: Path, outputs: tuple[str, ...] | None = None) -> 
     return make(), traced  # to_static has changed the first one
 
 
-@pytest.mark.parametrize("make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice])
+def variables(folder: Path) -> dict[str, list[int]]:
+    """The declared shape of each variable of the program."""
+    from exporter.paddle.private import framework_pb2
+
+    program = framework_pb2.ProgramDesc.FromString((folder / pdmodel.model).read_bytes())
+    return {one.name: list(one.type.dense_tensor.tensor.dims) for block in program.blocks for one in block.vars}
+
+
+@pytest.mark.parametrize("make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin])
 def test_a_program_with_blocks_computes_what_eager_computes(make: Any, tmp_path: Path) -> None:
     layer, traced = written(make, tmp_path)
     artifact = Runnable("pdmodel", tmp_path, pdmodel.model, ("x",), traced.native_outputs, None, 1)
@@ -137,10 +181,13 @@ class Normed(paddle.nn.Layer):
 
 
 def test_sizes_that_paddle_multiplied_are_written_as_unknown(tmp_path: Path) -> None:
-    from exporter.paddle.private import framework_pb2
-
     test_a_program_with_blocks_computes_what_eager_computes(Normed, tmp_path)
-    program = framework_pb2.ProgramDesc.FromString((tmp_path / "model.pdmodel").read_bytes())
-    dims = [list(one.type.dense_tensor.tensor.dims) for one in program.blocks[0].vars]
-    assert [-1] in dims and min(size for shape in dims for size in shape) == -1
-    assert read_pdmodel(tmp_path / "model.pdmodel").outputs[0].shape == (-1, 2, 4)
+    shapes = variables(tmp_path).values()
+    assert [-1] in shapes and min(size for shape in shapes for size in shape) == -1
+    assert read_pdmodel(tmp_path / pdmodel.model).outputs[0].shape == (-1, 2, 4)
+
+
+def test_only_parts_that_a_body_reads_are_copied(tmp_path: Path) -> None:
+    written(PartsWithin, tmp_path)
+    copied = [name for name in variables(tmp_path) if name.endswith(".part")]
+    assert len(copied) == 3 and "output_1" in variables(tmp_path)  # a, c and d
