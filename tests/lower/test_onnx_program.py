@@ -73,6 +73,18 @@ class Erfinv(paddle.nn.Layer):
         return paddle.erfinv(x)
 
 
+class Banked(paddle.nn.Layer):
+    """Labels that are 1 in the operand which comes first, and the batch behind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bank, self.scale = paddle.rand([1, 2, 8, 8]), paddle.rand([1])
+
+    def forward(self, x: Any) -> Any:
+        y, z = paddle.einsum("bhij,bkij->bhk", self.bank, x), paddle.einsum("b,b...->b...", self.scale, x)
+        return y.reshape([y.shape[0], -1]), z.reshape([z.shape[0], -1])
+
+
 class Deformable(paddle.nn.Layer):
     def forward(self, x: Any) -> Any:
         weight = paddle.ones([2, 3, 3, 3])
@@ -167,6 +179,17 @@ def test_what_has_no_conversion_is_refused_by_name(tmp_path: Path) -> None:
         write_program(tmp_path)
     assert "pir and pdmodel hold it" in refusal.value.hint
     assert not list((tmp_path / "onnx").iterdir()), "no file is left"
+
+
+def test_a_1_in_einsum_meets_the_batch(tmp_path: Path) -> None:
+    layer = Banked()
+    traced_to_pir(layer, tmp_path)
+    write_program(tmp_path)
+    for batch in (2, 3):
+        x = np.random.default_rng(0).standard_normal([batch, 3, 8, 8]).astype("float32")
+        want = layer(paddle.to_tensor(x))
+        for got, expected in zip(session_of(tmp_path).run(None, {"x": x}), want, strict=True):
+            np.testing.assert_allclose(got, expected.numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_a_later_opset_is_written_only_where_none_was_asked_for(tmp_path: Path) -> None:

@@ -99,6 +99,21 @@ class Lengths(paddle.nn.Layer):
         return self.one(x, sequence_length=(x[:, 0, 0] > 0).astype("int64") + 2)
 
 
+class Banked(paddle.nn.Layer):
+    """Products with a batch of 1, whose sizes are asked for: the middle dim varies, each side has the 1."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.row = paddle.rand([3, 1, 4, 5]), paddle.rand([1, 4, 5])
+
+    def forward(self, x):
+        rows, keys = x.transpose([1, 0, 2, 3])[:, 0], F.linear(x[0], self.row)
+        found = [x @ self.one, paddle.matmul(self.one, x, transpose_x=True, transpose_y=True), keys]
+        found.append(paddle.einsum("bij,bjk,bkl->bil", rows, self.row, self.row.transpose([0, 2, 1])))
+        found.append(F.scaled_dot_product_attention(rows.unsqueeze(1), *[self.row[None, :, :2, :4]] * 2))
+        return [y.reshape([*y.shape[:2], -1]) for y in found]
+
+
 class Appended(paddle.nn.Layer):
     """As PaddleDetection's operators are wrapped, which know eager mode and legacy programs."""
 
@@ -140,6 +155,7 @@ CASES = {
     "steps": (Steps, [("n", 5, 4)]),
     "steps, any number": (Steps, [("n", "w", 4)]),
     "lengths": (Lengths, [("n", 5, 4)]),
+    "banked": (Banked, [(3, "n", 2, 4)]),
     "appended": (Appended, [("n", 4, 12), ("n", 12, 4)]),
 }
 

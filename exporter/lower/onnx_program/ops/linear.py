@@ -50,7 +50,10 @@ def _multi_dot(c: Call) -> Tensor:
 
 
 def _einsum(c: Call) -> list[Tensor]:
-    """Ellipses are spelt out, since not every engine knows them."""
+    """Ellipses are spelt out, since not every engine knows them.
+
+    A dim of 1 that meets another size goes: the shape inference of onnx (1.23.2) takes the first size of a label.
+    """
     equation, parts = str(c.attr("equation")).replace(" ", ""), c.xs()
     if "..." in equation:
         free = [letter for letter in string.ascii_letters if letter not in equation]
@@ -59,7 +62,19 @@ def _einsum(c: Call) -> list[Tensor]:
         if len(set(counts)) != 1:
             raise c.refuse("ellipses of different lengths are not written")
         equation = equation.replace("...", "".join(free[: counts[0]]))
-    return [c.b.emit("Einsum", *parts, equation=equation, shape=c.result().shape)]
+    left, arrow, result = equation.partition("->")
+    terms = left.split(",")
+    for at, (term, part) in enumerate(zip(terms, parts, strict=True)):
+        wider = {
+            label
+            for number, (labels, operand) in enumerate(zip(terms, parts, strict=True))
+            for label, size in zip(labels, operand.shape, strict=True)
+            if number != at and size != 1
+        }
+        ones = [axis for axis, label in enumerate(term) if part.shape[axis] == 1 and label in wider]
+        parts[at] = c.b.squeeze(part, ones)
+        terms[at] = "".join(label for axis, label in enumerate(term) if axis not in ones)
+    return [c.b.emit("Einsum", *parts, equation=",".join(terms) + arrow + result, shape=c.result().shape)]
 
 
 def _kron(c: Call) -> Tensor:
