@@ -26,10 +26,12 @@ from typing import NamedTuple
 
 from exporter.check.rules.base import Fault, Shown, rules
 from exporter.diagnostics import Diagnostic, Location, Severity, short
-from exporter.errors import CannotRun, ExitCode, ModelError
+from exporter.errors import CannotRun, ExitCode, ModelError, OutputDropped
 
 #: Codes of the model's own failures.
 CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"
+#: Rules of what is returned and is no tensor: ours is the only export that refuses it.
+_DROPPED = {"EX110", "EX111"}
 #: Faults that an export fails with.
 _ENDING = {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE}
 
@@ -90,11 +92,12 @@ def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnosti
     None where no finding foretold it, so that the failure is all there is to say.
     """
     errors = [each for each in findings if each.severity is Severity.ERROR and each.code in rules()]
-    foretold = [each for each in errors if _ENDING & set(rules()[each.code].predicts)]
+    near = [each for each in errors if isinstance(error, OutputDropped) and each.code in _DROPPED]
+    foretold = near or [each for each in errors if _ENDING & set(rules()[each.code].predicts)]
     if not foretold:
         return None
     here = _place(error)
-    near = [finding for finding in foretold if _is_near(finding.location, here)]
+    near = near or [finding for finding in foretold if _is_near(finding.location, here)]
     told = tuple(replace(finding, proved=True) if finding in near else finding for finding in findings)
     if near:
         return told

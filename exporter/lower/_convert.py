@@ -304,7 +304,7 @@ def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
 def _of_format(name: str, error: ModelError) -> ModelError:
     """The same error, told of a format."""
     if not isinstance(error, ChildFailed):
-        return ModelError(f"{name}: {error.what}", where=error.where, hint=error.hint)
+        return type(error)(f"{name}: {error.what}", where=error.where, hint=error.hint)
     what, hint = f"{name}: {error.what}{_last_words(error)}", f"{error.hint}, or leave this format out"
     return type(error)(what, where=error.where, hint=hint, details=error.details)
 

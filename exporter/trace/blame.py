@@ -41,7 +41,7 @@ def placed_at_forward(layer: Any) -> Iterator[None]:
             raise
         code = getattr(inspect.unwrap(type(layer).forward), "__code__", None)
         where = f"{code.co_filename}:{code.co_firstlineno}" if code else "forward"
-        raise ModelError(error.what, where=where, hint=error.hint) from error
+        raise type(error)(error.what, where=where, hint=error.hint) from error
 
 
 def operator_line(static: Any, name: str, turn: int, count: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import ModelError, UsageError, did_you_mean
+from exporter.errors import ModelError, OutputDropped, UsageError, did_you_mean
 from exporter.tensors import TensorSpec
 from exporter.trace.blame import blamed, placed_at_forward
 from exporter.trace.fixes import fixes_in_force
@@ -117,8 +117,9 @@ def _outputs(
     seen: dict[int, str] = {}
     for name, (path, leaf) in zip(named, leaves(structure), strict=True):
         if not hasattr(leaf, "shape") or not hasattr(leaf, "stop_gradient"):
-            raise ModelError(
-                f"output '{path or name}' is {type(leaf).__name__}, not a tensor, and would be dropped without a word",
+            kind = "None" if leaf is None else type(leaf).__name__
+            raise OutputDropped(
+                f"output '{path or name}' is {kind}, not a tensor, and would be dropped without a word",
                 hint="return tensors only; numbers can be made tensors, None and dataclasses must go",
             )
         _refuse_alias(leaf, name, seen, inputs)

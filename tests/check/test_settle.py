@@ -12,7 +12,7 @@ from exporter.check.rules.base import Fault, Shown
 from exporter.check.run import rules
 from exporter.check.settle import Evidence
 from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ModelError
+from exporter.errors import ModelError, OutputDropped
 
 CODE = """\
 def forward(self, x):
@@ -111,3 +111,11 @@ def test_a_failure_is_told_by_the_finding_that_foretold_it(file: Path) -> None:
     assert beside is not None
     assert [one.code for one in beside] == [LOUD, "EX201"] and beside[1].location.line == 9
     assert settle.failed([found(SOME, file, 3)], ModelError("no", where=f"{file}:3")) is None, "it foretold no failure"
+
+
+def test_an_output_that_is_no_tensor_is_told_by_its_finding_alone(file: Path) -> None:
+    """The trace refuses it at `def forward`, and the finding stands at the return."""
+    dropped, loud = found("EX110", file, 9), found(LOUD, file, 3)
+    told = settle.failed([dropped, loud], OutputDropped("pir: output '1' is None, not a tensor", where=f"{file}:1"))
+    assert told is not None
+    assert [(one.code, one.proved) for one in told] == [("EX110", True), (LOUD, False)]

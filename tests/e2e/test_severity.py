@@ -47,6 +47,11 @@ class Lame(Linear):
     def forward(self, x):
         y = self.linear(x)
         return y + paddle.zeros([3, 4])[: len(x)]
+
+
+class Dropping(Linear):
+    def forward(self, x):
+        return {"score": self.linear(x), "aux": None, "more": [paddle.tanh(x), 3]}
 """
 #: By model: what each finding is (code, severity, a part of its words), and how every verb ends.
 TRUTH = {
@@ -61,6 +66,13 @@ TRUTH = {
         0,
     ),
     "Lame": ({("EX206", "error", "forward at batch=4")}, 4),
+    "Dropping": (
+        {
+            ("EX109", "info", "exporter's own export mends it"),
+            ("EX110", "error", "output 'aux' is None, output 'more.1' is the Python value 3; they will be missing"),
+        },
+        1,
+    ),
 }
 
 

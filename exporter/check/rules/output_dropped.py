@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from exporter.check.domain.values import Const, Dim, Extent, Scalar, Shape, Union, Value
 from exporter.check.facts import Facts, Returned
 from exporter.check.rules.base import Fault, Rule, Shown
-from exporter.check.rules.output_repeated import doubt, leaves
+from exporter.check.rules.output_repeated import doubt, named_leaves
 from exporter.diagnostics import Diagnostic, Severity
 
 
@@ -46,18 +46,25 @@ class OutputDropped(Rule):
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "return tensors only: leave it out, or `paddle.to_tensor(...)` it if a consumer needs it"
         for fact in facts.of(Returned):
-            for leaf in leaves(fact.value):
-                what = _what(leaf)
-                if what:
-                    message = f"{what} is returned; it will be missing among the outputs, and later ones move up"
-                    yield self.at(fact.site, message, cure, doubt(fact))
-                elif (isinstance(leaf, Union) and any(_what(each) for each in leaf.options)) or _fixed_maybe(leaf):
-                    message = "an output may be None or no tensor; then it is missing, and later ones move up"
-                    yield self.at(fact.site, message, cure, Severity.WARNING)
+            named = list(named_leaves(fact.value))
+            dropped = [
+                f"output '{path}' is {what}" if path else f"{what} is returned"
+                for path, leaf in named
+                if (what := _what(leaf))
+            ]
+            if dropped:
+                missing = f"{'it' if len(dropped) == 1 else 'they'} will be missing among the outputs"
+                message = f"{', '.join(dropped)}; {missing}, and later ones move up"
+                yield self.at(fact.site, message, cure, doubt(fact))
+            elif any(_maybe(leaf) for _, leaf in named):
+                message = "an output may be None or no tensor; then it is missing, and later ones move up"
+                yield self.at(fact.site, message, cure, Severity.WARNING)
 
 
-def _fixed_maybe(leaf: Value) -> bool:
-    """Whether it is a dimension that may be a number; one that varies is a tensor, and stays."""
+def _maybe(leaf: Value) -> bool:
+    """Whether it may be no tensor: a dimension that is not known may be a number; one that varies is a tensor."""
+    if isinstance(leaf, Union):
+        return any(map(_what, leaf.options))
     return isinstance(leaf, Dim) and leaf.size is Extent.UNKNOWN
 
 
@@ -65,7 +72,7 @@ def _what(leaf: Value) -> str:
     if isinstance(leaf, Const):
         return "None" if leaf.value is None else f"the Python value {leaf.value!r}"
     if isinstance(leaf, Shape):
-        return "a list of Python numbers, a shape,"
+        return "a list of Python numbers (a shape)"
     return f"a Python {leaf.kind}" if isinstance(leaf, Scalar) and leaf.kind != "layer" else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from exporter.check.domain.value_numbers import same_number
 from exporter.check.domain.values import Broken, Mapping, Sequence, Tensor, Value
@@ -13,16 +13,23 @@ from exporter.diagnostics import Diagnostic, Severity
 
 def leaves(value: Value) -> Iterator[Value]:
     """The values in a result, containers opened, in the order of the code."""
+    return (leaf for _, leaf in named_leaves(value))
+
+
+def named_leaves(value: Value, path: str = "") -> Iterator[tuple[str, Value]]:
+    """Like :func:`leaves`, each with its keys and positions, such as `1.scores`; "" is the result itself."""
     if isinstance(value, Broken):
         value = value.value
+    named: Iterable[tuple[object, Value]]
     if isinstance(value, Sequence):
-        for each in (*value.items, *((value.rest,) if value.rest is not None else ())):
-            yield from leaves(each)
+        named = enumerate((*value.items, *((value.rest,) if value.rest is not None else ())))
     elif isinstance(value, Mapping):
-        for each in value.items.values():
-            yield from leaves(each)
+        named = value.items.items()
     else:
-        yield value
+        yield path, value
+        return
+    for key, inner in named:
+        yield from named_leaves(inner, f"{path}.{key}" if path else str(key))
 
 
 def doubt(fact: Returned) -> Severity | None:
