@@ -68,7 +68,7 @@ ENGINES = {
 # ---- 1. the files that were sealed, and the rule: what the goldens show, and how an engine is judged by them --------
 from exporter.bundle.run_onnx import NotThere, a_device, run_onnxruntime  # its source stands here
 from exporter.bundle.sealed_files import MOST_JSON, damaged_files, read_golden, read_manifest, read_plain
-from exporter.numbers.golden import GoldenCase, promised, read_cases, to_run
+from exporter.numbers.golden import GoldenCase, promised, read_cases, to_run, unvaried
 from exporter.numbers.pooled import Pooled, draws
 from exporter.numbers.rule import judge_case, judge_promise, promised_of
 
@@ -110,6 +110,14 @@ def recorded_cases(manifest: Any, golden: Any) -> tuple[GoldenCase, ...]:
     return read_cases(golden, manifest["cases"])
 
 
+def unvaried_inputs(manifest: Any, golden: Any) -> list[str]:
+    """A sentence for each input that is the same in all cases."""
+    sources = {name: one["values"] for name, one in manifest["spec"]["inputs"].items()}
+    recorded = [case["name"] for case in manifest["cases"]]
+    said = [unvaried(name, sources[name], (golden[f"{case}/input/{name}"] for case in recorded)) for name in sources]
+    return [sentence for sentence in said if sentence]
+
+
 def child(name: str, engine: str, device: str, answer: str) -> None:
     """Run one variant and write what came of it; whatever goes wrong before that is a failure, which `run` sees."""
     manifest, golden = read_manifest(BUNDLE)[0], read_golden(BUNDLE)
@@ -136,6 +144,7 @@ def child(name: str, engine: str, device: str, answer: str) -> None:
                 answers[asked[place].name] = outputs
         except NotThere as error:
             return write_answer(answer, {"unusable": str(error)})
+    said += unvaried_inputs(manifest, golden)
     checks, planned = judged_answers(manifest, variant, cases, answers)
     done = {"version": version, "device": device, "said": sorted(set(said))}
     write_answer(answer, {**done, "checks": checks, "planned": planned})

@@ -23,6 +23,10 @@ _OUTPUTS_ALIKE = (
     "give trained weights (`checkpoint:`, `--weights`), real samples (`values: dataset` or a .npy file), or \
 values of another range: the outputs hardly depend on the inputs"
 )
+#: How the gate of an output begins that depends on a choice between equal elements.
+AMONG_EQUALS = "it depends on which of equal elements"
+_TIED = "give inputs that lead to no equal elements there (`values:`, real samples, trained weights), or choose in a \
+promised order: `argsort(stable=True)`"
 _NOT_TO_BE_TRUSTED = (
     "give trained weights (`checkpoint:`, `--weights`), or values of the range that the model was made for"
 )
@@ -38,8 +42,15 @@ class Doubt:
     gate: bool
 
     @property
+    def tied(self) -> bool:
+        """Whether only a choice between equal elements leaves it open: then no layer is to blame."""
+        return self.reason.startswith(AMONG_EQUALS)
+
+    @property
     def hint(self) -> str:
         """What to give, so that it tells more."""
+        if self.tied:
+            return _TIED
         return _NOT_TO_BE_TRUSTED if self.gate else _OUTPUTS_ALIKE
 
 
@@ -101,7 +112,7 @@ def undecided(planned: Sequence[Claim], found: Sequence[Doubt]) -> dict[Claim, E
     evidence = {}
     for claim in planned:
         doubt = reasons.get((claim.case, claim.output))
-        stage = "compare" if doubt is not None and doubt.gate else "plan"
+        stage = "compare" if doubt is not None and doubt.gate and not doubt.tied else "plan"
         first = found[0]
         reason = (
             f"eager itself would not pass: {doubt.reason}"

@@ -16,7 +16,7 @@ from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.coverage import Coverage, TooLong
 from exporter.goldens.domain import OutOfRange
 from exporter.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
-from exporter.goldens.finish import Recorded, describe, goldens_of
+from exporter.goldens.finish import OTHERWISE, Recorded, describe, goldens_of, note_scores, note_ties
 from exporter.goldens.oracle import Oracle, make_oracle
 from exporter.goldens.values import Rows, content, draw, real_rows
 from exporter.spec.model import Spec
@@ -65,6 +65,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "cases": [one.facts for one in recorded],
         "unstable": {one.case.name: one.unstable for one in recorded if one.unstable},
+        "tied": {one.case.name: one.tied for one in recorded if one.tied},
         "left_out": left_out,
         "notes": notes,
         "found": [one.case.name for one in found],
@@ -127,6 +128,8 @@ class _Planned:
 
 
 def _hopeless(recorded: list[Recorded], spec: Spec) -> bool:
+    note_scores(recorded)
+    note_ties(recorded, spec.budget)
     return bool(still_open(doubts(goldens_of(recorded), spec.budget, more_to_come=True), runs_of(spec), spec.waivers))
 
 
@@ -142,9 +145,12 @@ def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Pat
         for name, truth in truths.items()
         for number, value in enumerate(truth.runs)
     }
+    otherwise = oracle.otherwise(inputs)
+    for number, given in enumerate(otherwise):
+        runs.update({f"{case.name}/{OTHERWISE}{number}/{name}": value for name, value in given.items()})
     save_scratch(into, {**tensors, **runs})
     facts = {"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs}
-    return Recorded(case, facts, tensors, gate)
+    return Recorded(case, facts, tensors, gate, ", ".join(sorted(oracle.tied)), otherwise)
 
 
 def _search(

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exporter.compare.informative import eager_judged
+from exporter.compare.informative import AMONG_EQUALS, eager_judged
+from exporter.compare.outputs import compare_case
 from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.truth import SPREAD, UNTOLD, Truth, measured
 from exporter.numbers.golden import GoldenCase, is_argmax, read_cases
@@ -28,18 +29,26 @@ from exporter.verdict.claim import Outcome
 SAMPLE = 65_536
 #: A probing case that amplifies rounding so many times more than what the spec promises does not tell right from wrong.
 AMPLIFIED = 16.0
+#: How the keys of what eager gives by another choice among equal elements begin, behind their case.
+OTHERWISE = "otherwise"
 #: How a note ends that forbids to compute the rows of several requests in one run.
 DEPENDENT_ROWS = "a row's result depends on the other rows of its batch"
 
 
 @dataclass
 class Recorded:
-    """One case: what the manifest says of it, its tensors by their keys in the goldens, and why eager is not stable."""
+    """One case: what the manifest says of it, its tensors by their keys in the goldens, and why eager is not stable.
+
+    `tied` names the operators that chose between equal elements, and `otherwise` holds what eager gives if they choose
+    others of these.
+    """
 
     case: Case
     facts: dict[str, Any]
     tensors: dict[str, Array]
     unstable: str = ""
+    tied: str = ""
+    otherwise: Sequence[TensorMap] = field(default_factory=list)
 
     def inputs(self) -> dict[str, Array]:
         """Its inputs by their own names."""
@@ -58,10 +67,11 @@ def finish(
     recorded = []
     for number, facts in enumerate(answer["cases"]):
         case = kinds.get(facts["name"]) or Case(facts["name"], facts["dims"], facts["seed"], "search")
-        recorded.append(
-            _measured_again(case, facts, answer["unstable"].get(case.name, ""), scratch / f"{number}.safetensors")
-        )
+        one = _measured_again(case, facts, answer["unstable"].get(case.name, ""), scratch / f"{number}.safetensors")
+        one.tied = answer["tied"].get(case.name, "")
+        recorded.append(one)
     note_scores(recorded)
+    note_ties(recorded, spec.budget)
     left_out = {**answer["left_out"], **untelling(recorded, spec.budget)}
     telling = [one for one in recorded if one.case.name not in left_out]
     kept = {key: value for one in telling for key, value in one.tensors.items()}
@@ -72,12 +82,19 @@ def finish(
 def _measured_again(case: Case, facts: Mapping[str, Any], unstable: str, path: Path) -> Recorded:
     """One case from its arrays: nothing that the child has said of their numbers is taken over."""
     arrays = load(path)
-    tensors = {key: value for key, value in arrays.items() if "/run" not in key}
+    golden = tuple(f"{case.name}/{kind}/" for kind in ("input", "eager", "truth"))
+    tensors = {key: value for key, value in arrays.items() if key.startswith(golden)}
+    otherwise: dict[str, dict[str, Array]] = {}
+    for key, value in arrays.items():
+        if key.startswith(f"{case.name}/{OTHERWISE}"):
+            number, _, name = key.removeprefix(f"{case.name}/").partition("/")
+            otherwise.setdefault(number, {})[name] = value
     outputs = {}
     for name, about in facts["outputs"].items():
         eager = tensors[f"{case.name}/eager/{name}"]
         outputs[name] = describe(eager, _truth(case.name, name, arrays, about["method"]), unstable)
-    return Recorded(case, {**facts, "outputs": outputs}, tensors, unstable)
+    about = {**facts, "outputs": outputs}
+    return Recorded(case, about, tensors, unstable, otherwise=list(otherwise.values()))
 
 
 def _truth(case: str, name: str, arrays: Mapping[str, Array], method: str) -> Truth:
@@ -106,6 +123,18 @@ def note_scores(recorded: list[Recorded]) -> None:
     for name, (score, axis) in find_scores(eagers).items():
         for one in recorded:
             one.facts["outputs"][name]["scores"] = {"output": score, "axis": axis}
+
+
+def note_ties(recorded: Sequence[Recorded], budget: float) -> None:
+    """Close the gate of each output that would not pass if another of equal elements were chosen."""
+    for one in recorded:
+        if one.otherwise:
+            (golden,) = goldens_of([one])
+            alone = {name: [output] for name, output in golden.outputs.items()}
+            judged = [compare_case(golden, given, budget, alone) for given in one.otherwise]
+            for name, about in one.facts["outputs"].items():
+                if any(evidence[name].outcome is Outcome.MISMATCH for evidence in judged):
+                    about["gate"] = f"{AMONG_EQUALS} {one.tied} takes, and Paddle promises no order"
 
 
 def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:

@@ -30,6 +30,7 @@ from exporter.goldens.domain import checked_places
 from exporter.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 from exporter.goldens.truth import SPREAD, UNTOLD, Truth, measured, same_bits, unmoved
 from exporter.numbers.allowance import ENOUGH, MOST_RUNS
+from exporter.paddle.choices import FIRST, LAST, choosing
 from exporter.tensors import Array, TensorMap
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Oracle:
     further: tuple[_Form, ...] = ()
     #: What surrounds a run of eager, once for each case.
     watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+    #: The operators that chose between equal elements in the case that was asked last.
+    tied: frozenset[str] = frozenset()
 
     def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
         """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
@@ -83,8 +86,9 @@ class Oracle:
         Raises:
             EngineRefused: the eager layer itself does not run on these inputs; `OutOfRange` where they are to blame.
         """
-        with self.watch(), checked_places(self.eager, inputs):
+        with self.watch(), checked_places(self.eager, inputs), choosing() as tied:
             eager = self._run(self.eager, inputs)
+        self.tied = frozenset(tied)
         again = self._run(self.eager, inputs)
         unstable = [name for name in eager if not same_bits(eager[name], again[name])]
         gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
@@ -103,6 +107,17 @@ class Oracle:
             else:
                 truths[name] = self._truth(name, runs, exact)
         return eager, truths, gate
+
+    def otherwise(self, inputs: TensorMap) -> list[dict[str, Array]]:
+        """What eager gives if the first, and if the last of equal elements is chosen; nothing where none were tied.
+
+        Any of them is right, so an output that they differ in is not determined by the model.
+        """
+        given = []
+        for pick in (FIRST, LAST) if self.tied else ():
+            with contextlib.suppress(EngineRefused), choosing(pick):
+                given.append(self._run(self.eager, inputs))
+        return given
 
     def _enough(
         self, runs: list[dict[str, Array]], exact: dict[str, Array] | None, told: list[str], inputs: TensorMap

@@ -126,6 +126,29 @@ def to_run(recorded: Sequence[GoldenCase]) -> tuple[GoldenCase, ...]:
     return (*recorded, recorded[0].again(), largest.in_threads(THREADS))
 
 
+def unvaried(name: str, source: str, values: Iterable[Array]) -> str:
+    """A sentence on an input that is the same in all cases, so that nothing shows what depends on it; else empty.
+
+    `values` holds it case by case, and is read up to the first difference; `source` is what the spec fills it with.
+    """
+    by_shape: dict[tuple[int, ...], Array] = {}
+    cases = 0
+    for value in values:
+        if by_shape.setdefault(value.shape, value).tobytes() != value.tobytes():
+            return ""
+        cases += 1
+    kept = [value.ravel() for value in by_shape.values() if value.size]
+    if not kept or cases == len(by_shape):  # no two cases have it in one shape
+        return ""
+    alike = all((value == kept[0][0]).all() for value in kept)
+    what = f"{kept[0][0]} in every case" if alike else "the same in all cases of one size"
+    more = f" (the upper bound of {source} is exclusive)" if source.startswith("integers(") else ""
+    return (
+        f"input '{name}' is {what}: nothing shows what depends on it, and an artifact that ignores it would pass; "
+        f"give it `values:` that vary{more}"
+    )
+
+
 def promised(case: str) -> bool:
     """Whether the spec promises a case of this name: it does not probe, and is not run a second time."""
     return ":" not in case

@@ -63,7 +63,7 @@ OF_GPU = (
 #: By the name under which the rooms import it.
 NAMES: Mapping[str, Name] = {
     "core": Name("paddle.base.core", _CORE),
-    "c_ops": Name("paddle._C_ops", ("cast", "fold", "full", "share_data")),
+    "c_ops": Name("paddle._C_ops", ("argsort", "cast", "fold", "full", "kthvalue", "mode", "share_data", "topk")),
     "framework_pb2": Name("paddle.base.proto.framework_pb2", ("ProgramDesc",)),
     # what a program is made of
     "Variable": Name("paddle.base.framework.Variable", ("__truediv__", "__abs__", "clone", "detach", "shape")),

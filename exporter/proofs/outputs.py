@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from exporter.numbers.golden import unvaried
 from exporter.proofs.base import ByRun, Harness, Proof
+from exporter.tensors import recorded_inputs
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 
 
@@ -25,6 +27,17 @@ class Outputs(ByRun):
         lacking = Evidence(Outcome.MISSING, "the spec plans this case and the bundle records none of it", stage="plan")
         missing = {claim: lacking for claim in claims if claim.case in harness.subject.missing}
         return missing | dict(super().prove([claim for claim in claims if claim not in missing], harness))
+
+    def notes(self, harness: Harness) -> Sequence[str]:
+        """Inputs that are the same in all cases; of one case alone it is not asked."""
+        subject = harness.subject
+        if subject.only:
+            return ()
+        said = []
+        for name, one in harness.spec.inputs.items():
+            values = (recorded_inputs(subject.golden, case.recorded, [name])[name] for case in subject.recorded)
+            said.append(unvaried(name, one.values, values))
+        return [sentence for sentence in said if sentence]
 
 
 plugin: Proof = Outputs()

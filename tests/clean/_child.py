@@ -20,7 +20,7 @@ from exporter.errors import ModelError
 from exporter.files import sha256_bytes, write_json
 from exporter.goldens import _child as recording
 from exporter.goldens.cases import plan_cases
-from exporter.goldens.finish import note_scores, untelling
+from exporter.goldens.finish import note_scores, note_ties, untelling
 from exporter.goldens.oracle import make_oracle
 from exporter.goldens.values import content, draw
 from exporter.lower._child import export
@@ -129,6 +129,7 @@ def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
         except EngineRefused as refusal:
             left_out[case.name] = str(refusal)
     note_scores(rows)
+    note_ties(rows, spec.budget)
     left_out.update(untelling(rows, spec.budget))
     telling = [one for one in rows if one.case.name not in left_out]
     tensors = {key: value for one in telling for key, value in one.tensors.items()}

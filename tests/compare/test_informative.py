@@ -7,7 +7,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from exporter.compare.informative import Doubt, doubts, runs_of, still_open, told, undecided
+from exporter.compare.informative import AMONG_EQUALS, Doubt, doubts, runs_of, still_open, told, undecided
 from exporter.numbers.golden import GoldenCase
 from exporter.spec.model import Waiver
 from exporter.spec.read import validate
@@ -98,6 +98,13 @@ def test_each_claim_names_its_own_doubt_where_there_is_one_and_else_the_first() 
         "no engine was run: eager itself would not pass by its own goldens in w, x, y (eager differs); "
         "give trained weights (`checkpoint:`, `--weights`), or values of the range that the model was made for"
     )
+
+
+def test_a_choice_between_equal_elements_is_no_fault_of_a_layer_and_has_a_cure_of_its_own() -> None:
+    claim = Claim("onnx", "fp32", "onnxruntime", "a", "y")
+    doubt = Doubt("a", "y", f"{AMONG_EQUALS} topk takes, and Paddle promises no order", True)
+    assert undecided([claim], [doubt])[claim].stage == "plan", "nothing is localised"
+    assert "no equal elements" in told([doubt]) and "trained weights" in told([doubt])
 
 
 def test_of_a_large_output_what_was_kept_is_judged() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from exporter.compare.golden import read_goldens
+from exporter.compare.informative import doubts
 from exporter.errors import ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.goldens.explore import RECORDING, TRYING
@@ -19,6 +20,8 @@ from exporter.spec.read import validate
 from exporter.tensors import load, save
 from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 
+#: What a bundle's goldens hold of a case.
+KEPT = ("input", "eager", "truth")
 SPEC: dict[str, Any] = {
     "name": "net",
     "model": "models.sound:mlp",
@@ -222,6 +225,40 @@ def test_where_the_promised_cases_tell_nothing_the_rest_is_not_recorded_and_that
     outputs = ["a", "zero", "one", "tiny"]
     made = record_in_child(spec, None, Exported(outputs), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert [case["name"] for case in made.cases] == ["batch=2", "batch=2#2"]
+
+
+def test_a_probing_case_that_a_choice_among_equals_decides_is_left_out_and_the_rest_is_compared(tmp_path: Path) -> None:
+    """Rows of zeros leave the router's scores equal, and Paddle takes other ones than ONNX Runtime."""
+    told = record(tmp_path / "g.safetensors", ["y"], model="models.tied:Router")
+    reason = "it depends on which of equal elements topk takes, and Paddle promises no order"
+    assert told["left_out"] == {"batch=2:zeros": reason}
+    rest = {case["name"] for case in told["cases"]}
+    assert {
+        "batch=2",
+        "batch=2#2",
+        "batch=1",
+        "batch=4",
+        "batch=2:large",
+        "batch=2:one_hot",
+        "batch=2:equal_rows",
+    } <= rest
+    assert not any(case["outputs"]["y"]["gate"] for case in told["cases"])
+    assert not [name for name in load(tmp_path / "g.safetensors") if name.split("/")[1] not in KEPT]
+
+
+def test_a_tie_in_every_case_proves_nothing_and_names_what_to_give(tmp_path: Path) -> None:
+    told = record(tmp_path / "g.safetensors", ["y"], model="models.tied:Shuffled")
+    assert not told["whole"] and [case["name"] for case in told["cases"]] == ["batch=2", "batch=2#2"]
+    first, *_ = doubts(read_goldens(tmp_path / "g.safetensors", told["cases"]), 4.0)
+    assert first.gate and first.reason.startswith("it depends on which of equal elements argsort takes")
+    assert "give inputs that lead to no equal elements" in first.hint and "stable=True" in first.hint
+
+
+def test_equal_elements_excuse_nothing_where_no_output_depends_on_the_choice(tmp_path: Path) -> None:
+    outputs = ["top", "sorted", "stable", "best"]
+    told = record(tmp_path / "g.safetensors", outputs, model="models.tied:Ranked")
+    assert told["tied"] and not any("equal elements" in why for why in told["left_out"].values())
+    assert not any(about["gate"] for case in told["cases"] for about in case["outputs"].values())
 
 
 SKIPPING = """

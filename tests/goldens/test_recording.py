@@ -61,7 +61,14 @@ class Child:
             tensors = {"input/x": rows, "eager/y": exact.astype("float32"), "truth/y": exact}
             save(into / f"{number}.safetensors", {f"{name}/{key}": value for key, value in tensors.items()})
             cases.append({"name": name, "dims": sizes, "seed": seed, "outputs": {"y": {"method": "float64"}}})
-        told = {"unstable": {}, "left_out": {}, "found": [], "whole": True, "notes": ["a note of the child's"]}
+        told = {
+            "unstable": {},
+            "tied": {},
+            "left_out": {},
+            "found": [],
+            "whole": True,
+            "notes": ["a note of the child's"],
+        }
         return {"cases": cases, **told, **self.told}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.numbers.golden import E_REF_TIMES, MANY, GoldenCase, read_cases, to_run
+from exporter.numbers.golden import E_REF_TIMES, MANY, GoldenCase, read_cases, to_run, unvaried
 from exporter.numbers.norms import FLOOR, error, norms
 from exporter.tensors import Array
 
@@ -209,3 +209,41 @@ def test_a_sample_lies_within_the_output(index: list[Any]) -> None:
     tensors |= {f"a/{kind}/y": np.ones(np.shape(index)) for kind in ("eager", "truth")}
     with pytest.raises(ValueError, match="not what the manifest says of it"):
         read_cases({**tensors, "a/index/y": np.array(index)}, cases)
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([np.zeros(2), np.zeros(2), np.zeros(5)], "0.0 in every case"),
+        ([np.ones((2, 3), int), np.ones((2, 3), int)], "1 in every case"),
+        ([np.arange(4), np.arange(4), np.arange(6)], "the same in all cases of one size"),
+        ([np.full(2, 3), np.full(2, 3), np.full(4, 5)], "the same in all cases of one size"),
+        ([np.full(2, np.nan), np.full(2, np.nan)], "the same in all cases of one size"),
+        ([np.array(True), np.array(True)], "True in every case"),
+    ],
+)
+def test_an_input_that_is_the_same_in_all_cases_is_told(values: list[Array], said: str) -> None:
+    told = unvaried("kind", "dataset", values)
+    assert told.startswith(f"input 'kind' is {said}: nothing shows") and told.endswith("`values:` that vary")
+    assert unvaried("k", "integers(0,1)", values).endswith(" (the upper bound of integers(0,1) is exclusive)")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [np.zeros(2), np.zeros(2), np.array([0.0, 1.0])],
+        [np.arange(4), np.arange(4)[::-1], np.arange(6)],
+        [np.zeros(2), np.zeros(3)],
+        [np.zeros(0), np.zeros(0)],
+        [np.zeros(2)],
+        [],
+    ],
+    ids=["another value", "another order", "of one case each", "empty", "one case", "none"],
+)
+def test_of_an_input_that_varies_and_of_one_that_nobody_could_compare_nothing_is_told(values: list[Array]) -> None:
+    assert unvaried("kind", "integers(0,1)", values) == ""
+
+
+def test_an_input_is_read_up_to_the_first_difference() -> None:
+    rest = iter([np.zeros(2), np.ones(2), np.zeros(2)])
+    assert unvaried("x", "normal", rest) == "" and len(list(rest)) == 1

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from exporter.engines.base import EngineRefused
 from exporter.lower.onnx_program.excerpt import latest
 from exporter.lower.onnx_program.graph import value_name
+from exporter.paddle.choices import CHOOSE
 from exporter.paddle.threads import run_programs_in_place
 from exporter.readers._program import Block, read_operators
 from exporter.root_cause.operators.boundary import BOUNDS, RECORDED, TIES, points
@@ -20,8 +23,8 @@ from exporter.root_cause.operators.sessions import Programs, trial
 from exporter.tensors import Array, recorded_inputs
 from exporter.workers import doing
 
-#: Which of equal elements comes first is nobody's promise.
-_CHOOSE = frozenset("argsort topk kthvalue mode median nanmedian unique nms multiclass_nms3".split())
+#: Those of them whose places differ wherever two elements are equal.
+_ORDER = ("argsort", "kthvalue", "topk")
 #: ONNX Runtime 1.31 computes Sigmoid to 1e-7 of 1, which is much of a value that is small.
 _TAIL = ("negative", "far below")
 #: Points at which sound files differ from Paddle 3.3.1: its log_softmax ends at -64, the written atan2 takes -0 for 0,
@@ -109,7 +112,7 @@ class _Judge:
         try:
             with trial(self.programs, piece, scope, read, self.budget) as ready:
                 asked = points(read, self.programs.constants(piece))
-                found = [(ready.off(point), name) for name, point in asked if name == RECORDED or _asked(piece, name)]
+                found = [(ready.off(point), name) for name, point in asked if _asked(piece, name, point)]
         except EngineRefused as refusal:
             return None, "", f"Paddle does not run it alone: {refusal}"
         known = [(off, name) for off, name in found if off is not None]
@@ -118,11 +121,22 @@ class _Judge:
         return (*max(known, key=lambda pair: pair[0]), "")
 
 
-def _asked(piece: Piece, point: str) -> bool:
-    """Whether an operator must be right at a point: not where its nodes read what the operator itself does not."""
+def _asked(piece: Piece, point: str, values: Mapping[int, Array]) -> bool:
+    """Whether an operator must be right at a point: not where its nodes read what the operator itself does not.
+
+    The recorded values are no exception to the rule that of equal elements any may be taken.
+    """
     name = piece.operator.name.removesuffix("_")
-    left_out = TIES if name in _CHOOSE else _NOT_ASKED.get(name, ())
-    return point not in left_out and set(piece.takes) <= set(piece.reads)
+    if name in _ORDER and any(_repeats(value, piece.operator.attributes.get("axis")) for value in values.values()):
+        return False
+    left_out = TIES if name in CHOOSE else _NOT_ASKED.get(name, ())
+    return point == RECORDED or (point not in left_out and set(piece.takes) <= set(piece.reads))
+
+
+def _repeats(value: Array, axis: Any) -> bool:
+    """Whether two elements along an axis are equal."""
+    along = axis if isinstance(axis, int) else -1
+    return bool(value.ndim and (np.diff(np.sort(value, along), axis=along) == 0).any())
 
 
 def _told(piece: Piece, ratio: float | None, point: str, why_not: str) -> dict[str, Any]:
