@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
-from exporter.check.domain.values import Broken, Instance, Tensor, Value
+from exporter.check.domain.values import Broken, Instance, Mapping, Tensor, Value
 from exporter.check.source.project import ClassInfo, ParsedModule
 
 
@@ -32,6 +32,7 @@ class Site:
     came to code that is not. `quiet`: only a message is made of the result. `guard` is the `and` or `or` whose right
     side this is, if its left side is a tensor. `root` is the layer that is exported, if the code is run for one.
     `certain`: no condition that Python decides, and that is not known here, stands between the call and this.
+    `caught` are the names of the exceptions that a `try` or `suppress` around it catches; "" stands for all.
     """
 
     module: ParsedModule
@@ -46,6 +47,7 @@ class Site:
     guard: tuple[ParsedModule, ast.AST] | None
     root: Instance | None
     certain: bool = True
+    caught: frozenset[str] = frozenset()
 
     @property
     def forward(self) -> bool:
@@ -129,6 +131,12 @@ class Indexed(Fact):
 
     container: Value
     index: Value
+
+    @property
+    def forgiven(self) -> bool:
+        """Whether the code around it goes on where the index is a tensor, which Python cannot find or use."""
+        key = {"KeyError", "LookupError"} if isinstance(self.container, Mapping) else {"TypeError"}
+        return not self.site.caught.isdisjoint(key | {"", "Exception", "BaseException"})
 
 
 @dataclass(eq=False, repr=False)

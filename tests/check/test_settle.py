@@ -78,6 +78,7 @@ def test_a_rule_whose_fault_an_export_may_hide_says_where_it_would_show(code: st
         (DECISION, 8, {8}, {8}, "", "error"),  # no condition: who knows what becomes of the answer
         (SOME, 3, {2, 3}, {2, 3}, "", "error"),
         (SOME, 3, {2, 5}, {2, 5}, "", "warning"),
+        ("EX143", 3, {2, 3}, {2, 3}, "", "error"),  # equal at sizes for which the table has no entry
         (SOME, 1, set(), set(), "", "error"),  # a definition is no line that runs
         (LOUD, 3, {2, 3}, {2, 3}, "the values differ", "warning"),
     ],

@@ -13,7 +13,7 @@ from exporter.check.facts import Left
 from exporter.check.interpret.events import clash
 from exporter.check.interpret.truth import ask, asked, narrowed, truth_of
 from exporter.check.source.def_use import asked_and_set
-from exporter.check.source.syntax import inside, of_kind
+from exporter.check.source.syntax import exceptions, inside, of_kind
 from exporter.check.state.heap import Changes, Held
 from exporter.check.state.run import Run
 
@@ -120,7 +120,8 @@ def _match(run: Run, node: ast.Match) -> bool:
 
 
 def _try(run: Run, node: ast.Try) -> bool:
-    alive = run.execute(node.body)
+    with run.circumstances(caught=run.now.caught.union(*(exceptions(each.type) for each in node.handlers))):
+        alive = run.execute(node.body)
     for handler in node.handlers:
         changes, alive_here = _side(run, ast.Constant(True), handler.body, True, False)
         if alive_here:

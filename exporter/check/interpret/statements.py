@@ -15,6 +15,7 @@ from exporter.check.interpret.items import grow
 from exporter.check.interpret.names import bind, define, imported_value
 from exporter.check.interpret.operators import binary
 from exporter.check.interpret.truth import asked
+from exporter.check.source.syntax import exceptions, last_name
 from exporter.check.state.frames import Result
 from exporter.check.state.run import Run
 
@@ -148,7 +149,10 @@ def _with(run: Run, node: ast.With) -> bool:
             value = element(value)
         if item.optional_vars is not None:
             assign(run, item.optional_vars, value)
-    alive = run.execute(node.body)
+    calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+    kinds = [kind for call in calls if last_name(call.func) == "suppress" for kind in call.args]
+    with run.circumstances(caught=run.now.caught.union(*map(exceptions, kinds))):
+        alive = run.execute(node.body)
     for manager in reversed(managers):
         with run.effects.undoing():
             call_unseen(run, run.attribute(manager, "__exit__", node), (Const(None),) * 3, node)

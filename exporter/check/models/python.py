@@ -126,7 +126,7 @@ def make_sequence(run: Run, call: Call) -> Value:
     if name == "sorted" and not call.keywords and isinstance(first, Sequence) and (known := _in_order(first)):
         read_content(run, first)
         return Sequence("list", known)
-    kind = name if name in ("list", "tuple", "set") else "list"
+    kind = name if name in ("list", "tuple", "set") else "set" if name == "frozenset" else "list"
     if not call.arguments:
         return Sequence(kind)
     if isinstance(first, Shape) and name != "sorted":

@@ -110,7 +110,7 @@ def _deque(run: Run, call: Call) -> Value:
 
 def _dict_with_defaults(run: Run, call: Call) -> Value:
     if call.last == "defaultdict" and call.arguments and run.forward:
-        return Mapping(factory=call.first)
+        return replace(make_dict(run, replace(call, arguments=call.arguments[1:])), factory=call.first)
     return Mapping({}, UNKNOWN)
 
 

@@ -66,7 +66,7 @@ class HiddenTruth(Rule):
                 yield self.at(fact.site, f"{what} is not converted: Python asks the tensor for its truth", cure)
 
     def _operated(self, fact: Operated) -> Iterator[Diagnostic]:
-        if fact.operator in ("In", "NotIn") and isinstance(fact.right, Sequence):
+        if fact.operator in ("In", "NotIn") and isinstance(fact.right, Sequence) and fact.right.kind != "set":
             if only_tensor(fact.left) or any(only_tensor(each) for each in fact.right.items):
                 message = "`in` compares with each item: Python asks the tensor for its truth"
                 yield self.at(fact.site, message, "write the comparisons out, joined by `or`")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exporter.check.domain.values import Const, Mapping, Sequence, Value, only_tensor
-from exporter.check.facts import Called, Facts, Indexed, Operated
+from exporter.check.facts import Facts, Indexed, Operated
 from exporter.check.rules.base import Fault, Rule, Shown
 from exporter.diagnostics import Diagnostic
 
@@ -18,8 +18,8 @@ class TensorAsIndex(Rule):
         that varies, or a list is multiplied by one.
 
     Why:
-        Python needs a number at once, and while the model is traced there is none: the export fails; with `dict.get`
-        the default is exported, and nothing warns.
+        Python needs a number at once, and while the model is traced there is none: the export fails. Of what goes on
+        without one, such as `dict.get`, EX143 tells.
 
     Example:
         import paddle
@@ -56,7 +56,7 @@ class TensorAsIndex(Rule):
     def check(self, facts: Facts) -> Iterator[Diagnostic]:
         cure = "stack the parts and use paddle.index_select, or paddle.where"
         for fact in facts.in_forward(Indexed):
-            if _is_pythons(fact.container) and only_tensor(fact.index):
+            if _is_pythons(fact.container) and only_tensor(fact.index) and not fact.forgiven:
                 grown = isinstance(fact.container, Sequence) and fact.container.grown_in_branch
                 unread = (
                     isinstance(fact.container, Mapping) and fact.container.rest is not None
@@ -68,15 +68,13 @@ class TensorAsIndex(Rule):
             if any(isinstance(each, Sequence) for each in pair) and any(only_tensor(each) for each in pair):
                 message = "a list is multiplied by a tensor: its length must be known while the model is traced"
                 yield self.at(operated.site, message, "use paddle.full([n], value) or tile")
-        for call in facts.in_forward(Called):
-            if call.name == "dict.get" and any(map(only_tensor, call.arguments[:1])):
-                yield self.at(call.site, "a dict is asked for a tensor: the program always takes the default", cure)
 
 
 def _is_pythons(container: Value) -> bool:
     """Whether it is a container of Python's: a list, a dict, a text."""
     text = isinstance(container, Const) and isinstance(container.value, str)
-    return text or isinstance(container, (Sequence, Mapping))
+    made = isinstance(container, Mapping) and container.factory is not None  # a default that EX143 tells of
+    return text or (isinstance(container, (Sequence, Mapping)) and not made)
 
 
 plugin: Rule = TensorAsIndex()

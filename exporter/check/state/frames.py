@@ -45,6 +45,7 @@ class Circumstances(NamedTuple):
     called_from: tuple[ParsedModule, ast.AST] | None = None
     quiet: bool = False
     guard: tuple[ParsedModule, ast.AST] | None = None
+    caught: frozenset[str] = frozenset()
 
     @property
     def depth(self) -> int:
