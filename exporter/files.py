@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import glob
 import hashlib
 import json
@@ -280,6 +281,24 @@ def safe_relative(name: str, where: str) -> PurePosixPath:
     if not plain or path.is_absolute() or ".." in path.parts or not path.parts:
         raise BundleError(f"unsafe path {name!r}", where=where, hint="do not use this bundle; ask for a fresh one")
     return path
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process at a time decides what takes which place in a folder; the lock ends with the process.
+
+    Of a file system that locks no folder (NFS: EBADF) nothing is asked.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP):
+                raise
+        yield
+    finally:
+        os.close(handle)
 
 
 def place_folder(temporary: Path, final: Path) -> None:

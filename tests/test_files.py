@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
@@ -222,3 +223,22 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
     content = os.urandom((1 << 20) + 17)
     (tmp_path / "f").write_bytes(content)
     assert files.sha256_file(tmp_path / "f") == files.sha256_bytes(content)
+
+
+def test_a_lock_ends_with_its_holder_however_that_ends(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from exporter import files\n"
+        "with files.locked(Path(sys.argv[1])):\n    print(flush=True); time.sleep(600)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as holder:
+        assert holder.stdout and holder.stdout.readline()
+        handle = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(handle)
+        holder.kill()
+        holder.wait()
+    with files.locked(tmp_path):
+        pass
+    assert contents(tmp_path) == {}

@@ -6,11 +6,8 @@ configuration that all versions share must fit, and the version's folder appears
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -90,17 +87,6 @@ def files_in(folder: Path) -> set[str]:
     """Every file and link below a folder by its path in it, but for what writers have not finished."""
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or path.is_file()}
     return {name for name in names if not name.startswith(TEMPORARY)}
-
-
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """One hand-over at a time changes a repository; the lock ends with the process."""
-    handle = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def refuse_unfit(draft: Path, out: Path, version: str, files: Mapping[str, Any]) -> None:

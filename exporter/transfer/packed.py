@@ -17,7 +17,7 @@ from typing import BinaryIO
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.write import drafting, refuse_overwrite
 from exporter.errors import BundleError, UsageError
-from exporter.files import fsync_path, open_regular, replace_folder, safe_relative, sibling, translated
+from exporter.files import fsync_path, locked, open_regular, replace_folder, safe_relative, sibling, translated
 
 #: A bundle has tens of files; the limit keeps a stranger's archive from filling a disk with names.
 MOST_FILES = 10_000
@@ -92,7 +92,8 @@ def unpack(archive: Path, into: Path) -> Bundle:
         if not (draft / "manifest.json").is_file():
             raise BundleError("holds no manifest.json, so no bundle", where=str(archive), hint=_HINT)
         manifest = open_bundle(draft).manifest
-        with translated(into):
+        with translated(into), locked(into.parent):
+            refuse_overwrite(into)  # a release may have come meanwhile
             replace_folder(draft, into)
     return Bundle(into, manifest)
 
