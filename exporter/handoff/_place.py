@@ -13,7 +13,7 @@ from typing import Any
 
 from exporter.bounded_json import read_json
 from exporter.errors import BundleError, UsageError
-from exporter.files import TEMPORARY, place_folder, read_regular, sha256_file, write_bytes
+from exporter.files import TEMPORARY, place_folder, read_regular, replace_bytes, sha256_file
 
 #: The record of a hand-over, and its schema.
 MANIFEST, README = "MANIFEST.json", "README.md"
@@ -137,7 +137,7 @@ def add_version(draft: Path, out: Path, version: str, files: Mapping[str, Any]) 
     top = [path for path in parents if not (out / path).exists()][-1]
     for name in files:
         if not (out / name).exists() and not PurePosixPath(name).is_relative_to(top):
-            write_bytes(out / name, (draft / name).read_bytes())
+            replace_bytes(out / name, (draft / name).read_bytes())
     place_folder(draft / top, out / top)
     return True
 

@@ -15,11 +15,11 @@ from exporter.errors import BundleError, UsageError, did_you_mean
 from exporter.files import (
     locked,
     place_folder,
+    replace_bytes,
     safe_relative,
     sha256_file,
     sibling,
     translated,
-    write_bytes,
     write_json,
 )
 from exporter.handoff import _place
@@ -144,7 +144,7 @@ def _write_record(folder: Path, done: _Finished, before: Mapping[str, Any]) -> N
         about["versions"] = {**before.get("versions", {}), done.version: own}
         about["files"] = {**before.get("files", {}), **_as_they_are(folder, about["files"])}
     write_json(folder / MANIFEST, about)
-    write_bytes(folder / README, _readme(done, about.get("versions", {})).encode())
+    replace_bytes(folder / README, _readme(done, about.get("versions", {})).encode())
 
 
 def _as_they_are(folder: Path, files: Mapping[str, Any]) -> dict[str, Any]:
