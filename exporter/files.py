@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import glob
 import hashlib
 import json
@@ -115,24 +116,76 @@ def _alive(pid: str) -> bool:
     return True
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace `path` by `content`, at once or not at all.
+@contextmanager
+def written(path: Path) -> Iterator[BinaryIO]:
+    """Yield a stream to the file that a user named; what is written takes its place at once or not at all.
+
+    A link stays, and the file that it leads to is replaced. A pipe, a device, and what `/dev/stdout` leads to cannot be
+    replaced without harm: they are opened and written into.
 
     Raises:
-        UsageError: the folder cannot be written to.
-        EnvironmentLacks: the disk is full.
+        UsageError: it cannot be written to.
+        EnvironmentLacks: the disk is full, or nobody reads the pipe to its end.
     """
+    if is_stream(path):
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOCTTY | os.O_CLOEXEC)
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+        except OSError as error:
+            kind = EnvironmentLacks if error.errno in (*NO_ROOM, errno.EPIPE) else UsageError
+            what, hint = f"cannot be written to: {error.strerror}", "name a file"
+            raise kind(what, where=str(path), hint=hint) from error
+        return
+    with _replaced(Path(os.path.realpath(path)) if path.is_symlink() else path) as stream:
+        yield stream
+
+
+@contextmanager
+def _replaced(path: Path) -> Iterator[BinaryIO]:
     with sibling(path) as temporary:
         with temporary.open("wb") as stream:
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
         fsync_path(path.parent)
 
 
+def is_stream(path: Path) -> bool:
+    """Whether bytes go into what `path` names, and never in its place: it is there, and no file or folder of a disk."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    if not stat.S_ISREG(mode):
+        return not stat.S_ISDIR(mode)
+    while path.is_symlink():  # the system lists under /proc what a process has open
+        if os.path.realpath(path.parent).startswith("/proc/"):
+            return True
+        path = path.parent / path.readlink()
+    return False
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write the file that a user named: as :func:`written`."""
+    with written(path) as stream:
+        stream.write(content)
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """Replace `path` by `content`, at once or not at all, and a link as well: where others write, it may lead anywhere.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+        EnvironmentLacks: the disk is full.
+    """
+    with _replaced(path) as stream:
+        stream.write(content)
+
+
 def write_draft(path: Path, *pieces: bytes | memoryview) -> None:
-    """As :func:`write_bytes`, in a folder that is flushed as a whole when it is finished (:func:`replace_folder`).
+    """As :func:`replace_bytes`, in a folder that is flushed as a whole when it is finished (:func:`replace_folder`).
 
     A flush waits for the disk, and what is overwritten or thrown away needs none.
     """
@@ -183,7 +236,7 @@ def user_cache(name: str) -> Path:
 
 def write_json(path: Path, value: Any) -> None:
     """Replace `path` by the readable JSON of `value`: keys sorted, two spaces, one newline at the end."""
-    write_bytes(path, readable_json(value))
+    replace_bytes(path, readable_json(value))
 
 
 def readable_json(value: Any) -> bytes:
@@ -280,6 +333,24 @@ def safe_relative(name: str, where: str) -> PurePosixPath:
     if not plain or path.is_absolute() or ".." in path.parts or not path.parts:
         raise BundleError(f"unsafe path {name!r}", where=where, hint="do not use this bundle; ask for a fresh one")
     return path
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process at a time decides what takes which place in a folder; the lock ends with the process.
+
+    Of a file system that locks no folder (NFS: EBADF) nothing is asked.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            if error.errno not in (errno.EBADF, errno.ENOLCK, errno.EOPNOTSUPP):
+                raise
+        yield
+    finally:
+        os.close(handle)
 
 
 def place_folder(temporary: Path, final: Path) -> None:

@@ -41,7 +41,7 @@ from exporter.check.targets import of_spec
 from exporter.diagnostics import Diagnostic
 from exporter.engines._device import Device, choose_device
 from exporter.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
-from exporter.files import user_cache, write_draft
+from exporter.files import locked, user_cache, write_draft
 from exporter.goldens.calibrate import calibration, refuse_noise
 from exporter.goldens.record import Exported, record
 from exporter.judge.judge import blame, harness_of, judge
@@ -169,7 +169,9 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         hashed = Hashed.of(draft)
         content = contents(spec, conversion, hashed.files, checkpoint)
         content = with_documents(content, draft, origin_of(content, conversion.modules), hashed)
-        return Product(settle.exported(findings), seal(draft, into, content, known=hashed, runnable=False))
+        with locked(into.parent):
+            refuse_overwrite(into)  # a release may have come meanwhile
+            return Product(settle.exported(findings), seal(draft, into, content, known=hashed, runnable=False))
 
 
 class Taken(Enum):
@@ -277,9 +279,8 @@ def _release(
         proven = Hashed.of(draft, converted)
         harness = harness_of(subject, runs, setting)
         report = judge(harness, about(content, device.notes, device=device.name))
-        own, compared = root / spec.name / content.version, report.verdict.passed and taken is not Taken.REPLACE
-        what = unlike_the_release(own, content, draft) if compared else ""
-        place = own.with_name((CANDIDATE if what else own.name) if report.verdict.passed else FAILED)
+        own = root / spec.name / content.version
+        place = own if report.verdict.passed else own.with_name(FAILED)
         report = blame(harness, report, Keep(draft / REPRO, bundle=place, shown=place / REPRO))
         origin = origin_of(content, conversion.modules)
         report = replace(report, facts=facts_of(content, spec, draft, origin.commit))
@@ -287,7 +288,11 @@ def _release(
             write_draft(draft / name, RENDERERS[form](report).encode())
         content = with_costs(content.model_copy(update={"verdict": report.verdict.word}), report.verdict)
         content = with_documents(content, draft, origin, proven)
-        bundle = seal(draft, place, content, proven=proven, runnable=True)
+        with locked(own.parent):  # else two releases at once would each find the place free
+            compared = report.verdict.passed and taken is not Taken.REPLACE
+            if what := unlike_the_release(own, content, draft) if compared else "":
+                place = own.with_name(CANDIDATE)
+            bundle = seal(draft, place, content, proven=proven, runnable=True)
     if what and taken is Taken.REFUSE:
         said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
         raise UsageError(said, where=str(own), hint="give it another version, or replace the release with --force")

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
 import signal
+import socket
 import string
 import subprocess
 import sys
@@ -222,3 +224,72 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
     content = os.urandom((1 << 20) + 17)
     (tmp_path / "f").write_bytes(content)
     assert files.sha256_file(tmp_path / "f") == files.sha256_bytes(content)
+
+
+def test_a_lock_ends_with_its_holder_however_that_ends(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from pathlib import Path; from exporter import files\n"
+        "with files.locked(Path(sys.argv[1])):\n    print(flush=True); time.sleep(600)"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment()) as holder:
+        assert holder.stdout and holder.stdout.readline()
+        handle = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(handle)
+        holder.kill()
+        holder.wait()
+    with files.locked(tmp_path):
+        pass
+    assert contents(tmp_path) == {}
+
+
+def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link, file = tmp_path / "link", tmp_path / "there/file"
+    link.symlink_to("there/file")
+    for content in (b"new", b"newer"):  # the first finds nothing where it leads
+        files.write_bytes(link, content)
+        assert link.is_symlink() and file.read_bytes() == content
+    assert contents(tmp_path) == {"link": b"newer", "there/file": b"newer"}
+    files.replace_bytes(link, b"ours")
+    assert not link.is_symlink() and file.read_bytes() == b"newer"
+
+
+def test_a_pipe_is_written_into_and_stays(tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+            files.write_bytes(path, b"told")
+            assert reader.communicate()[0] == b"told"
+    assert pipe.is_fifo() and link.is_symlink()
+
+
+def test_what_a_process_has_open_is_written_into_and_not_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "log"
+    with file.open("wb") as stream:
+        before = file.stat().st_ino
+        files.write_bytes(Path(f"/dev/fd/{stream.fileno()}"), b"told")
+    assert (file.read_bytes(), file.stat().st_ino) == (b"told", before)
+
+
+def test_a_pipe_that_nobody_reads_to_its_end_is_named(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    path = Path(f"/dev/fd/{writing}")
+    with pytest.raises(EnvironmentLacks, match="cannot be written to: Broken pipe") as caught:
+        files.write_bytes(path, b"told")
+    os.close(writing)
+    assert caught.value.where == str(path)
+
+
+def test_a_socket_is_no_file_to_write_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # a long path is none for a socket
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("listening")
+        with pytest.raises(UsageError, match="cannot be written to") as caught:
+            files.write_bytes(Path("listening"), b"told")
+    assert caught.value.where == "listening" and Path("listening").is_socket()

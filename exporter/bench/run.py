@@ -17,6 +17,7 @@ from exporter.bench.standing import Standing, standings, told_of_winner
 from exporter.bundle.manifest import Manifest
 from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.bundle.source import Source, source_in
+from exporter.bundle.subject import unfit
 from exporter.engines._device import choose_device
 from exporter.engines._job import TimingJob, runnable
 from exporter.engines.base import Runnable
@@ -136,7 +137,9 @@ def bench(folder: Path, wish: Wish, setting: Setting, code: Path | None = None) 
         turns.take([*runs, *([EAGER] if source.folder else [])])
     measured = tuple(_measured(turns.tallies, inputs.sizes, bundle.manifest))
     loads = {_name(run): tally.about for run, tally in turns.tallies.items()}
-    notes = (*([inputs.note] if inputs.note else []), *([] if source.folder else [_NO_EAGER]))
+    why = unfit(bundle) if bundle.manifest.verdict != "unverified" else ""
+    notes = (*([f"the bundle did not pass: {why}"] if why else []), *([inputs.note] if inputs.note else []))
+    notes = (*notes, *([] if source.folder else [_NO_EAGER]))
     standing = standings(bundle, measured, loads)
     return Benchmark(bundle, wish, measured, loads, turns.failed, tuple(turns.cures), turns.exit, standing, notes)
 

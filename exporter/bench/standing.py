@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from exporter.bounded_json import read_json
 from exporter.bundle.layout import REPORT
 from exporter.bundle.open import Bundle
-from exporter.bundle.subject import MOST_REPORTED
+from exporter.bundle.subject import MOST_REPORTED, unfit
 
-#: What a bundle's report says of a run: each of its claims holds; one does not; or it was not planned.
-PASSED, FAILED, UNPROVEN = "passed", "failed", "unproven"
+#: What a bundle's report says of a run: each of its claims holds; one does not; or it was not planned. In a bundle that
+#: did not pass no run has: its claims `held`, and something else in the bundle did not.
+PASSED, FAILED, UNPROVEN, HELD = "passed", "failed", "unproven", "held"
 SOURCE = "the source"
 
 
@@ -64,14 +65,14 @@ def standings(
         runs.setdefault((one.variant, one.engine), []).append(one)
     means = {run: math.exp(sum(math.log(one.median) for one in sizes) / len(sizes)) for run, sizes in runs.items()}
     eager = means.get(("source", "eager"))
-    checks = _checks(bundle)
+    checks, passed = _checks(bundle), HELD if unfit(bundle) else PASSED
     found = []
     for run in sorted(means, key=lambda run: means[run]):
         about = loads["/".join(run)]
         found.append(
             Standing(
                 *run,
-                proof=_proof(checks, *run),
+                proof=passed if (proof := _proof(checks, *run)) == PASSED else proof,
                 slower=means[run] / min(means.values()),
                 over_eager=eager / means[run] if eager else None,
                 load=about["load"],

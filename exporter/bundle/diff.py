@@ -13,9 +13,11 @@ from exporter.bundle.compatible import Change, changes
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.retrained import Flips
+from exporter.bundle.subject import unfit
 from exporter.errors import printable
-from exporter.numbers.golden import GoldenOutput
+from exporter.numbers.golden import GoldenCase, GoldenOutput
 from exporter.numbers.norms import error, ratio
+from exporter.numbers.rule import unexplained
 from exporter.readers import read
 from exporter.tensors import TensorMap, load
 
@@ -29,7 +31,8 @@ class Drift:
 
     Of floats: `relative` is the error in the larger of two norms, `ratio` the same in units of what old eager float32
     erred, so that 4 is the usual budget. Of whole numbers: `differing` is the share that differs. Where the two cannot
-    be compared, `why` says it and the rest is None.
+    be compared, `why` says it and the rest is None. `over`: beyond the old one's budget, as the gate judges an engine;
+    or not compared.
     """
 
     output: str
@@ -38,6 +41,7 @@ class Drift:
     ratio: float | None = None
     differing: float | None = None
     why: str = ""
+    over: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,13 @@ class Difference:
     drift: tuple[Drift, ...] = ()
     notes: tuple[str, ...] = ()
     answers: tuple[Flips, ...] = ()
+    cases: int = 0
+    unfit: str = ""
 
     @property
     def retrained(self) -> bool:
-        """Other values in parameters of the same names: then numbers differ, and how many answers do is what counts."""
-        return bool(self.parameters["changed"]) or _trained(self.old) != _trained(self.new)
+        """Other parameters, by content: then numbers differ by nature, and how many answers do is what counts."""
+        return any(self.parameters.values())
 
     @property
     def metrics(self) -> dict[str, list[float | None]]:
@@ -83,9 +89,18 @@ class Difference:
     @property
     def breaks(self) -> tuple[str, ...]:
         """Why the new one cannot take the place of the old one; empty where it can."""
-        found = [one.what for one in self.interface if one.breaks]
-        new = self.new.manifest
-        return (*([] if new.released else [f"the verdict of the new bundle is {new.verdict}"]), *found)
+        found = [self.unfit] if self.unfit else []
+        found += [change.what for change in self.interface if change.breaks]
+        return (*found, *([] if self.retrained else self._other_numbers()))
+
+    def _other_numbers(self) -> Iterator[str]:
+        """Of the same parameters: outputs whose numbers are others than the old one's, or were not compared."""
+        drifts, present = {drift.output: drift for drift in self.drift}, {one.name for one in self.new.manifest.outputs}
+        for name in [one.name for one in self.old.manifest.outputs if one.name in present]:
+            if name not in drifts:
+                yield f"the parameters are the same, and no number of output {name} was compared"
+            elif drifts[name].over:
+                yield f"the parameters are the same, and the numbers are not: {_drift_text(drifts[name], False)}"
 
     def to_json(self) -> dict[str, Any]:
         """The object that `diff --json` prints."""
@@ -103,6 +118,7 @@ class Difference:
             "metrics": self.metrics,
             "sizes": self.sizes,
             "spec": self.spec,
+            "cases": self.cases,
             "drift": [asdict(one) for one in self.drift],
             "notes": list(self.notes),
         }
@@ -120,7 +136,10 @@ def diff(old: Path, new: Path) -> Difference:
     """
     one, other = open_bundle(old), open_bundle(new)
     was, now = one.manifest, other.manifest
-    drift, answers, notes = _numbers(one, other)
+    drift, answers, notes, cases = _numbers(one, other)
+    why = "" if now.released else f"the verdict of the new bundle is {now.verdict}"
+    if not why and (contradiction := unfit(other)):
+        why = f"of the new bundle, {contradiction}"
     return Difference(
         old=one,
         new=other,
@@ -131,6 +150,8 @@ def diff(old: Path, new: Path) -> Difference:
         drift=drift,
         notes=notes,
         answers=answers,
+        cases=cases,
+        unfit=why,
     )
 
 
@@ -158,12 +179,6 @@ def _counts(bundle: Bundle, variant: str) -> Mapping[str, int]:
     return max((one.operators for one in facts), key=len)
 
 
-def _trained(bundle: Bundle) -> object:
-    """What the weights are of, by the digest of their file; None where a bundle does not say."""
-    weights = bundle.manifest.provenance.get("weights")
-    return weights.get("sha256") if isinstance(weights, dict) else None
-
-
 def _changed(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
     """Dotted keys whose value changed: [old, new], None where there is none."""
     for key in sorted(set(old) | set(new)):
@@ -174,10 +189,10 @@ def _changed(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Ite
             yield f"{prefix}{key}", [was, now]
 
 
-def _numbers(old: Bundle, new: Bundle) -> tuple[tuple[Drift, ...], tuple[Flips, ...], tuple[str, ...]]:
-    """Compare the recorded outputs of every case that both record with the very same inputs."""
+def _numbers(old: Bundle, new: Bundle) -> tuple[tuple[Drift, ...], tuple[Flips, ...], tuple[str, ...], int]:
+    """Compare the recorded outputs of every case that both record with the very same inputs; the last is how many."""
     if not old.manifest.cases or not new.manifest.cases:
-        return (), (), ("a bundle records no case, so their numbers were not compared",)
+        return (), (), ("a bundle records no case, so their numbers were not compared",), 0
     before, after = {case.name: case for case in old.goldens()}, {case.name: case for case in new.goldens()}
     common = [name for name in before if name in after]
     inputs = _golden_inputs(old), _golden_inputs(new)
@@ -188,40 +203,47 @@ def _numbers(old: Bundle, new: Bundle) -> tuple[tuple[Drift, ...], tuple[Flips, 
             f"{len(common) - len(alike)} of {len(common)} common cases have other inputs and were not compared"
         )
     if not alike:
-        return (), (), (*notes, "no case is common to both, so their numbers were not compared")
+        return (), (), (*notes, "no case is common to both, so their numbers were not compared"), 0
     worst: dict[str, Drift] = {}
     for case in alike:
         for name, one in before[case].outputs.items():
             if name in after[case].outputs:
-                found = _one_drift(case, one, after[case].outputs[name])
+                found = _one_drift(before[case], one, after[case].outputs[name], old.manifest.budget)
                 if name not in worst or _rank(found) > _rank(worst[name]):
                     worst[name] = found
     outputs = [one.name for one in old.manifest.outputs if one.name in worst]
-    return tuple(worst.values()), retrained.flips(before, after, alike, outputs), tuple(notes)
+    return tuple(worst.values()), retrained.flips(before, after, alike, outputs), tuple(notes), len(alike)
 
 
-def _one_drift(case: str, old: GoldenOutput, new: GoldenOutput) -> Drift:
+def _one_drift(golden: GoldenCase, old: GoldenOutput, new: GoldenOutput, budget: float) -> Drift:
     """Error of the new eager output against the old truth; of large outputs, at the elements that were kept."""
+    case = golden.name
     if old.shape != new.shape or old.dtype != new.dtype:
-        return Drift(old.name, case, why=f"{new.dtype}{list(new.shape)}, was {old.dtype}{list(old.shape)}")
+        return Drift(old.name, case, why=f"{new.dtype}{list(new.shape)}, was {old.dtype}{list(old.shape)}", over=True)
     same_elements = (old.index is None) == (new.index is None) and (
         old.index is None or (new.index is not None and old.index.tobytes() == new.index.tobytes())
     )
     if not same_elements:
-        return Drift(old.name, case, why="other elements of it were recorded")
+        return Drift(old.name, case, why="other elements of it were recorded", over=True)
     if old.exact:
-        return Drift(old.name, case, differing=float((old.eager != new.eager).mean()) if old.eager.size else 0.0)
+        share = float((old.eager != new.eager).mean()) if old.eager.size else 0.0
+        over = unexplained(old, new.eager, golden.outputs, budget) > 0
+        return Drift(old.name, case, differing=share, over=over)
+    relative, times = max(error(old.truth, new.eager)), ratio(old.truth, new.eager, old.unit, old.floor)
+    measurable = not old.gate and math.isfinite(relative) and math.isfinite(times)
+    if not measurable and old.eager.tobytes() == new.eager.tobytes():
+        return Drift(old.name, case, 0.0, 0.0)
     if old.gate:
-        return Drift(old.name, case, why=f"the old bundle could not judge it: {old.gate}")
-    relative, times = max(error(old.truth, new.eager)), ratio(old.truth, new.eager, old.unit)
-    if not (math.isfinite(relative) and math.isfinite(times)):
-        return Drift(old.name, case, why="the old truth is zero throughout, or the new value is not finite")
-    return Drift(old.name, case, relative, times)
+        return Drift(old.name, case, why=f"the old bundle could not judge it: {old.gate}", over=True)
+    if not measurable:
+        why = "the old truth is zero throughout, or the new value is not finite"
+        return Drift(old.name, case, why=why, over=True)
+    return Drift(old.name, case, relative, times, over=not times <= budget)
 
 
-def _rank(drift: Drift) -> tuple[bool, float]:
+def _rank(drift: Drift) -> tuple[bool, bool, float]:
     """What cannot be compared is worse than any number."""
-    return bool(drift.why), drift.ratio or drift.differing or 0.0
+    return bool(drift.why), drift.over, drift.ratio or drift.differing or 0.0
 
 
 def _golden_inputs(bundle: Bundle) -> TensorMap:
@@ -259,8 +281,21 @@ def as_text(found: Difference, more: Sequence[str] = ()) -> str:
             f"INCOMPATIBLE: {found.breaks[0]}" + (f", and {len(found.breaks) - 1} more" * (len(found.breaks) > 1))
         )
     else:
-        lines.append("compatible: whoever runs the old one can run the new one, without a change")
+        lines.append(f"compatible: {_compatible(found)}")
     return _escaped(lines)
+
+
+def _compatible(found: Difference) -> str:
+    """What was compared, and what was not."""
+    if found.retrained:
+        return (
+            "whoever calls the old one can call the new one, without a change; its parameters are others, so that its"
+            " numbers are, which nothing here judges"
+        )
+    return (
+        "whoever runs the old one can run the new one, without a change; the parameters are the same, and eager's"
+        f" numbers lie within its budget in all cases with the same inputs, {found.cases}"
+    )
 
 
 def _names_text(kind: str, names: list[str]) -> str:

@@ -143,6 +143,26 @@ def objections(bundle: Bundle) -> tuple[str, ...]:
     return (f"its {REPORT} is not the report of such a release: {told}",) if told else ()
 
 
+def unfit(bundle: Bundle) -> str:
+    """Why a bundle is none that the gate let through; empty where it is.
+
+    Whoever seals a bundle again can state any verdict in its manifest: the report in it has to bear that out.
+    """
+    if not bundle.manifest.released:
+        return f"its verdict is {bundle.manifest.verdict}"
+    return next(iter(objections(bundle)), "")
+
+
+def refuse_contradiction(bundle: Bundle) -> None:
+    """Refuse a bundle that says of itself that it passed, and whose report does not; one that says it failed is none.
+
+    Raises:
+        BundleError: it does.
+    """
+    if bundle.manifest.released and (why := unfit(bundle)):
+        raise BundleError(why, where=str(bundle.folder), hint=_HINT)
+
+
 def _report(path: Path, manifest: Manifest) -> str:
     """What is wrong with the stored report; empty where nothing is."""
     try:

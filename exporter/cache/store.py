@@ -19,7 +19,7 @@ from typing import Any
 
 from exporter.bounded_json import parse_json
 from exporter.errors import EnvironmentLacks, UsageError
-from exporter.files import canonical_json, read_regular, sha256_bytes, sha256_file, translated, write_bytes
+from exporter.files import canonical_json, read_regular, replace_bytes, sha256_bytes, sha256_file, translated
 
 #: Bytes of a record: of a report with a hundred thousand claims.
 _MOST_RECORD = 256 << 20
@@ -73,7 +73,7 @@ class Store:
                 self._copied(path)
             content = canonical_json(record)
             place = self._records(key)
-            write_bytes(place / f"{sha256_bytes(content)}.json", content)
+            replace_bytes(place / f"{sha256_bytes(content)}.json", content)
             for path in sorted(place.glob("*.json"), key=_used)[:-_MOST_OF_A_KEY]:
                 path.unlink(missing_ok=True)
 
@@ -128,7 +128,7 @@ class Store:
         digest = sha256_file(path)
         place = self.object(digest)
         if not place.is_file() or sha256_file(place) != digest:
-            write_bytes(place, path.read_bytes())
+            replace_bytes(place, path.read_bytes())
 
 
 def _name(record: Any) -> str:

@@ -108,9 +108,11 @@ def _write(file: Path, text: str) -> None:
 
 
 def _refuse_unwritable(file: Path) -> None:
-    from exporter.files import sibling
+    from exporter.files import is_stream, sibling
 
+    if is_stream(file):
+        return
     if file.is_dir():
         raise UsageError("is a folder", where=str(file), hint="give the path of a file")
-    with sibling(file) as draft:
+    with sibling(file.resolve() if file.is_symlink() else file) as draft:
         draft.touch()

@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
-from io import TextIOWrapper
+from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import Any, NoReturn, TypeAlias
 
 import typer
@@ -23,6 +23,8 @@ Verb: TypeAlias = Callable[..., Ending]
 
 #: What typer raises for a wrong command line; it brings its own copy of click in newer versions.
 _COMMAND_LINE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
+#: What messages call the stream in place of a path.
+_OUTPUT = "standard output"
 _ABORT = (KeyboardInterrupt, typer.Abort)
 
 
@@ -55,8 +57,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         if findings := [finding.to_json() for finding in getattr(error, "findings", ())]:
             told["findings"] = findings
         code = _say(told, as_json)
-    except (BrokenPipeError, SystemExit):
-        # The reader of our output left, as `head` does, before the verb could say how it ended.
+    except SystemExit:
         code = ExitCode.INTERRUPTED
     except Exception as error:
         if debug:
@@ -86,19 +87,35 @@ def _traceback() -> None:
 
 
 def _flush(code: int) -> int:
-    """Write what is left of the output, and return the exit code: an output that is lost is no success.
-
-    A reader that left must not change the code, as Python's own flush at the end would.
-    """
+    """Write what is left of the output, and return the exit code: an output that is lost is no success."""
     try:
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            what, hint = f"the output could not be written: {error.strerror}", "free space, or write it elsewhere"
-            _say({"what": what, "where": "", "hint": hint, "exit": ExitCode.ENVIRONMENT}, as_json=False)
-            return code or ExitCode.ENVIRONMENT
+        what, hint = f"the output could not be written: {error.strerror}", "free space, or write it elsewhere"
+        _say({"what": what, "where": _OUTPUT, "hint": hint, "exit": ExitCode.ENVIRONMENT}, as_json=False)
+        return code or ExitCode.ENVIRONMENT
     return code
+
+
+class _Stream(FileIO):
+    """A standard stream. Where its reader leaves, as `head` does, the rest goes nowhere: the verb ends as it would.
+
+    Any other fault is raised once, with the stream's name, and what is still in the buffer is dropped.
+    """
+
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if not isinstance(error, BrokenPipeError):
+                error.filename = _OUTPUT
+                raise
+            return memoryview(content).nbytes
 
 
 def _make_sure_of_streams() -> None:
@@ -114,9 +131,12 @@ def _make_sure_of_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+    for name in ("stdout", "stderr"):
+        if isinstance(stream := getattr(sys, name), TextIOWrapper):
+            stream.flush()
+            raw = BufferedWriter(_Stream(stream.fileno(), "w", closefd=False))
+            by_line = stream.line_buffering
+            setattr(sys, name, TextIOWrapper(raw, stream.encoding, "backslashreplace", line_buffering=by_line))
 
 
 def _say(error: dict[str, Any], as_json: bool) -> int:

@@ -20,10 +20,10 @@ def tell(text: str) -> None:
     sys.stdout.write("".join(map(harmless, text.splitlines(keepends=True))))
 
 
-def unreleased(bundle: str, verdict: str, undone: str, *, as_json: bool) -> Refusal:
-    """The gate's no to a bundle that did not pass: nothing is written, and `undone` says what was not done."""
+def unreleased(bundle: str, why: str, undone: str, *, as_json: bool) -> Refusal:
+    """The gate's no to a bundle that did not pass, and `why`: nothing is written; `undone` says what was not done."""
     what, hint = (
-        f"its verdict is {verdict}, so it is not {undone}",
+        f"{why}, so it is not {undone}",
         f"exporter verify {shlex.quote(bundle)}, which says why not",
     )
     if as_json:

@@ -35,8 +35,9 @@ def diff(  # noqa: PLR0913 - an option is a parameter
 ) -> Ending:
     """Compare two bundles; exits 1 where NEW did not pass, or a consumer of OLD could not use it unchanged.
 
-    Of another training of one model it says how many answers flip on the same inputs, and what became of the metric, of
-    the sizes and of the spec. Nothing is run for that; --bench times both.
+    With the same parameters the numbers have to be the same, within OLD's budget. Of another training it says how many
+    answers flip on the same inputs, and what became of the metric, of the sizes and of the spec. Nothing is run for
+    that; --bench times both.
     """
     del debug  # the funnel looks for it
     from exporter.bundle.diff import as_text
@@ -76,8 +77,12 @@ def _lines(latency: Compared | None) -> list[str]:
 
 
 def _hint(found: Difference, new: Path) -> str:
-    if not found.new.manifest.released:
+    if found.unfit:
         return f"exporter verify {shlex.quote(str(new))}, which says why it did not pass"
+    if not any(change.breaks for change in found.interface):
+        return (
+            "find what changed in the code or its arguments (see `spec` and `origin`), or release it under another name"
+        )
     return "keep the interface of the model, or release it under another name, beside the old one"
 
 

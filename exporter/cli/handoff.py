@@ -56,6 +56,7 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
     del debug  # the funnel looks for it
     from exporter import pipeline
     from exporter.bundle.open import open_bundle, recorded_spec
+    from exporter.bundle.subject import unfit
     from exporter.cli._outcome import conclude_matrix
     from exporter.cli._progress import setting
     from exporter.cli._trust import Demands, demanded, refuse_exchanged
@@ -67,8 +68,8 @@ def handoff(  # noqa: PLR0913 - an option is a parameter
         opened = open_bundle(bundle)
         about = opened.manifest
         refuse_exchanged(about.digest, expected, bundle)
-        if not about.released:
-            return unreleased(str(bundle), about.verdict, "handed over", as_json=as_json)
+        if why := unfit(opened):
+            return unreleased(str(bundle), why, "handed over", as_json=as_json)
         recorded_spec(about)  # what it promises, the waivers among it, is what it says
         # The name is the bundle's word, and must not lead elsewhere.
         leaf = safe_relative(f"{about.name}-{about.version}", str(bundle))

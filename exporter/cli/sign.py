@@ -45,14 +45,15 @@ def sign(  # noqa: PLR0913 - an option is a parameter
     """
     del debug  # the funnel looks for it
     from exporter.bundle.open import open_bundle
+    from exporter.bundle.subject import unfit
     from exporter.trust.sign import Signer
     from exporter.trust.sign import sign as sign_bundle
 
     if chain and certificate is None:
         raise UsageError("--chain is above a certificate", where="--chain", hint="give --certificate as well")
     opened = open_bundle(bundle)
-    if not opened.manifest.released:
-        return unreleased(str(bundle), opened.manifest.verdict, "signed", as_json=as_json)
+    if why := unfit(opened):
+        return unreleased(str(bundle), why, "signed", as_json=as_json)
     signed = sign_bundle(opened, Signer(key, certificate, tuple(chain or ())), signature, replace=replace)
     if as_json:
         told = {"signature": str(signed.path), "files": signed.files, "signer": signed.signer}

@@ -6,17 +6,14 @@ configuration that all versions share must fit, and the version's folder appears
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from exporter.bounded_json import read_json
 from exporter.errors import BundleError, UsageError
-from exporter.files import TEMPORARY, place_folder, read_regular, sha256_file, write_bytes
+from exporter.files import TEMPORARY, place_folder, read_regular, replace_bytes, sha256_file
 
 #: The record of a hand-over, and its schema.
 MANIFEST, README = "MANIFEST.json", "README.md"
@@ -92,17 +89,6 @@ def files_in(folder: Path) -> set[str]:
     return {name for name in names if not name.startswith(TEMPORARY)}
 
 
-@contextmanager
-def locked(out: Path) -> Iterator[None]:
-    """One hand-over at a time changes a repository; the lock ends with the process."""
-    handle = os.open(out, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
 def refuse_unfit(draft: Path, out: Path, version: str, files: Mapping[str, Any]) -> None:
     """Hold a draft against the repository that it shall go into, before anything is written there.
 
@@ -151,7 +137,7 @@ def add_version(draft: Path, out: Path, version: str, files: Mapping[str, Any]) 
     top = [path for path in parents if not (out / path).exists()][-1]
     for name in files:
         if not (out / name).exists() and not PurePosixPath(name).is_relative_to(top):
-            write_bytes(out / name, (draft / name).read_bytes())
+            replace_bytes(out / name, (draft / name).read_bytes())
     place_folder(draft / top, out / top)
     return True
 

@@ -12,7 +12,16 @@ from exporter import __version__
 from exporter.bundle.manifest import Tensor
 from exporter.bundle.open import Bundle
 from exporter.errors import BundleError, UsageError, did_you_mean
-from exporter.files import place_folder, safe_relative, sha256_file, sibling, translated, write_bytes, write_json
+from exporter.files import (
+    locked,
+    place_folder,
+    replace_bytes,
+    safe_relative,
+    sha256_file,
+    sibling,
+    translated,
+    write_json,
+)
 from exporter.handoff import _place
 from exporter.handoff._place import MANIFEST, README, SCHEMA
 from exporter.handoff.base import Chosen, Proof, Target
@@ -118,7 +127,7 @@ def _put(draft: Path, out: Path, there: Mapping[str, Any] | None, done: _Finishe
         _place.refuse_other(draft, out, _place.files_in(draft))
         _place.refuse_more(draft, out)
         return False
-    with _place.locked(out):
+    with locked(out):
         new = _place.add_version(draft, out, done.version, done.about["files"])
         there = _place.earlier(out, done.wish.target) or {}
         if new or done.version not in there.get("versions", {}):  # a kill may have come before its record
@@ -135,7 +144,7 @@ def _write_record(folder: Path, done: _Finished, before: Mapping[str, Any]) -> N
         about["versions"] = {**before.get("versions", {}), done.version: own}
         about["files"] = {**before.get("files", {}), **_as_they_are(folder, about["files"])}
     write_json(folder / MANIFEST, about)
-    write_bytes(folder / README, _readme(done, about.get("versions", {})).encode())
+    replace_bytes(folder / README, _readme(done, about.get("versions", {})).encode())
 
 
 def _as_they_are(folder: Path, files: Mapping[str, Any]) -> dict[str, Any]:

@@ -220,7 +220,8 @@ def fixed_dims(spec: Spec) -> dict[str, int]:
 def oldest_paddle(targets: Sequence[str]) -> str | None:
     """The oldest Paddle Inference among targets such as `paddle_inference>=2.6`; None where none is named."""
     wanted = [Requirement(target) for target in targets]
-    versions = [one.version for need in wanted if need.name == "paddle_inference" for one in need.specifier]
+    asked = [one.version for need in wanted if need.name == "paddle_inference" for one in need.specifier]
+    versions = [version.removesuffix(".*") for version in asked]
     return min(versions, key=Version, default=None)
 
 

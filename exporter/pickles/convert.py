@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from exporter.errors import UsageError
-from exporter.files import fsync_path, sibling, translated
+from exporter.files import written
 from exporter.pickles.arrays import WIDTHS
 from exporter.pickles.state import Joined, State, numbers
 from exporter.pickles.values import Ndarray, PickleRefused
@@ -30,16 +30,10 @@ def write_safetensors(state: State, path: Path) -> int:
         raise UsageError("it holds no array", where=str(path), hint="import the file of a state dict")
     # The widest first, so that every array is aligned.
     order = sorted(state.arrays, key=lambda name: (-WIDTHS[_code(state.arrays[name])], name))
-    with sibling(path) as temporary, translated(path):
-        with temporary.open("wb") as stream:
-            stream.write(_header(state, order, path))
-            for piece in _contents(state, order, path):
-                stream.write(piece)
-            size = stream.tell()
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-        fsync_path(path.parent)
+    size = 0
+    with written(path) as stream:
+        for piece in itertools.chain((_header(state, order, path),), _contents(state, order, path)):
+            size += stream.write(piece)
     return size
 
 

@@ -93,7 +93,10 @@ SENTENCES = {
         "用来验证产物的推理引擎。每个变体至少要有一个能运行它的引擎；不写时，默认引擎中能运行任一所选格式的都会参与。",
     ),
     "precisions": ("ca64b5cb", "要写出并评判的精度，可带设置，也可只写名称列表。`fp32` 必须在内，且不接受任何设置。"),
-    "opset": ("5ac0ee3a", "期望的 ONNX opset；不写时为 17。若实际写出的是另一个 opset，报告会注明。"),
+    "opset": (
+        "87477f9a",
+        "期望的 ONNX opset；不写时为 17。若实际写出的是另一个 opset，报告会注明；不写出 ONNX 时写此键会被拒绝。",
+    ),
     "writer": (
         "5e6e041a",
         "ONNX 的写出方式。`program` 直接从 PIR 程序写出，支持 opset 17 到 21，写不了的算子会指名拒绝。`paddle2onnx` 原样保留 paddle2onnx 写出的文件，供对照，由同一套关卡评判（docs/onnx.md）。",
@@ -120,8 +123,8 @@ SENTENCES = {
         "训练与推理引擎所用的设备。`auto` 在所有引擎都能用某块 GPU 时取该 GPU，否则取 CPU；指定了却不存在的设备以退出码 3 结束。",
     ),
     "targets": (
-        "58577e75",
-        "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。其他推理引擎和 `handoff` 目标的名称在此不起作用，除此之外的名称会被拒绝。",
+        "d4de384f",
+        "必须能加载产物的运行时，如 `paddle_inference>=2.6`：`.pdmodel` 按其中最旧的 Paddle Inference 写出。读不了 `formats` 中任何一种格式的运行时会被拒绝，未知名称也会；`pir` 从 Paddle 3.0 起才能读取。",
     ),
     "waivers": ("2351a615", "暂时允许不成立的断言。"),
     "pipeline": ("0dfe02f9", "模型前后的处理步骤，在训练与部署之间逐步比对（docs/pipeline.md）。"),
@@ -139,8 +142,8 @@ SENTENCES = {
         "每一步之后允许的差异，以该步数值范围的 1/255 为单位：解码器或缩放实现的像素取整方式不同时写 1。不写则整数必须相等，浮点数只允许 float32 的舍入误差。",
     ),
     "pipeline.max_metric_loss": (
-        "1fdafce5",
-        "fp32 产物在全部留出样本上允许的 recipe 指标损失；只在每个输入都是 `values: dataset` 时测量，动态图与各产物用同一份 recipe 代码计算。",
+        "c24db90f",
+        "fp32 产物在全部留出样本上允许的 recipe 指标损失；只在每个输入都是 `values: dataset` 时测量，动态图与各产物用同一份 recipe 代码计算；其他情况下写此键会被拒绝。",
     ),
     "section pipeline.preprocess": (
         "f00f733c",
@@ -158,7 +161,7 @@ SENTENCES = {
         "先剪哪些卷积核：按 `l1`（绝对值之和）或 `fpgm`（与其他卷积核的距离）衡量，最小者先剪。",
     ),
     "prune.multiple_of": ("b6a96fcb", "被剪层保留的通道数是它的倍数：推理引擎按块计算，介于其间的通道数反而更慢。"),
-    "prune.epochs": ("bb6a43f7", "微调的轮数；不写时按 recipe 的轮数，0 表示不微调。"),
+    "prune.epochs": ("5bd0cf0f", "微调的轮数；不写时按 recipe 的轮数，0 表示不微调。没有 recipe 时写轮数会被拒绝。"),
     "section inputs.NAME": ("d8d72e2c", "`forward` 的一个输入，以形参名为键；文件中的顺序就是调用时的顺序。"),
     "inputs.NAME.dtype": (
         "5be4199b",

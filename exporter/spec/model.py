@@ -64,7 +64,9 @@ class Prune(Frozen):
         16, description="Step of a cut layer's channels: engines compute in blocks, and counts between are slower."
     )
     epochs: Annotated[int, Strict(), Field(ge=0)] | None = Field(
-        None, description="Epochs of fine-tuning; without the key as many as the recipe says, with 0 none."
+        None,
+        description="Epochs of fine-tuning; without the key as many as the recipe says, with 0 none. Without a "
+        "recipe any are refused.",
     )
 
     @model_validator(mode="before")
@@ -249,7 +251,9 @@ class Spec(Frozen):
         "takes no settings.",
     )
     opset: Annotated[int, Strict(), Field(ge=7, le=21)] | None = Field(
-        None, description="ONNX opset that is asked for; without the key 17. Where another is written, a note says so."
+        None,
+        description="ONNX opset that is asked for; without the key 17. Where another is written, a note says so; where "
+        "no ONNX is, the key is refused.",
     )
     writer: Literal["program", "paddle2onnx"] = Field(
         "program",
@@ -288,8 +292,8 @@ class Spec(Frozen):
     targets: tuple[Annotated[str, AfterValidator(_known_target)], ...] = Field(
         (),
         description="Runtimes that have to load the artifacts, as `paddle_inference>=2.6`: the `.pdmodel` is written "
-        "for the oldest Paddle Inference among them. Those of other engines and of `handoff` have no effect here, and "
-        "another name is refused.",
+        "for the oldest Paddle Inference among them. One that loads none of `formats` is refused, as is an unknown "
+        "name; `pir` is read from Paddle 3.0 on.",
     )
     pipeline: Pipeline | None = Field(
         None, description="Steps around the model, compared between training and deployment (docs/pipeline.md)."

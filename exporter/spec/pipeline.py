@@ -77,7 +77,8 @@ class Pipeline(Frozen):
     max_metric_loss: Annotated[float, Field(ge=0)] = Field(
         0.001,
         description="Loss of the recipe's metric on all held-out samples that an fp32 artifact may have; it is "
-        "measured where every input has `values: dataset`, by the recipe's own code on eager and on every artifact.",
+        "measured where every input has `values: dataset`, by the recipe's own code on eager and on every artifact; "
+        "elsewhere the key is refused.",
     )
 
     def settled(self) -> Pipeline:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from exporter.bundle.open import Bundle, open_bundle
+from exporter.bundle.subject import refuse_contradiction
 from exporter.bundle.write import drafting, refuse_overwrite
 from exporter.errors import BundleError, UsageError
-from exporter.files import fsync_path, open_regular, replace_folder, safe_relative, sibling, translated
+from exporter.files import locked, open_regular, replace_folder, safe_relative, translated, written
 
 #: A bundle has tens of files; the limit keeps a stranger's archive from filling a disk with names.
 MOST_FILES = 10_000
@@ -36,25 +37,22 @@ class Packed:
 
 
 def pack(bundle: Bundle, out: Path) -> Packed:
-    """Write every file of a bundle into one; an earlier file at `out` is replaced.
+    """Write every file of a bundle into one; an earlier file at `out` is replaced (:func:`exporter.files.written`).
 
     Raises:
         UsageError: `out` is a folder, lies in the bundle or cannot be written.
-        BundleError: a file of the bundle has a name that the form cannot hold.
+        BundleError: a file has a name that the form cannot hold; or the report is not that of the bundle's verdict.
         EnvironmentLacks: the disk is full.
     """
     if out.is_dir() or out.resolve().is_relative_to(bundle.folder.resolve()):
         raise UsageError("is a folder, or lies in the bundle", where=str(out), hint="name a file with -o")
+    refuse_contradiction(bundle)
     digest, size = hashlib.sha256(), 0
-    with sibling(out) as draft, translated(out):
-        with draft.open("wb") as stream:
-            for piece in _pieces(bundle.folder):
-                stream.write(piece)
-                digest.update(piece)
-                size += len(piece)
-        fsync_path(draft)
-        draft.replace(out)
-        fsync_path(out.parent)
+    with written(out) as stream:
+        for piece in _pieces(bundle.folder):
+            stream.write(piece)
+            digest.update(piece)
+            size += len(piece)
     return Packed(out, size, digest.hexdigest())
 
 
@@ -91,10 +89,12 @@ def unpack(archive: Path, into: Path) -> Bundle:
             _unpack(stream, size, draft, str(archive))
         if not (draft / "manifest.json").is_file():
             raise BundleError("holds no manifest.json, so no bundle", where=str(archive), hint=_HINT)
-        manifest = open_bundle(draft).manifest
-        with translated(into):
+        unpacked = open_bundle(draft)
+        refuse_contradiction(unpacked)
+        with translated(into), locked(into.parent):
+            refuse_overwrite(into)  # a release may have come meanwhile
             replace_folder(draft, into)
-    return Bundle(into, manifest)
+    return Bundle(into, unpacked.manifest)
 
 
 def _unpack(stream: BinaryIO, size: int, into: Path, where: str) -> None:

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
 
 from exporter.engines.base import Engine
 from exporter.errors import UsageError, did_you_mean
 from exporter.registry import Registry
 from exporter.spec.model import Spec, Speedup
 
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
+#: The Paddle that is the first to read a format; the others are as old as any that is supported (docs/targets.md).
+_SINCE = {"pir": "3.0"}
+#: What these names begin with has the versions of Paddle.
+_PADDLE = ("paddle_inference", "jit_load")
+_ADD_ONNX = "add onnx to formats, or leave the key out"
 #: The engines that run the source; they are planned wherever the source is at hand.
 SOURCE_ENGINES = ("eager", "static")
 
@@ -113,29 +124,74 @@ def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_
 
 
 def refuse_promises(spec: Spec) -> None:
-    """Make sure that every promise of low precision can be kept or broken by something that runs.
+    """Make sure that every promise of the spec can be kept or broken by something that is written and runs.
 
     Raises:
         UsageError: a speed is promised of an engine that is unknown, not among the engines, or runs no such variant; or
-            a bound on the metric where no recipe feeds the inputs; or a folded model has other steps behind it.
+            a bound on the metric where no recipe feeds the inputs; or a folded model has other steps behind it; or a
+            key is about a format that is not written.
     """
+    _refuse_idle(spec)
     behind = spec.pipeline.postprocess if spec.pipeline and spec.pipeline.fold else None
     if behind is not None and behind.training != behind.deployment:
         what = "the steps behind a folded model are deployment's, and training has others"
         hint = "make them alike, or leave out `fold`: then both are run and compared"
         raise UsageError(what, where="pipeline.postprocess", hint=hint)
+    bounds = {
+        f"precisions.{precision}.budget": settings.budget.max_metric_loss is not None
+        for precision, settings in spec.precisions.items()
+    }
+    if spec.pipeline is not None:
+        bounds["pipeline"] = "max_metric_loss" in spec.pipeline.model_fields_set
+    dataset = all(one.values == "dataset" for one in spec.inputs.values())
+    if not dataset and (bound := next((where for where, given in bounds.items() if given), "")):  # it needs a recipe
+        raise UsageError(
+            "a metric is promised, and nothing says what it is measured on",
+            where=f"{bound}.max_metric_loss",
+            hint="name a recipe, and give every input `values: dataset`; or leave the promise out",
+        )
     for precision, settings in spec.precisions.items():
-        where = f"precisions.{precision}.budget"
-        wish = settings.budget.min_speedup
-        if wish is not None:
-            _refuse_speed(spec, precision, wish, f"{where}.min_speedup")
-        dataset = all(one.values == "dataset" for one in spec.inputs.values())
-        if settings.budget.max_metric_loss is not None and not dataset:  # `dataset` needs a recipe
-            raise UsageError(
-                "a metric is promised, and nothing says what it is measured on",
-                where=f"{where}.max_metric_loss",
-                hint="name a recipe, and give every input `values: dataset`; or leave the promise out",
-            )
+        if (wish := settings.budget.min_speedup) is not None:
+            _refuse_speed(spec, precision, wish, f"precisions.{precision}.budget.min_speedup")
+
+
+def _refuse_idle(spec: Spec) -> None:
+    """Refuse keys that nothing of this spec answers: whoever sets one would take it for heard."""
+    if "onnx" not in spec.formats:
+        for key, given in (("opset", spec.opset is not None), ("writer", spec.writer != "program")):
+            if given:
+                raise UsageError(f"{key} is about ONNX, which is not written", where=key, hint=_ADD_ONNX)
+    for text in spec.targets:
+        _refuse_target(spec, text)
+
+
+def _refuse_target(spec: Spec, text: str) -> None:
+    """Refuse a runtime that loads none of the formats which are written."""
+    from packaging.requirements import Requirement  # few specs name one, and it takes 40 ms
+
+    need = Requirement(text)
+    runtimes = (ENGINES, Registry[Any]("exporter.handoff", "target"))
+    formats = next((one[need.name].formats for one in runtimes if need.name in one.names()), None)
+    if formats is None:
+        return  # a name that was known when a bundle was written
+    able = [name for name in formats if name not in _SINCE or not need.name.startswith(_PADDLE) or _loads(need, name)]
+    if set(spec.formats) & set(able):
+        return
+    young = [f"{name} is read from Paddle {_SINCE[name]} on" for name in formats if name not in able]
+    had = "; ".join((", ".join(spec.formats), *young))
+    raise UsageError(
+        f"'{text}' has to load the artifacts, and loads none of the formats that are written: {had}",
+        where="targets",
+        hint=f"add to formats: {' or '.join(able)}; or leave the target out",
+    )
+
+
+def _loads(need: Requirement, format: str) -> bool:
+    """Whether every Paddle that is asked for reads a format that not all read."""
+    bounds = [one.version.removesuffix(".*") for one in need.specifier if one.operator in (">=", ">", "==", "~=")]
+    if bounds:
+        return min(map(Version, bounds)) >= Version(_SINCE[format])
+    return need.specifier.contains(_SINCE[format])
 
 
 def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None:

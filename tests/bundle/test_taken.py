@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,8 @@ import pytest
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import open_bundle
 from exporter.bundle.write import unlike_the_release
-from tests.command import ROOT
+from tests.command import COMMAND, PATIENCE, ROOT, environment
+from tests.described import small
 from tests.hostile.seal import seal
 
 STORED = max((ROOT / "tests/data/bundles").iterdir(), key=lambda path: int(path.name[1:]))
@@ -60,3 +63,34 @@ def test_what_is_no_whole_bundle_that_passed_is_no_release(released: Path, tmp_p
     assert open_bundle(released).manifest.verdict == "failed" and unlike_the_release(released, other, STORED) == ""
     (released / "golden.safetensors").unlink()
     assert unlike_the_release(released, other, STORED) == ""
+
+
+SCALED = """
+import paddle
+
+class Scaled(paddle.nn.Layer):
+    def __init__(self, k):
+        super().__init__()
+        self.k, self.last = k, paddle.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.last(x) * self.k
+"""
+
+
+def test_of_two_contents_that_are_released_at_once_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scaled.py").write_text(SCALED)
+    running = []
+    for k in (2, 7):
+        spec = small("scaled:Scaled", weights="factory", args={"k": k}, formats=["onnx"], engines=["onnxruntime"])
+        (tmp_path / f"{k}.yaml").write_text(json.dumps(spec))
+        command = [*COMMAND, "release", f"{k}.yaml", "--json", "--quiet"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        running.append(subprocess.Popen(command, cwd=tmp_path, env=environment(), text=True, **pipes))
+    told = [(*process.communicate(timeout=PATIENCE), process.returncode) for process in running]
+    assert sorted(code for *_, code in told) == [0, 2], told
+    (refused,) = (json.loads(out) for out, _, code in told if code == 2)
+    assert "released before, and its onnx differ" in refused["error"]["what"]
+    of = {code: k for k, (*_, code) in zip((2, 7), told, strict=True)}
+    for folder, k in (("1", of[0]), ("candidate", of[2])):
+        assert open_bundle(tmp_path / "artifacts/small" / folder).manifest.spec["args"] == {"k": k}

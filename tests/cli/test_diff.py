@@ -105,9 +105,49 @@ def test_drift_of_the_goldens_is_measured(bundle: Path, tmp_path: Path) -> None:
     assert found["logits"]["case"] == "batch=5"
     assert found["logits"]["relative"] == pytest.approx(0.5, rel=1e-4) and found["logits"]["ratio"] > 1e4
     assert (found["levels"]["case"], found["levels"]["differing"]) == ("batch=1", 0.5)
-    assert told["breaks"] == [], "a model that was trained anew computes something else, and may still be used"
-    said = exporter("diff", bundle, new, cwd=tmp_path).out
-    assert "levels, worst in case batch=1: 50.00% of the whole numbers differ" in said
+    logits, levels = told["breaks"]
+    assert logits.startswith(
+        "the parameters are the same, and the numbers are not: logits, worst in case batch=5: 0.5 "
+    )
+    assert levels.endswith("levels, worst in case batch=1: 50.00% of the whole numbers differ")
+    done = exporter("diff", bundle, new, cwd=tmp_path)
+    assert done.code == 1 and done.out.splitlines()[-1] == f"INCOMPATIBLE: {logits}, and 1 more"
+    assert "find what changed in the code or its arguments" in done.err
+    content = json.loads((new / "manifest.json").read_bytes())
+    faults.reseal(new, {**content, "parameters": {"head.weight": "0" * 64}})
+    anew = exporter("diff", bundle, new, cwd=tmp_path)
+    assert anew.code == 0, "a model that was trained anew computes something else, and may still be used"
+    assert anew.out.splitlines()[-1].endswith(
+        "its parameters are others, so that its numbers are, which nothing here judges"
+    )
+
+
+def test_rounding_is_no_drift_and_what_was_compared_is_said(bundle: Path, tmp_path: Path) -> None:
+    def round_otherwise(tensors: dict[str, np.ndarray]) -> None:
+        tensors["batch=5/eager/logits"] *= np.float32(1 + 1e-7)
+
+    def edit(content: dict[str, Any]) -> None:
+        content["spec"]["args"] = {"k": 7}
+
+    new = edited(regilded(bundle, tmp_path / "between", round_otherwise), tmp_path / "new", edit)
+    done = exporter("diff", bundle, new, cwd=tmp_path)
+    assert done.code == 0, done.out
+    assert done.out.splitlines()[-1].startswith(
+        "compatible: whoever runs the old one can run the new one, without a change;"
+    )
+    assert done.out.splitlines()[-1].endswith("within its budget in all cases with the same inputs, 4")
+
+
+def test_numbers_that_were_not_compared_are_none_that_hold(bundle: Path, tmp_path: Path) -> None:
+    def other(tensors: dict[str, np.ndarray]) -> None:
+        for name in [name for name in tensors if "/input/" in name]:
+            tensors[name] += np.float32(1)
+
+    told = exporter("diff", bundle, regilded(bundle, tmp_path / "new", other), "--json", cwd=tmp_path)
+    assert told.code == 1 and told.json()["cases"] == 0
+    assert told.json()["breaks"] == [
+        f"the parameters are the same, and no number of output {name} was compared" for name in ("logits", "levels")
+    ]
 
 
 def retrained(bundle: Path, to: Path) -> Path:

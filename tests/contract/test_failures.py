@@ -200,7 +200,7 @@ ENDS: dict[str, tuple[Callable[[], object], int]] = {
     "report": (lambda: conclude_report(REPORTS["failed"](), Path("b"), as_json=False), 1),
     "engine lacks": (lambda: conclude_report(REPORTS["missing"](), Path("b"), as_json=False), 3),
     "finding": (lambda: conclude(Product((FORBIDS,)), as_json=False), 1),
-    "not released": (lambda: unreleased("b", "failed", "signed", as_json=False), 1),
+    "not released": (lambda: unreleased("b", "its verdict is failed", "signed", as_json=False), 1),
     "gate": (lambda: ending([Gated("a.yaml", "all"), Gated("b c.yaml", "all", ExitCode.MODEL)]), 4),
     "runtime fails": (
         lambda: conclude_matrix(_matrix(cells=(Cell("pir", "failed", "off"),)), Path("b"), as_json=False),

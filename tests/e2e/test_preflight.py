@@ -177,6 +177,12 @@ MISTAKES = {
         2,
         ("the waiver 'onxx/openvino/*' names no claim", "did you mean 'onnx'?"),
     ),
+    "a runtime is to load what is not written": (
+        SPEC,
+        [("formats: [pir, pdmodel, onnx]", "formats: [pir]")],
+        2,
+        ("targets: ", "'paddle_inference>=2.6' has to load the artifacts", "add to formats: pdmodel"),
+    ),
     "more is to be pruned than can be": (
         SPEC,
         [("budget: 4 ", "prune: {flops: 0.0001}\nbudget: 4 ")],

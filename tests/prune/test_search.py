@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import paddle
 import pytest
 
-from exporter.errors import ModelError
+from exporter.errors import ModelError, UsageError
 from exporter.goldens.cases import plan_cases
 from exporter.goldens.values import draw
 from exporter.prune.plan import Plan
@@ -17,8 +18,10 @@ from exporter.prune.search.importance.fpgm import fpgm
 from exporter.prune.search.importance.l1 import l1
 from exporter.prune.search.prove import prove
 from exporter.prune.search.rules import RULES
+from exporter.prune.search.run import check
 from exporter.prune.shrink import mask, shrink
 from exporter.spec.arguments import spec_from_arguments
+from exporter.spec.model import Prune
 from exporter.trace.layer import load_layer
 from tests.prune.networks import IMAGE
 
@@ -123,3 +126,13 @@ def test_filters_that_tell_little_go_first() -> None:
 def test_the_same_search_gives_the_same_bytes() -> None:
     one, other = (search("drawn_3").find(0.5).plan for _ in range(2))
     assert isinstance(one, Plan) and one.digest == other.digest
+
+
+def test_epochs_of_fine_tuning_need_a_recipe(tmp_path: Path) -> None:
+    spec = search("residual").spec
+    check(spec.model_copy(update={"prune": Prune(flops=0.5, epochs=0)}), tmp_path)
+    asked = spec.model_copy(update={"prune": Prune(flops=0.5, epochs=3)})
+    with pytest.raises(UsageError, match="no recipe says how") as caught:
+        check(asked, tmp_path)
+    assert caught.value.where == "prune.epochs"
+    check(asked.model_copy(update={"recipe": "a:recipe"}), tmp_path)

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from exporter.errors import UsageError
+from exporter.spec.documentation import sections
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.verdict.plan import refuse_promises
+from exporter.verdict.plan import refuse_promises, settled
 
 IMAGE = {"dtype": "float32", "shape": [2], "values": "dataset"}
 
@@ -109,3 +110,80 @@ def test_behind_a_folded_model_training_has_the_steps_of_deployment() -> None:
 
 def test_without_fold_both_sides_are_run_and_compared() -> None:
     assert refuse_promises(folded(["softmax", "argmax"], ["argmax"], fold=False)) is None
+
+
+NORMAL = {"x": {**IMAGE, "values": "normal"}}
+AROUND = {"samples": ["*.npy"], "preprocess": {"training": ["layout"], "deployment": ["layout"]}}
+
+
+def test_the_loss_of_a_pipeline_needs_the_recipe_s_data_where_somebody_bounds_it() -> None:
+    asked = spec({}, inputs=NORMAL, pipeline={**AROUND, "max_metric_loss": 0.001})
+    assert refusal(asked).where == refusal(settled(asked)).where == "pipeline.max_metric_loss"
+    refuse_promises(settled(spec({}, inputs=NORMAL, pipeline=AROUND)))
+    refuse_promises(spec({}, pipeline={**AROUND, "max_metric_loss": 0.001}))
+
+
+@pytest.mark.parametrize(
+    ("target", "formats", "served"),
+    [
+        ("paddle_inference>=2.6", ["pir"], False),
+        ("paddle_inference>=2.6", ["pir", "onnx"], False),
+        ("paddle_inference>=2.6", ["pir", "pdmodel"], True),
+        ("paddle_inference>=3.0", ["pir"], True),
+        ("paddle_inference==2.6.*", ["pir"], False),
+        ("paddle_inference<3", ["pir"], False),
+        ("paddle_inference", ["pir"], True),
+        ("paddle_inference", ["onnx"], False),
+        ("jit_load>=2.6,<3", ["pir"], False),
+        ("onnxruntime>=1.17", ["pir", "pdmodel"], False),
+        ("onnxruntime>=1.17", ["onnx"], True),
+        ("paddle_lite", ["onnx", "pir"], False),
+        ("triton", ["onnx"], True),
+    ],
+)
+def test_a_target_that_loads_nothing_that_is_written_is_refused(target: str, formats: list[str], served: bool) -> None:
+    asked = spec({}, formats=formats, precisions=["fp32"], targets=[target])
+    if served:
+        refuse_promises(asked)
+        return
+    found = refusal(asked)
+    assert found.where == "targets" and f"'{target}' has to load the artifacts" in found.what
+    assert ("read from Paddle 3.0 on" in found.what) == ("pir" in formats and target.startswith(("paddle_inf", "jit")))
+
+
+@pytest.mark.parametrize("key", [{"opset": 18}, {"writer": "paddle2onnx"}])
+def test_a_key_about_onnx_needs_onnx(key: dict[str, Any]) -> None:
+    plain = {"precisions": ["fp32"], **key}
+    assert refusal(spec({}, formats=["pir"], **plain)).where == next(iter(key))
+    refuse_promises(spec({}, **plain))
+
+
+#: What answers each key of a spec, in every spec that has it: it is what is made, or a claim or a refusal is about it.
+MADE = """name version model args recipe checkpoint weights prune prune.flops prune.importance prune.multiple_of inputs
+    inputs.NAME.dtype inputs.NAME.shape inputs.NAME.values dims dims.NAME.min dims.NAME.typical dims.NAME.max
+    dims.NAME.multiple_of outputs formats engines precisions golden_mb seed device pipeline pipeline.samples
+    pipeline.input pipeline.preprocess pipeline.preprocess.training pipeline.preprocess.deployment pipeline.postprocess
+    pipeline.fold precisions.NAME.budget""".split()
+CLAIMED = """budget pipeline.tolerance precisions.NAME.budget.min_snr_db precisions.NAME.budget.min_top1
+    precisions.NAME.budget.max_size precisions.NAME.budget.min_speedup.ratio
+    precisions.NAME.budget.min_speedup.batch""".split()
+#: By the test that shows the refusal; `precision` by :meth:`Precision.refuse`, `model` by the spec's own validators.
+REFUSED_BY = {
+    "here": """opset writer targets pipeline.max_metric_loss precisions.NAME.budget.max_metric_loss
+        precisions.NAME.budget.min_speedup precisions.NAME.budget.min_speedup.engine
+        precisions.NAME.budget.min_speedup.over pipeline.postprocess.training pipeline.postprocess.deployment""",
+    "tests/prune/test_search.py": "prune.epochs",
+    "tests/e2e/test_preflight.py": "depends waivers waivers[].claim waivers[].reason waivers[].until",
+    "model": "ranks precisions.NAME.timed precisions.NAME.epochs precisions.NAME.formats",
+    "precision": """precisions.NAME.samples precisions.NAME.data precisions.NAME.noise precisions.NAME.method
+        precisions.NAME.activations precisions.NAME.keep precisions.NAME.search precisions.NAME.ranges
+        precisions.NAME.cpu""",
+}
+
+
+def test_every_key_of_a_spec_is_answered() -> None:
+    """A new key has to be put under one of these, and what is refused elsewhere is shown to be by a test of it."""
+    refused = [key for keys in REFUSED_BY.values() for key in keys.split()]
+    known = [*MADE, *CLAIMED, *refused]
+    assert len(set(known)) == len(known)
+    assert set(known) == {key.place for section in sections() for key in section.keys}

@@ -100,11 +100,15 @@ def check(spec: Spec, folder: Path) -> None:
     """Find a mistake in what is asked before any work.
 
     Raises:
-        UsageError: nothing says how much is to be left, the importance is unknown, or the folder holds something else.
+        UsageError: nothing says how much is to be left, the importance is unknown, epochs of fine-tuning are asked for
+            without a recipe, or the folder holds something else.
     """
     known: Registry[Any] = Registry("exporter.prune.search.importance", "importance")
     if (name := _asked(spec).importance) not in known.names():
         known[name]  # says which are known
+    if _asked(spec).epochs and spec.recipe is None:
+        what, hint = "epochs of fine-tuning are asked for, and no recipe says how", "name a recipe, or leave them out"
+        raise UsageError(what, where="prune.epochs", hint=hint)
     _refuse_strangers(folder)
 
 
