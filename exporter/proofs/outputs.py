@@ -29,9 +29,10 @@ class Outputs(ByRun):
         return missing | dict(super().prove([claim for claim in claims if claim not in missing], harness))
 
     def notes(self, harness: Harness) -> Sequence[str]:
-        """Inputs that are the same in all cases; of one case alone it is not asked."""
+        """Inputs that are the same in all cases; of one case alone, or where nothing holds, it is not asked."""
         subject = harness.subject
-        if subject.only:
+        holding = (found.outcome is Outcome.MATCH for claim, found in harness.evidence.items() if claim.kind == OUTPUTS)
+        if subject.only or not any(holding):
             return ()
         said = []
         for name, one in harness.spec.inputs.items():
