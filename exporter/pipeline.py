@@ -33,7 +33,7 @@ from exporter.bundle.write import (
 )
 from exporter.cache.on_the_way import on_the_way
 from exporter.cache.release import Kept, Releases
-from exporter.cache.told import told_findings, told_report, told_training
+from exporter.cache.told import told_findings, told_measured, told_report
 from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
@@ -64,7 +64,7 @@ from exporter.runtimes.matrix import Matrix, try_runtimes
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
-from exporter.train import qat
+from exporter.train import measured, qat
 from exporter.train import run as training
 from exporter.verdict.plan import Run, plan_runs, plan_some, refuse_promises, settled
 from exporter.workers import Setting
@@ -74,12 +74,15 @@ RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
 
 @dataclass(frozen=True)
 class Product:
-    """What came of a command: the findings; a sealed bundle, unless they forbade it; the report, if it was verified."""
+    """What came of a command: the findings; a sealed bundle, unless they forbade it; the report, if it was verified.
+
+    `measured` is the recipe's metric of the checkpoint that was released.
+    """
 
     findings: tuple[Diagnostic, ...] = ()
     bundle: Bundle | None = None
     report: Report | None = None
-    trained: training.TrainResult | None = None
+    measured: measured.Measured | None = None
 
 
 def find(spec: Spec, setting: Setting) -> tuple[Diagnostic, ...]:
@@ -118,18 +121,22 @@ def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
     """Train what the spec's recipe says, unless a finished run of its code as it is now is there.
 
     Raises:
-        ModelError: the metric does not reach the recipe's floor; or as :func:`exporter.train.run.train`.
+        ModelError: the metric of a training does not reach the recipe's floor; or as :func:`exporter.train.run.train`.
     """
     if spec.recipe is None or spec.checkpoint is not None:
         return None
     trained = runs_of(spec, spec.recipe).ensure(setting)
-    if trained.shortfall:
+    if trained.shortfall and not trained.reused:  # what was reused has to be measured on the data that is there now
         raise ModelError(trained.shortfall, where=spec.recipe, hint=training.TRAIN_BETTER)
     return trained
 
 
-def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
+def prune(
+    spec: Spec, into: Path | None, setting: Setting
+) -> tuple[measured.Measured | None, pruning.Pruned, measured.Measured | None]:
     """Train if needed, cut the model down as the spec's `prune` says, and fine-tune what is left by the recipe.
+
+    What comes back besides is the metric of the whole model, if it was trained, and of the smaller one, if fine-tuned.
 
     Raises:
         UsageError, EnvironmentLacks, ModelError: as training and :func:`exporter.prune.search.run.ensure`.
@@ -139,12 +146,33 @@ def prune(spec: Spec, into: Path | None, setting: Setting) -> tuple[training.Tra
     if spec.recipe is not None:
         refuse_files(spec)
         preflight.rehearse(spec, folder, setting)
-    return _prune(spec, folder, setting)
+    checkpoint, whole = _whole(spec, setting)
+    pruned = pruning.ensure(spec, checkpoint, folder, setting)
+    return whole, pruned, measured.measure(spec, pruned.checkpoint, pruned.tuned, setting) if pruned.tuned else None
 
 
-def _prune(spec: Spec, folder: Path, setting: Setting) -> tuple[training.TrainResult | None, pruning.Pruned]:
-    trained = train(spec, setting)
-    return trained, pruning.ensure(spec, trained.checkpoint if trained else find_whole(spec), folder, setting)
+def _whole(spec: Spec, setting: Setting) -> tuple[Path | None, measured.Measured | None]:
+    """The checkpoint that the spec names or a training has left, and of a training the metric, held to the floor."""
+    run = train(spec, setting)
+    if run is None:
+        return find_whole(spec), None
+    if not run.reused:
+        return run.checkpoint, measured.Measured.of(run)
+    return run.checkpoint, measured.require_floor(spec, measured.measure(spec, run.checkpoint, run, setting))
+
+
+def _exported(spec: Spec, setting: Setting) -> tuple[Path | None, measured.Measured | None]:
+    """The checkpoint to export, made unless it is there, and its own metric by the recipe, held to the floor."""
+    checkpoint, found = _whole(spec, setting)
+    run: training.TrainResult | None = None
+    if spec.prune is not None:
+        pruned = pruning.ensure(spec, checkpoint, pruning.default_folder(spec), setting)
+        checkpoint, run, found = pruned.checkpoint, pruned.tuned, None
+    if rounded := qat.ensure(spec, checkpoint, setting):
+        checkpoint, run, found = rounded.checkpoint, rounded, None
+    if found is None and checkpoint is not None and spec.recipe is not None:
+        found = measured.require_floor(spec, measured.measure(spec, checkpoint, run, setting))
+    return checkpoint, found
 
 
 def convert(spec: Spec, into: Path, setting: Setting) -> Product:
@@ -213,14 +241,14 @@ def release(
                 "said": headline(product.report),
                 "report": told_report(product.report),
                 "findings": told_findings(product.findings),
-                "trained": told_training(product.trained),
+                "measured": told_measured(product.measured),
             }
     return product
 
 
 def kept(found: Kept) -> Product:
     """What a release that holds still has given."""
-    return Product(found.findings(), open_bundle(found.bundle), found.report(), found.trained())
+    return Product(found.findings(), open_bundle(found.bundle), found.report(), found.measured())
 
 
 def _release_anew(spec: Spec, root: Path, setting: Setting, taken: Taken, *, trains: bool) -> Product:
@@ -260,19 +288,12 @@ def _release(
 ) -> Product:
     device, runs = plan
     preflight.rehearse(spec, pruning.default_folder(spec), setting)
-    if spec.prune is None:
-        trained = train(spec, setting)
-        checkpoint = trained.checkpoint if trained else find_whole(spec)
-    else:
-        whole, pruned = _prune(spec, pruning.default_folder(spec), setting)
-        checkpoint, trained = pruned.checkpoint, pruned.tuned or whole
-    if rounded := qat.ensure(spec, checkpoint, setting):
-        checkpoint, trained = rounded.checkpoint, rounded
+    checkpoint, found = _exported(spec, setting)
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         converted = Hashed.of(draft)
-        content = contents(spec, conversion, converted.files, checkpoint, trained)
+        content = contents(spec, conversion, converted.files, checkpoint, found)
         exported = Exported(conversion.output_names, conversion.parameters)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         subject = with_samples(subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint), setting)
@@ -296,7 +317,7 @@ def _release(
     if what and taken is Taken.REFUSE:
         said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
         raise UsageError(said, where=str(own), hint="give it another version, or replace the release with --force")
-    return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), trained)
+    return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), found)
 
 
 def _plan(spec: Spec, setting: Setting) -> tuple[Device, tuple[Run, ...]]:

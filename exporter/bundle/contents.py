@@ -13,7 +13,7 @@ from exporter.goldens.record import Record
 from exporter.judge.report import UNTRAINED
 from exporter.lower._convert import Conversion
 from exporter.spec.model import Spec
-from exporter.train.run import TrainResult
+from exporter.train.measured import Measured
 from exporter.verdict.claim import Verdict
 
 
@@ -22,14 +22,19 @@ def contents(
     conversion: Conversion,
     files: Mapping[str, FileFacts],
     checkpoint: Path | None,
-    trained: TrainResult | None = None,
+    measured: Measured | None = None,
 ) -> Content:
     """The manifest of an unverified bundle that holds these `files`, without what sealing adds."""
     described = spec.model_dump(mode="json")
     origin = provenance(spec, checkpoint)
-    if trained is not None:
-        told = {"recipe": trained.recipe, "metric": {trained.metric: trained.value}, "seed": trained.seed}
-        origin["training"] = {**told, "interval": list(trained.interval)} if trained.interval else told
+    if measured is not None:
+        origin["training"] = {
+            "recipe": measured.recipe,
+            "metric": {measured.metric: measured.value},
+            **({"seed": measured.run.seed} if measured.run else {}),
+            **({"interval": list(measured.interval)} if measured.interval else {}),
+        }
+    notes = (UNTRAINED if spec.weights == "factory" else "", measured.note if measured else "")
     return Content.model_validate(
         {
             "schema": MANIFEST_VERSION,
@@ -41,7 +46,7 @@ def contents(
             "budget": spec.budget,
             "variants": {one.variant: asdict(one) for one in conversion.artifacts},
             "cases": (),
-            "notes": (UNTRAINED,) if spec.weights == "factory" else (),
+            "notes": tuple(filter(None, notes)),
             "parameters": dict(conversion.parameters),
             "spec": described,
             "provenance": origin,

@@ -46,6 +46,7 @@ FUNCTIONS: Mapping[str, str] = {
     "exporter.preflight._compare:program": "comparing the program",
     "exporter.proofs.metric:prepare": "the metric's samples",
     "exporter.proofs.metric:rate": "the metric",
+    "exporter.train.rating:rate": "the checkpoint's metric",
     "exporter.train.rehearsal:rehearse": "rehearsing the training",
 }
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from exporter.diagnostics import Diagnostic
     from exporter.judge.report import Report
     from exporter.spec.model import Spec
-    from exporter.train.run import TrainResult
+    from exporter.train.measured import Measured
 
 _SCHEMA = 1
 
@@ -56,11 +56,11 @@ class Kept:
 
         return findings_of(self.record["findings"])
 
-    def trained(self) -> TrainResult | None:
-        """The training that it came from, if one."""
-        from exporter.cache.told import training_of
+    def measured(self) -> Measured | None:
+        """The recipe's metric of its checkpoint, if there is a recipe."""
+        from exporter.cache.told import measured_of
 
-        return training_of(self.record["trained"])
+        return measured_of(self.record["measured"])
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Releases:
             "depends": asdict(found),
             "objects": {path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
             "run": _best_run(asked.spec),
-            **{name: product[name] for name in ("folder", "digest", "word", "said", "report", "findings", "trained")},
+            **{name: product[name] for name in ("folder", "digest", "word", "said", "report", "findings", "measured")},
         }
         self.store.put(asked.key, record, files)
 

@@ -1,4 +1,4 @@
-"""Reports, findings and trainings as JSON and back: what the cache keeps, and what shards of a gate tell each other."""
+"""Reports, findings and metrics as JSON and back: what the cache keeps, and what shards of a gate tell each other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from exporter.diagnostics import Diagnostic
 from exporter.judge.report import Report
-from exporter.train.run import TrainResult
+from exporter.train.measured import Measured
 from exporter.verdict.blame import Blame
 from exporter.verdict.claim import Claim, Evidence, Verdict
 
@@ -35,7 +35,7 @@ class _Told:
 
 
 _REPORT, _FINDINGS = TypeAdapter(_Told), TypeAdapter(tuple[Diagnostic, ...])
-_TRAINED: TypeAdapter[TrainResult | None] = TypeAdapter(TrainResult | None)
+_MEASURED: TypeAdapter[Measured | None] = TypeAdapter(Measured | None)
 
 
 def told_report(report: Report) -> Any:
@@ -77,14 +77,14 @@ def findings_of(content: Any) -> tuple[Diagnostic, ...]:
     return _FINDINGS.validate_python(content)
 
 
-def told_training(trained: TrainResult | None) -> Any:
-    """A training as JSON."""
-    return _TRAINED.dump_python(trained, mode="json")
+def told_measured(measured: Measured | None) -> Any:
+    """A checkpoint's metric as JSON."""
+    return _MEASURED.dump_python(measured, mode="json")
 
 
-def training_of(content: Any) -> TrainResult | None:
-    """The training again."""
-    return _TRAINED.validate_python(content)
+def measured_of(content: Any) -> Measured | None:
+    """The metric again."""
+    return _MEASURED.validate_python(content)
 
 
 def _plain(value: Any) -> Any:

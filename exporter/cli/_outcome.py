@@ -29,10 +29,9 @@ def conclude(product: Product, *, as_json: bool) -> Ending:
         _print_json(_summary(product))
     else:
         _print_findings(product)
-        if product.trained:
-            run = product.trained
-            epoch = f"epoch {run.epoch} of {run.epochs}"
-            tell(f"{run.recipe}: {run.metric} {run.value:.4f} on the held-out data ({epoch})\n")
+        if found := product.measured:
+            of = f"epoch {found.run.epoch} of {found.run.epochs}" if found.run else str(found.checkpoint)
+            tell(f"{found.recipe}: {found.metric} {found.value:.4f} on the held-out data ({of})\n")
         if product.report:
             _print_report(product.report)
         if product.bundle:
@@ -94,7 +93,7 @@ def _summary(product: Product) -> dict[str, Any]:
         "verdict": bundle.manifest.verdict if bundle else "refused",
         "digest": bundle.manifest.digest if bundle else None,
         "findings": [one.to_json() for one in product.findings],
-        "training": {product.trained.metric: product.trained.value} if product.trained else None,
+        "training": {product.measured.metric: product.measured.value} if product.measured else None,
     }
 
 

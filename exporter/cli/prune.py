@@ -15,7 +15,7 @@ from exporter.errors import ExitCode
 
 if TYPE_CHECKING:
     from exporter.prune.search.run import Pruned
-    from exporter.train.run import TrainResult
+    from exporter.train.measured import Measured
 
 _Flops = Annotated[float | None, typer.Option("--flops", help="The share of the FLOPs to leave, as 0.5.")]
 _Importance = Annotated[str | None, typer.Option("--importance", help="What goes first: by l1 or fpgm.")]
@@ -53,8 +53,8 @@ def prune(  # noqa: PLR0913 - an option is a parameter
     keys = [f"prune.{name}={value}" for name, value in asked.items() if value is not None]
     spec = _target.spec_of(target, _target.Described(inputs, dims, values, (*(settings or ()), *keys)), given)
     with setting(quiet=quiet, timeout=timeout) as how:
-        whole, pruned = pipeline.prune(spec, out, how)
-    told = _told(whole, pruned)
+        whole, pruned, tuned = pipeline.prune(spec, out, how)
+    told = _told(whole, pruned, tuned)
     if as_json:
         sys.stdout.write(json.dumps(told) + "\n")
     else:
@@ -62,8 +62,7 @@ def prune(  # noqa: PLR0913 - an option is a parameter
     return ExitCode.PASSED
 
 
-def _told(whole: TrainResult | None, pruned: Pruned) -> dict[str, Any]:
-    tuned = pruned.tuned
+def _told(whole: Measured | None, pruned: Pruned, tuned: Measured | None) -> dict[str, Any]:
     return {
         **{name: pruned.about[name] for name in ("flops", "elements", "proof", "importance")},
         "checkpoint": str(pruned.checkpoint),

@@ -101,6 +101,7 @@ def train(  # noqa: PLR0913 - an option is a parameter
     best = runs.point(result) if runs else None
     if as_json:
         told = {**asdict(result), "checkpoint": str(result.checkpoint), "best": str(best) if best else None}
+        del told["reused"]  # what a release has to know
         sys.stdout.write(json.dumps(told) + "\n")
     else:
         kept = f"{home / BEST}: {best.name if best else 'none with as many epochs as the recipe says'}"

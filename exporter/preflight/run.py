@@ -38,13 +38,13 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
     long = untrained or _tunes(spec, whole, smaller)
     with scratch() as place:
         initial = Path(place, "initial.safetensors") if untrained else None
-        if runs is not None and (long or len(spec.precisions) > 1):
+        if runs is not None and long:
             request = runs.placed()
             if untrained:
                 training.check(request, resume=training.resumable(request))
             asked = replace(request, qat=qat.wanted(spec) is not None)
             setting.say(f"rehearsing {spec.recipe}")
-            if note := training.rehearse(asked, initial, steps=long, on_event=setting.on_event):
+            if note := training.rehearse(asked, initial, on_event=setting.on_event):
                 setting.say(note)
         try_cases(spec, whole, initial, setting)
         if long and spec.prune is not None:

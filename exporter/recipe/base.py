@@ -147,8 +147,8 @@ class Recipe:
 
     `training` has options of the loop here: mixed precision, clipping and more, see :class:`Training`.
 
-    `floor` is what the metric of a training must reach; `train` and `release` refuse a run of all its epochs that does
-    not. What is made of a checkpoint (pruned, rounded) has budgets of its own.
+    `floor` is what the metric must reach; `train` refuses a run of all its epochs that does not, and `release` whatever
+    checkpoint it would export.
 
     `static_program(*inputs, training=…)` is the same net written by hand in a `paddle.static.Program`, which
     `compare-modes` runs beside the layer: of the placeholders of `inputs` it makes the outputs, of parameters that

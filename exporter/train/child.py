@@ -65,7 +65,7 @@ def train(request: Json) -> Json:
         randomness.seed_all(request["seed"])
         layer, plan = build_layer(recipe, reference, request["args"]), {}
         if request["start"]:
-            plan = _start_from(layer, Path(request["start"]["file"]))
+            plan = start_from(layer, Path(request["start"]["file"]))
         if request["qat"]:
             recipe = loop.eager(recipe)
         state, precision = loop.begin(recipe, reference, layer)
@@ -138,7 +138,7 @@ def build_layer(recipe: Recipe, reference: str, arguments: Mapping[str, Any]) ->
     return layer
 
 
-def _start_from(layer: paddle.nn.Layer, checkpoint: Path) -> dict[str, str]:
+def start_from(layer: paddle.nn.Layer, checkpoint: Path) -> dict[str, str]:
     """Give the layer a checkpoint's weights, cut down first if it was pruned; return its plan for later checkpoints."""
     try:
         tensors, about = load_with_metadata(checkpoint)
@@ -192,8 +192,9 @@ def _finish(job: loop.Job, state: State, description: Json) -> Json:
 def _measured(job: loop.Job, state: State, best: Json) -> Json:
     """Between which bounds the metric of the best epoch lies; nothing where that cannot be said.
 
-    A value that a loop of the recipe's own gave is replaced by what is measured, where they differ. Weights that were
-    trained with roundings are another model without them.
+    The value of the epoch is replaced by what is measured: a loop of the recipe's own may have given any, and a run
+    that was interrupted may go on with other data. Weights that were trained with roundings are another model without
+    them.
     """
     if state.ranges:
         return {}
@@ -203,10 +204,9 @@ def _measured(job: loop.Job, state: State, best: Json) -> Json:
     held = evaluate.held_out(state.layer, job.recipe, job.batches.held_out(), where, singles=True)
     bounds = {"interval": list(held.interval)} if held.interval else {}
     name = job.recipe.metric_name
-    if not job.recipe.fit or math.isclose(held.metric, best[name], rel_tol=1e-3, abs_tol=1e-6):
-        return bounds
-    measured = f"{name} of the checkpoint is {held.metric:.4f} on the held-out data"
-    loop.note(f"{measured}, not {best[name]:.4f} as logged")
+    if not math.isclose(held.metric, best[name], rel_tol=1e-3, abs_tol=1e-6):
+        measured = f"{name} of the checkpoint is {held.metric:.4f} on the held-out data"
+        loop.note(f"{measured}, not {best[name]:.4f} as logged")
     return {**bounds, "value": held.metric}
 
 

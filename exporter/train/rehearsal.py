@@ -39,16 +39,14 @@ _TRIES = 2
 def rehearse(request: Json) -> Json:
     """Build, take one step, evaluate one batch, and save; `weights` gets the layer's weights behind the step.
 
-    With `steps` false only the evaluation is made, of a recipe whose training is over. With `qat` a second step is
-    taken with roundings in place. The answer may have a `note` for the user.
+    With `qat` a second step is taken with roundings in place. The answer may have a `note` for the user.
 
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`exporter.train.child.train`.
     """
     reference = request["recipe"]
     doing("importing paddle")
-    if request["steps"]:
-        require_plots()
+    require_plots()
     recipe = load_recipe(reference)
     refuse_ranks(request["ranks"], recipe, qat=False)
     use_device(request["device"])
@@ -57,9 +55,6 @@ def rehearse(request: Json) -> Json:
     doing("building the model that the recipe trains")
     randomness.seed_all(request["seed"])
     layer = build_layer(recipe, reference, request["args"])
-    if not request["steps"]:
-        _evaluate(layer, recipe, batches, reference)
-        return {}
     if recipe.fit:
         return _rehearse_own(layer, recipe, batches, request)
     state, precision = loop.begin(recipe, reference, layer)

@@ -11,7 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,8 @@ class TrainResult:
     """A finished run. `epoch`, counted from 1 to `epochs`, is the one whose weights the checkpoint holds.
 
     `interval` is the metric's, of 95 %; None where the metric is no mean over samples, or the run is an older one.
-    `missed` is the recipe's floor where the metric does not reach it.
+    `missed` is the recipe's floor where the metric does not reach it. A run that is `reused` was measured when it
+    ended, on the data that was there then.
     """
 
     checkpoint: Path
@@ -77,13 +78,17 @@ class TrainResult:
     seed: int
     interval: tuple[float, float] | None = None
     missed: float | None = None
+    reused: bool = field(default=False, compare=False)
 
     @property
     def shortfall(self) -> str:
         """That the metric does not reach the recipe's floor, in words; empty where it does."""
-        if self.missed is None:
-            return ""
-        return f"{self.metric} {self.value:.4f} does not reach the recipe's floor, {self.missed:g}"
+        return "" if self.missed is None else shortfall(self.metric, self.value, self.missed)
+
+
+def shortfall(metric: str, value: float, floor: float) -> str:
+    """That a metric does not reach the recipe's floor, in words."""
+    return f"{metric} {value:.4f} does not reach the recipe's floor, {floor:g}"
 
 
 def finished(request: TrainRequest) -> TrainResult | None:
@@ -100,7 +105,7 @@ def finished(request: TrainRequest) -> TrainResult | None:
     checkpoint = request.into / BEST
     if not checkpoint.is_file() or sha256_file(checkpoint) != found["checkpoint"]["sha256"]:
         return None
-    return _result(request, found)
+    return replace(_result(request, found), reused=True)
 
 
 def ensure(request: TrainRequest, setting: Setting) -> TrainResult:
@@ -215,7 +220,6 @@ def rehearse(
     request: TrainRequest,
     weights: Path | None = None,
     *,
-    steps: bool = True,
     timeout: float | None = None,
     on_event: OnEvent | None = None,
 ) -> str:
@@ -223,8 +227,8 @@ def rehearse(
 
     Returns a line for the user about what was not tried; "" where everything was.
 
-    `weights` gets the layer's weights after one step. Without `steps` only an evaluation is made. `timeout` is in
-    seconds; without it the data takes as long to load as it takes.
+    `weights` gets the layer's weights after one step. `timeout` is in seconds; without it the data takes as long to
+    load as it takes.
 
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`train`.
@@ -238,7 +242,6 @@ def rehearse(
         "ranks": request.ranks,
         "args": dict(request.args),
         "weights": str(weights) if weights else None,
-        "steps": steps,
     }
     limits = Limits(seconds=timeout or float("inf"))
     call = "exporter.train.rehearsal:rehearse"
@@ -366,12 +369,13 @@ def _result(request: TrainRequest, found: Json) -> TrainResult:
         recipe=found["recipe"],
         recipe_digest=found["recipe_digest"],
         seed=found["seed"],
-        missed=_missed(metric),
+        missed=missed_floor(metric),
         interval=(float(bounds[0]), float(bounds[1])) if (bounds := metric.get("interval")) else None,
     )
 
 
-def _missed(metric: Json) -> float | None:
+def missed_floor(metric: Json) -> float | None:
+    """The floor that a metric does not reach; None where it does, or there is none."""
     floor = metric.get("floor")
     if floor is None:
         return None

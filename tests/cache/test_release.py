@@ -192,7 +192,7 @@ def test_where_nothing_changed_it_is_found_from_another_checkout_too(place: Plac
     report = found.report()
     told = json.loads((place.bundle / "parity.json").read_bytes())
     assert report.verdict.word == told["verdict"] and len(report.verdict.plan) == told["planned"]
-    assert report.digest == found.digest and found.trained() is None and found.findings() == ()
+    assert report.digest == found.digest and found.measured() is None and found.findings() == ()
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {

@@ -27,7 +27,7 @@ def rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rehearse:
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.delitem(sys.modules, "spoilt", raising=False)
         asked = {"recipe": "spoilt:recipe", "seed": 0, "epochs": None, "device": "cpu", "ranks": 1}
-        return rehearse({**asked, "qat": False, "args": {}, "weights": None, "steps": True, **changes})
+        return rehearse({**asked, "qat": False, "args": {}, "weights": None, **changes})
 
     return go
 
@@ -67,12 +67,6 @@ def test_a_metric_that_fails_on_whatever_comes_is_refused(rehearsal: Rehearse) -
 def test_a_loss_without_a_gradient_is_refused(rehearsal: Rehearse) -> None:
     with pytest.raises(UsageError, match="the loss has no gradient"):
         rehearsal(spoil("loss = lambda out, y: paddle.to_tensor(float(out.mean()))", "loss"))
-
-
-def test_without_steps_only_the_evaluation_is_made(rehearsal: Rehearse) -> None:
-    rehearsal(spoil("optimizer = lambda layer: None", "optimizer"), steps=False)
-    with pytest.raises(UsageError, match="metric 'error' failed"):
-        rehearsal(spoil("metric = lambda out: 1.0", "metric"), steps=False)
 
 
 def test_it_hands_on_the_weights_that_the_model_must_fit(rehearsal: Rehearse, tmp_path: Path) -> None:

@@ -1,0 +1,46 @@
+"""In a child: the recipe's metric of a checkpoint, on the held-out data that is there now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exporter.errors import UsageError
+from exporter.recipe.load import load_batches, load_recipe
+from exporter.train import evaluate, randomness
+from exporter.train.child import build_layer, start_from
+from exporter.train.device import use_device
+from exporter.workers import Json, doing
+
+
+def rate(request: Json) -> Json:
+    """Build what the recipe trains, as small as the checkpoint, and evaluate it with the checkpoint's weights.
+
+    The answer is what `run.json` says of a metric, with the recipe's floor.
+
+    Raises:
+        UsageError, ModelError: as :func:`exporter.train.child.train`; the checkpoint is of another layer.
+    """
+    reference, checkpoint = request["recipe"], request["checkpoint"]
+    doing("importing paddle")
+    recipe = load_recipe(reference)
+    use_device(request["device"])
+    doing("loading the data")
+    batches = load_batches(recipe, reference)
+    doing("building the model that the recipe trains")
+    randomness.seed_all(request["seed"])
+    layer = build_layer(recipe, reference, request["args"])
+    try:
+        start_from(layer, Path(checkpoint))
+    except UsageError as error:
+        what = f"{recipe.metric_name} cannot be measured, since what the recipe builds is another layer: {error.what}"
+        hint = "let the recipe's `build` and the spec's `model` be one factory, or leave `recipe` out"
+        raise UsageError(what, where=f"{checkpoint}, recipe: {reference}", hint=hint) from error
+    doing("evaluating the checkpoint")
+    held = evaluate.held_out(layer, recipe, batches.held_out(), f"{reference}, held-out data", singles=True)
+    return {
+        "name": recipe.metric_name,
+        "goal": recipe.goal,
+        "value": held.metric,
+        "interval": held.interval,
+        "floor": recipe.floor,
+    }
