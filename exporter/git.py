@@ -124,10 +124,12 @@ class Changed:
 def changed_since(base: Base) -> Changed:
     """Which files differ from a commit. One that was moved is gone in one place and new in another.
 
+    A submodule is told as its folder, whether it is at another commit or holds changes that are not committed.
+
     Raises:
         UsageError, EnvironmentLacks: as :class:`Base`.
     """
-    told = base.diff("--name-status", "--no-renames", "-z").split("\0")
+    told = base.diff("--name-status", "--no-renames", "--ignore-submodules=none", "-z").split("\0")
     status = dict(zip(told[1::2], told[0::2], strict=False))  # ends in an empty text
     gone = frozenset(base.top / name for name, word in status.items() if word == "D")
     return Changed(frozenset(base.top / name for name in status) - gone | base.untracked(), gone)

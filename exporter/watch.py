@@ -1,10 +1,10 @@
 """What a step depends on besides what it is given: files it reads, folders it lists, what it misses, variables.
 
-Told by Python's audit events (`open`, `os.listdir`, `os.scandir`, `ctypes.dlopen`) and by `os.stat` and its like, in
-the main process and in its children; in these also by the modules that are loaded in the end, and by look-ups in
-`os.environ`. What compiled code or another process opens by itself is not seen, but for safetensors' and Paddle's
-(:mod:`exporter.paddle.reads`). So a child also names the packages with compiled code that it has imported, and each
-process that it has started: nobody knows what these have read.
+Told by Python's audit events (`open`, `os.listdir`, `os.scandir`, `ctypes.dlopen`, `sqlite3.connect`) and by `os.stat`
+and its like, in the main process and in its children; in these also by the modules that are loaded in the end, and by
+look-ups in `os.environ`. What compiled code or another process opens by itself is not seen, but for safetensors' and
+Paddle's (:mod:`exporter.paddle.reads`). So a child also names the packages with compiled code that it has imported,
+each process that it has started and each server that it has talked to: nobody knows what these have read.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 #: What a child is told by its environment: that it is to leave this file in the folder of its request.
 WATCHED, SEEN = "EXPORTER_WATCHED", "seen.json"
@@ -36,6 +37,11 @@ _OPEN_THROUGH_PYTHON = frozenset(
 )
 #: What starts a process, whose events nobody hears.
 _STARTS = frozenset(("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"))
+#: What talks to another process.
+_TALKS = frozenset(("socket.connect", "socket.sendto", "socket.sendmsg"))
+#: Modules of the standard library that are imported where they are used, and open files or start processes without an
+#: event.
+_WITHOUT_EVENTS = {"_dbm": "dbm", "_gdbm": "dbm", "multiprocessing.popen_spawn_posix": "a process of its own"}
 
 
 @dataclass
@@ -43,7 +49,8 @@ class Seen:
     """Absolute paths that were read before they were written, listed, met or missed; variables, None for unset.
 
     Whoever asks whether something is there has met it or missed it. `hidden` names what may have read files that nobody
-    saw: packages with compiled code, and processes that were started.
+    saw: packages with compiled code, processes that were started, servers. A file that is opened to be changed, and not
+    emptied, is read.
 
     `blind`: a child has not told what it saw, so that all of this is too little.
     """
@@ -63,19 +70,28 @@ class Seen:
             return
         if event == "open":
             path, mode, flags = arguments
-            writes = flags & os.O_ACCMODE != os.O_RDONLY or (isinstance(mode, str) and set(mode) & set("wxa+"))
-            if not isinstance(path, bytes | str | os.PathLike):  # the number of a file that is open
-                return
-            if writes:
-                self.written.add(_absolute(path))
-            elif (found := _absolute(path)) not in self.written:
-                self.read.add(found)
+            if isinstance(path, bytes | str | os.PathLike):  # else it is the number of a file that is open
+                self._opened(_absolute(path), mode if isinstance(mode, str) else "", flags)
+        elif event == "sqlite3.connect":
+            if (database := _database(arguments[0])) is not None:
+                for path in (database, f"{database}-wal", f"{database}-journal"):
+                    self._opened(path, "r+", os.O_RDWR)
         elif event in ("os.listdir", "os.scandir") and not isinstance(arguments[0], int) and not _imports():
             self.listed.add(_absolute("." if arguments[0] is None else arguments[0]))
         elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
             self.read.add(_absolute(arguments[0]))
         elif event in ("os.rename", "os.link", "os.symlink"):
             self.written.add(_absolute(arguments[1]))
+
+    def _opened(self, path: str, mode: str, flags: int) -> None:
+        """A file that is about to be opened, as `open` or `os.open` are asked to."""
+        writes = flags & os.O_ACCMODE != os.O_RDONLY or set(mode) & set("wxa+")
+        if path in self.written:
+            return
+        if writes and (flags & os.O_TRUNC or set(mode) & set("wx") or not _is_there(path)):
+            self.written.add(path)
+        elif flags & os.O_ACCMODE != os.O_WRONLY:
+            self.read.add(path)
 
     def add(self, other: Seen) -> None:
         """What somebody else saw for the same purpose."""
@@ -87,6 +103,17 @@ class Seen:
     def to_json(self) -> dict[str, Any]:
         """As a child leaves it."""
         return {**{name: sorted(getattr(self, name)) for name in _PATHS}, "variables": self.variables}
+
+
+def listing(hidden: Iterable[str]) -> str:
+    """What may have read unseen, in words: `a, b and c`."""
+    *others, last = sorted(hidden)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def not_seen(hidden: Iterable[str]) -> str:
+    """What is wrong with what may have read unseen, and what to do."""
+    return f"nobody sees which files {listing(hidden)} may have read: name them in the spec's `depends`"
 
 
 _OWN = threading.local()
@@ -163,17 +190,20 @@ def watch() -> Callable[[], Seen]:
 
 
 def _compiled() -> set[str]:
-    """The packages whose compiled modules are loaded and may open files by themselves."""
+    """The packages that are loaded and may open files without an event, or start a process."""
     found = set()
     for name, module in list(sys.modules.items()):
         file = _file_of(module)
         if isinstance(file, str) and file.endswith((".so", ".pyd")):
             found.add(name.partition(".")[0])
-    return found - sys.stdlib_module_names - _OPEN_THROUGH_PYTHON
+    silent = {who for name, who in _WITHOUT_EVENTS.items() if name in sys.modules}
+    return found - sys.stdlib_module_names - _OPEN_THROUGH_PYTHON | silent
 
 
 def _hear_starts(seen: Seen, event: str, arguments: tuple[Any, ...]) -> None:
-    """An audit event that starts a process, but for those by which Paddle looks for compilers while it is imported."""
+    """An audit event that starts a process or talks to one, but for those of Paddle while it is imported."""
+    if event in _TALKS and not getattr(_OWN, "unseen", False):
+        seen.hidden.add(f"the server {_server(arguments[1])}")
     if event in _STARTS and not getattr(_OWN, "unseen", False) and not _imports_a_known_package():
         program = os.fsdecode(arguments[0]).split()[:1] if arguments else []
         seen.hidden.add(f"the process {Path(program[0]).name}" if program else "a process of its own")
@@ -252,6 +282,25 @@ def _hear_safetensors() -> None:
     for module in loaded:
         if vars(module).get("safe_open") is opened:
             module.safe_open = audited
+
+
+def _server(address: object) -> str:
+    """Where a socket leads, in words: host and port, or the path of a local one."""
+    parts = address[:2] if isinstance(address, tuple) else (address,)
+    return ":".join(os.fsdecode(part) if isinstance(part, bytes) else str(part) for part in parts)
+
+
+def _database(name: Any) -> str | None:
+    """The file that `sqlite3.connect` opens; None for a database in memory."""
+    text = os.fsdecode(name) if isinstance(name, bytes | str | os.PathLike) else ""
+    if text.startswith("file:"):
+        text = unquote(urlsplit(text).path)
+    return None if text in ("", ":memory:") else _absolute(text)
+
+
+def _is_there(path: str) -> bool:
+    with unseen():
+        return os.path.lexists(path)
 
 
 def _absolute(path: Any) -> str:

@@ -7,10 +7,13 @@ import importlib
 import os
 import resource
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -268,6 +271,25 @@ def loads_a_program(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def _appends(_: object) -> None:
+    Path("table.bin").open("a").close()
+    Path("table.bin").read_bytes()
+
+
+#: What :func:`transforms` does besides, by the key that asks for it. A request that named the file would be told from
+#: another by the file's content.
+BESIDES: dict[str, Callable[[Any], object]] = {
+    "imports": importlib.import_module,
+    "starts": lambda command: subprocess.run(command, check=True),
+    "connects": lambda port: socket.create_connection(("127.0.0.1", port)).close(),
+    "changes": lambda _: Path("table.bin").open("r+").close(),
+    "appends": _appends,
+    "empties": lambda _: Path("table.bin").open("w").close(),
+    "queries": lambda _: sqlite3.connect("table.bin").close(),
+    "queries_only": lambda _: sqlite3.connect("file:table.bin?mode=ro", uri=True).close(),
+}
+
+
 def transforms(request: dict[str, Any]) -> dict[str, Any]:
     """Reads what the request names and a file that it does not, writes where it says, and names both."""
     said = Path(request["source"]).read_text()
@@ -281,10 +303,8 @@ def transforms(request: dict[str, Any]) -> dict[str, Any]:
         Path(request["removes"]).unlink()
     if "asks" in request:
         said += "there" if Path(request["asks"]).is_file() else "not there"
-    if "imports" in request:
-        importlib.import_module(request["imports"])
-    if "starts" in request:
-        subprocess.run(request["starts"], check=True)
+    for name in BESIDES.keys() & request.keys():
+        BESIDES[name](request[name])
     if "forks" in request and os.fork() == 0:
         os._exit(0)
     if "fails" in request:

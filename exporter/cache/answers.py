@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.cache.depends import Depends, changed_since, depends, read_depends, too_little_seen
+from exporter.cache.depends import Depends, changed_since, depends, excused, read_depends, too_little_seen
 from exporter.cache.identity import difference, identity
 from exporter.cache.places import Contents, Places
 from exporter.cache.store import Store
@@ -57,7 +57,7 @@ class Answers:
 
     Each depends on the files of the patterns `named` as well, whoever read them.
     `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not. `tell_unkept`
-    hears why an answer cannot be kept.
+    hears why an answer cannot be kept, and `tell_believed` of one that is kept on the word of the patterns alone.
     """
 
     store: Store
@@ -66,6 +66,7 @@ class Answers:
     named: tuple[str, ...] = ()
     tell: Callable[[str, str], None] = lambda _what, _why: None
     tell_unkept: Callable[[str, str], None] = lambda _what, _why: None
+    tell_believed: Callable[[str, str], None] = lambda _what, _why: None
 
     def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
         """As :class:`exporter.memo.Memo` says."""
@@ -84,7 +85,9 @@ class Answers:
             self.tell_unkept(what, why)
         elif answer.get("whole", True):
             with unseen():
-                self._keep(asked, answer, depends(seen, self.made, self.named), began)
+                found = depends(seen, self.made, self.named)
+                if self._keep(asked, answer, found, began) and (believed := excused(found)):
+                    self.tell_believed(what, believed)
         return answer
 
     def _recalled(self, asked: _Asked) -> tuple[dict[str, Any] | None, str]:
@@ -94,6 +97,7 @@ class Answers:
             try:
                 found = read_depends(record["depends"])
                 unlike = difference(record["identity"], dict(asked.facts)) or found.difference()
+                unlike = unlike or too_little_seen(_seen(found), self.named)
                 if not unlike and not self._laid(record["objects"], asked.places):
                     unlike = "the cache no longer holds what it wrote"
                 answer = None if unlike else asked.places.named(record["answer"])
@@ -118,10 +122,11 @@ class Answers:
                 shutil.move(draft / str(number), into)
         return True
 
-    def _keep(self, asked: _Asked, answer: Mapping[str, Any], found: Depends, began: int) -> None:
+    def _keep(self, asked: _Asked, answer: Mapping[str, Any], found: Depends, began: int) -> bool:
+        """Whether it could be kept."""
         new, kept = asked.places.new(asked.contents), asked.places.numbered(answer)
         if new is None or kept is None or changed_since(began, found):
-            return  # nobody could make the same of it, or knows which of two contents was read
+            return False  # nobody could make the same of it, or knows which of two contents was read
         record = {
             "schema": _SCHEMA,
             "identity": dict(asked.facts),
@@ -130,6 +135,7 @@ class Answers:
             "answer": kept,
         }
         self.store.put(asked.key, record, [asked.places.path(name) for name in new])
+        return True
 
 
 @dataclass(frozen=True)
@@ -156,4 +162,4 @@ def _seen(found: Depends) -> Seen:
     read, listed, met, missed = (
         {str(here / name) for name in names} for names in (found.files, found.folders, found.present, found.missing)
     )
-    return Seen(read, listed, met, missed, variables=dict(found.variables))
+    return Seen(read, listed, met, missed, set(found.hidden), dict(found.variables))

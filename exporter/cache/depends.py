@@ -14,7 +14,7 @@ from typing import Any
 
 from exporter.errors import ExporterError
 from exporter.files import TEMPORARY, sha256_bytes, sha256_file
-from exporter.watch import Seen
+from exporter.watch import Seen, listing, not_seen
 
 _KERNEL = ("/proc", "/sys", "/dev")
 
@@ -24,7 +24,7 @@ class Depends:
     """Digests of files, of the names in folders and by patterns, paths where something or nothing lay, and variables.
 
     Where a folder was listed, the folders of results (`made`) do not count. Paths below the working folder are relative
-    to it, so that another checkout finds the same.
+    to it, so that another checkout finds the same. `hidden` may have read more, for which the patterns answer.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)
@@ -34,6 +34,7 @@ class Depends:
     variables: Mapping[str, str | None] = field(default_factory=dict)
     made: tuple[str, ...] = ()
     patterns: Mapping[str, str] = field(default_factory=dict)
+    hidden: tuple[str, ...] = ()
 
     def difference(self) -> str:
         """The first thing that is not as it was, in words; empty where all is."""
@@ -81,6 +82,7 @@ def depends(seen: Seen, made: Iterable[Path], named: Iterable[str] = ()) -> Depe
         {name: value for name, value in sorted(seen.variables.items()) if os.environ.get(name) == value},
         own,
         {pattern: _digest_of_names(paths) for pattern, paths in patterns.items()},
+        tuple(sorted(seen.hidden)),
     )
 
 
@@ -88,24 +90,25 @@ def too_little_seen(seen: Seen, named: Sequence[str]) -> str:
     """Why nobody knows what was read, in words; empty where it is known, or the spec's patterns name it."""
     if seen.blind:
         return "a child did not tell what it read"
-    if not seen.hidden or named:
-        return ""
-    *others, last = sorted(seen.hidden)
-    who = f"{', '.join(others)} and {last}" if others else last
-    return f"nobody sees which files {who} may have read: name them in the spec's `depends`"
+    return not_seen(seen.hidden) if seen.hidden and not named else ""
+
+
+def excused(found: Depends) -> str:
+    """What the spec's `depends` was believed for, in words; empty where it was not needed."""
+    return f"its `depends` answers for what {listing(found.hidden)} may have read" if found.hidden else ""
 
 
 def read_depends(content: Any) -> Depends:
     """From JSON; raises ValueError or LookupError where it is none."""
     maps = [dict(content[name]) for name in ("files", "folders", "patterns", "variables")]
-    lists = [tuple(content[name]) for name in ("present", "missing", "made")]
+    lists = [tuple(content[name]) for name in ("present", "missing", "made", "hidden")]
     texts = [one for names in lists for one in names] + [
         one for pairs in maps for pair in pairs.items() for one in pair
     ]
     if not all(isinstance(one, str) or one is None for one in texts):
         raise ValueError("not what was seen")
-    (files, folders, patterns, variables), (present, missing, made) = maps, lists
-    return Depends(files, folders, present, missing, variables, made, patterns)
+    (files, folders, patterns, variables), (present, missing, made, hidden) = maps, lists
+    return Depends(files, folders, present, missing, variables, made, patterns, hidden)
 
 
 def changed_since(moment: int, found: Depends) -> str:

@@ -15,7 +15,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.cache.depends import changed_since, depends, read_depends, too_little_seen
+from exporter.cache.depends import changed_since, depends, excused, read_depends, too_little_seen
 from exporter.cache.identity import code_digest, difference, identity
 from exporter.cache.store import Store
 from exporter.errors import EnvironmentLacks, ExporterError
@@ -67,17 +67,17 @@ class Kept:
 class Step:
     """What of a spec's release was asked for, and why it was made; empty where it was not, since it holds still.
 
-    One that is not kept says why not.
+    `word` is what else is told: one that is `not kept` says why not, and one that is `kept` or `reused` although
+    somebody may have read unseen says on whose word.
     """
 
     spec: str
     what: str
     why: str
-    kept: bool = True
+    word: str = "made"
 
     def __str__(self) -> str:
-        made = "made" if self.kept else "not kept"
-        return f"{self.spec}: {self.what}: {f'{made}, since {self.why}' if self.why else 'reused'}"
+        return f"{self.spec}: {self.what}: {f'{self.word}, since {self.why}' if self.why else 'reused'}"
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,13 @@ class Releases:
     def find(self, asked: Asked, root: Path, say: Callable[[str], None]) -> Kept | str:
         """The release of a spec whose bundle lies below `root`, or is laid there now; or why there is none."""
         found = self._find(asked, root)
-        still = f"{asked.name} has not changed since it was released"
-        say(f"releasing {asked.name}: {found}" if isinstance(found, str) else still)
-        self.tell(Step(asked.name, "the release", found if isinstance(found, str) else ""))
+        if isinstance(found, str):
+            say(f"releasing {asked.name}: {found}")
+            self.tell(Step(asked.name, "the release", found))
+        else:
+            believed = excused(read_depends(found.record["depends"]))
+            say(f"{asked.name} has not changed since it was released{f'; {believed}' if believed else ''}")
+            self.tell(Step(asked.name, "the release", believed, word="reused"))
         return found
 
     def _find(self, asked: Asked, root: Path) -> Kept | str:
@@ -170,10 +174,13 @@ class Releases:
             self.tell(Step(spec.name, what, why))
 
         def tell_unkept(what: str, why: str) -> None:
-            self.tell(Step(spec.name, what, why, kept=False))
+            self.tell(Step(spec.name, what, why, word="not kept"))
+
+        def tell_believed(what: str, why: str) -> None:
+            self.tell(Step(spec.name, what, why, word="kept"))
 
         made = (root / spec.name, self.store.folder, *made)
-        return Answers(self.store, spec.device, made, spec.depends, tell, tell_unkept)
+        return Answers(self.store, spec.device, made, spec.depends, tell, tell_unkept, tell_believed)
 
     @contextmanager
     def keeping(self, spec: Spec, root: Path, made: tuple[Path, ...]) -> Iterator[_Keeper]:
@@ -199,11 +206,13 @@ class Releases:
         """Keep what a release has made of what it read, if all of that is known, and is what it was `before`."""
         began, facts = before
         if why := too_little_seen(seen, spec.depends):
-            self.tell(Step(spec.name, "the release", why, kept=False))
+            self.tell(Step(spec.name, "the release", why, word="not kept"))
             return
         found = depends(seen, made, spec.depends)
         if changed_since(began, found) or difference(facts, identity(spec.device)):
             return  # nobody knows which of the two contents was read
+        if believed := excused(found):
+            self.tell(Step(spec.name, "the release", believed, word="kept"))
         folder = Path(product["bundle"])
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         asked = Asked.of(spec)

@@ -13,7 +13,7 @@ import typer
 from exporter.cli import _options
 from exporter.cli._run import Ending, Verb
 from exporter.distribution import how_to_install
-from exporter.errors import EnvironmentLacks
+from exporter.errors import EnvironmentLacks, ExitCode, Refusal
 
 if TYPE_CHECKING:
     from exporter.check.run import Examination
@@ -39,7 +39,7 @@ def check(  # noqa: PLR0913 - an option is a parameter
     """Find what cannot be exported, or would be exported wrong.
 
     The code is read; and where Paddle is installed and the inputs of a named model are known, the model is probed: that
-    of a spec is run and exported as `release` would. 4: the model of a spec cannot run.
+    of a spec is run and exported as `release` would. 2: there was nothing to read. 4: the model of a spec cannot run.
     """
     del debug  # the funnel looks for it
     gc.disable()
@@ -70,6 +70,8 @@ def check(  # noqa: PLR0913 - an option is a parameter
         examination = replace(examination, findings=only_changed(examination.findings, Base(base, "--diff")))
     sys.stdout.write(render(examination, sys.stdout.isatty()))
     gc.freeze()  # all of it ends with the process, and need not be looked through first
+    if not examination.files:
+        return Refusal(ExitCode.USAGE, "name a file, a folder or a class with a paddle.nn.Layer, or a spec")
     return ending(examination.findings)
 
 

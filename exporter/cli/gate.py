@@ -60,9 +60,9 @@ def gate(  # noqa: PLR0913 - an option is a parameter
 ) -> Ending:
     """Release every spec that a change touches; the worst of their exit codes is its own."""
     from exporter.cli._progress import known_releases, setting
-    from exporter.gate.run import EXECUTORS, release_all
+    from exporter.gate.run import EXECUTORS, refuse_doubles, release_all
     from exporter.gate.shards import Selection, Shard, write_result
-    from exporter.gate.task import Task, unreleased
+    from exporter.gate.task import Task
     from exporter.gate.touched import find_specs, touched
     from exporter.git import Base
 
@@ -79,10 +79,12 @@ def gate(  # noqa: PLR0913 - an option is a parameter
     with setting(quiet=quiet, timeout=timeout, jobs=jobs, live=False) as how:
         read = bool(junit or markdown or result or as_json)
         task = Task(overrides, out or Path("artifacts"), not no_train, how, known, read)
-        chosen = list(touched(find_specs(specs or ()), since, overrides, how, part))
+        found = find_specs(specs or ())
+        refuse_doubles(task, found)
+        chosen = list(touched(found, since, overrides, how, part))
         own = [spec for spec in chosen if not spec.elsewhere]
         asked = Selection.of(chosen, since, overrides, listed=listed, trains=not no_train) if result else None
-        for gated in map(unreleased, own) if listed else release_all(task, own, released_by):
+        for gated in map(task.listed, own) if listed else release_all(task, own, released_by):
             results.append(gated)
             shown.tell(gated)
     if result is not None and asked is not None:

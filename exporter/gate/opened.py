@@ -1,4 +1,4 @@
-"""What a spec's model and recipe read while they run: a child builds the one and loads the data of the other."""
+"""What a spec's code reads while it runs: a child builds and runs the model, and calls what else the spec names."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 
 @dataclass(frozen=True)
 class Opened:
-    """Absolute paths: files that were read, code included, and folders whose files were asked for."""
+    """Absolute paths: files that were read or asked about, code included, and folders whose files were asked for.
+
+    `hidden` names what may have read files that nobody saw (:class:`exporter.watch.Seen`).
+    """
 
     read: frozenset[Path]
     listed: frozenset[Path]
+    hidden: frozenset[str]
 
 
 def opened(spec: Spec, within: Path, setting: Setting) -> Opened:
     """What lies below the folder `within` and was opened.
 
     Raises:
-        UsageError, EnvironmentLacks, ModelError: the model cannot be built, or its data not be loaded.
+        UsageError, EnvironmentLacks, ModelError: the model cannot be built or run, its data not be loaded, or a
+            function of its pipeline fails.
         ChildFailed: the child crashed, or reached a limit.
     """
-    request = {"model": spec.factory, "recipe": spec.recipe, "seed": spec.seed, "within": str(within)}
+    request = {"spec": spec.model_dump(mode="json"), "within": str(within)}
     target, follow = "exporter.gate._child:watch", setting.on_event
     answer = call(target, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
     return told(Opened, answer)

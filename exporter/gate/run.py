@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 
+from exporter.errors import UsageError
 from exporter.gate.executors.base import Executor
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
@@ -12,6 +14,20 @@ from exporter.registry import Registry
 from exporter.report._gate import Gated
 
 EXECUTORS: Registry[Executor] = Registry("exporter.gate.executors", "executor")
+
+
+def refuse_doubles(task: Task, paths: Iterable[Path]) -> None:
+    """Make sure that no bundle of one spec would take the place of another's.
+
+    Raises:
+        UsageError: two specs have one name and one version.
+    """
+    first: dict[tuple[str, str], Path] = {}
+    for path in paths:
+        name, version = task.identity(path)
+        if version and (other := first.setdefault((name, version), path)) is not path:
+            what = f"has the name and version of {other}, {name} {version}: one bundle would replace the other"
+            raise UsageError(what, where=str(path), hint="give one of them another `name` or `version`")
 
 
 def release_all(task: Task, specs: Sequence[Touched], executor: Executor) -> Iterator[Gated]:

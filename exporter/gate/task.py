@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ class Task:
         if self.known is None:
             return None
         try:
-            asked = self.known.read(spec.path, self.overrides, lambda: self._read(spec))
+            asked = self.known.read(spec.path, self.overrides, lambda: self._read(spec.path))
             found = self.known.find(asked, self.out, self.setting.say)
         except ExporterError:
             return None
@@ -65,10 +66,34 @@ class Task:
         made = self._made(spec, replace(self.setting, on_event=follow))
         return replace(made, seconds=time.monotonic() - began, runs=runs)
 
+    def identity(self, path: Path) -> tuple[str, str]:
+        """The name and the version in a spec, empty without one and where it cannot be read, as its release tells."""
+        try:
+            if self.known is None:
+                spec = self._read(path)
+                return spec.name, spec.version or ""
+            asked = self.known.read(path, self.overrides, lambda: self._read(path))
+            return asked.name, str(asked.spec["version"] or "")
+        except ExporterError:
+            return "", ""
+
+    def listed(self, spec: Touched) -> Gated:
+        """What is said of a spec where nothing is released; an override that it does not take is a mistake then too."""
+        told = unreleased(spec)
+        if not self.overrides or spec.deleted:
+            return told
+        with suppress(ExporterError):  # its release tells what is wrong in the file
+            replace(self, overrides=())._read(spec.path)
+            try:
+                self._read(spec.path)
+            except ExporterError as error:
+                return replace(told, exit=ExitCode(error.exit_code), said=str(error))
+        return told
+
     def name(self, spec: Touched) -> str:
         """The name in a spec, below which its bundles lie; empty where it cannot be read."""
         try:
-            return self._read(spec).name
+            return self._read(spec.path).name
         except ExporterError:
             return ""
 
@@ -78,7 +103,7 @@ class Task:
 
         path, why = str(spec.path), spec.why
         try:
-            wanted = self._read(spec)
+            wanted = self._read(spec.path)
             product = pipeline.release(
                 wanted, self.out, setting, trains=self.trains, known=self.known, taken=pipeline.Taken.BESIDE
             )
@@ -96,10 +121,10 @@ class Task:
         report = product.report
         return Gated(path, why, report.exit_code, reason, report, report.verdict.word, told=product.findings)
 
-    def _read(self, spec: Touched) -> Spec:
+    def _read(self, path: Path) -> Spec:
         from exporter.spec.read import read_spec
 
-        return read_spec(spec.path, self.overrides)
+        return read_spec(path, self.overrides)
 
 
 def unreleased(spec: Touched) -> Gated:

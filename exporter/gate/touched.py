@@ -1,12 +1,16 @@
-"""Which specs does a change touch? Told by files: the spec's own, those that its model and its recipe are made of.
+"""Which specs does a change touch? Told by files: the spec's own, those that it names, and the code of those.
 
-Where these did not change and something else did, the model is built and the data loaded, to see what they open. In
-doubt a spec is touched.
+Where these did not change and something else did, the model is built and run once, the data loaded and the pipeline's
+functions called, to see what they open. In doubt a spec is touched: also where a process or a compiled package may have
+read what nobody saw.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -18,15 +22,23 @@ from exporter.errors import ExporterError, UsageError
 from exporter.git import Base, Changed, changed_since
 from exporter.recipe.source import sources
 from exporter.references import find_source, split
+from exporter.watch import not_seen
 
 if TYPE_CHECKING:
     from exporter.gate.shards import Shard
     from exporter.spec.model import Spec
     from exporter.workers import Setting
 
-#: What pins the toolchain: another Paddle may export another program from the same code.
-TOOLCHAIN = ("pyproject.toml", "requirements*.txt", "*.lock", "poetry.lock", "uv.lock", "setup.cfg", "setup.py")
+#: What pins the toolchain, by the names of files: another Paddle may export another program from the same code.
+TOOLCHAIN = (
+    *("pyproject.toml", "setup.cfg", "setup.py", "*.lock", "Pipfile", ".python-version", ".tool-versions"),
+    *("*requirements*.txt", "*requirements*.in", "*constraints*.txt", "environment*.y*ml", "conda*.y*ml"),
+)
+#: Folders whose text files do, as `requirements/base.txt`.
+_TOOLCHAIN_FOLDERS = ("requirements", "constraints")
 _SPECS = Path("specs")
+_SUFFIXES = (".yaml", ".yml")
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 @dataclass(frozen=True)
@@ -44,12 +56,17 @@ class Touched:
 
 
 def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
-    """The specs that were named, or all of `specs/`.
+    """The specs that were named, each once, or all of `specs/` and its folders: every file that ends in .yaml or .yml.
+
+    Folders that are hidden are left out, and links to folders are followed.
 
     Raises:
         UsageError: there is none: a gate that found no spec must not look like one that passed.
     """
-    found = tuple(given) or tuple(sorted(path for path in _SPECS.glob("*.y*ml") if path.is_file()))
+    each_once: dict[Path, Path] = {}
+    for path in given:
+        each_once.setdefault(path.resolve(), path)
+    found = tuple(each_once.values()) or tuple(sorted(_below(_SPECS)))
     if not found:
         hint = "run from the folder that holds specs/, or name specs"
         raise UsageError("no spec was found, so there is nothing that could pass", where="specs", hint=hint)
@@ -58,6 +75,16 @@ def find_specs(given: Sequence[Path]) -> tuple[Path, ...]:
             "no such spec", where=str(missing[0]), hint="check the path; specs/ is looked through if none is named"
         )
     return found
+
+
+def _below(folder: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    """The specs in a folder and its folders; a link that leads back into one of those `above` is not followed."""
+    own = folder.resolve()
+    for path in folder.iterdir() if folder.is_dir() and own not in above else ():
+        if path.is_dir() and not path.name.startswith("."):
+            yield from _below(path, (*above, own))
+        elif path.suffix.lower() in _SUFFIXES and (path.is_file() or path.is_symlink()):  # a link into nothing is told
+            yield path
 
 
 def touched(
@@ -93,8 +120,10 @@ def _deleted(specs: Sequence[Path], changed: Changed) -> Iterator[Path]:
     """The files of specs/ that are no more."""
     folder = _SPECS.resolve()
     for path in sorted(changed.gone):
-        if path.parent == folder and path.match("*.y*ml") and _SPECS / path.name not in specs:
-            yield _SPECS / path.name
+        if path.is_relative_to(folder) and path.suffix.lower() in _SUFFIXES:
+            spec = _SPECS / path.relative_to(folder)
+            if spec not in specs and not any(part.startswith(".") for part in spec.parts[1:-1]):
+                yield spec
 
 
 def _why(path: Path, changed: Changed, top: Path, settings: tuple[str, ...], setting: Setting) -> str:
@@ -109,20 +138,36 @@ def _why(path: Path, changed: Changed, top: Path, settings: tuple[str, ...], set
         files = [path, *_files_of(spec)]
     except UsageError as error:  # the release will say the same, in its own words
         return f"{error}"
-    if hit := next((file for file in files if file.resolve() in everything), None):
-        return f"{short(hit.resolve())} changed"
-    if hits := sorted(file for file in everything if _depends(spec, file)):
-        return f"{short(hits[0])} changed, which `depends` names"
     if not everything:
         return ""
+    if hit := _first(files, everything):
+        return f"{short(hit)} changed"
+    if why := _of_patterns(spec, everything):
+        return why
     from exporter.gate.opened import opened  # with what children need, which a change that is seen at once does not
 
     try:
         seen = opened(spec, top, setting)
     except ExporterError as error:
         return f"nothing tells which files it opens: {error}"
-    hits = sorted(file for file in everything if file in seen.read or file.parent in seen.listed)
-    return f"{short(hits[0])} changed, which it opens" if hits else ""
+    listed = [file for file in everything if file.parent in seen.listed]
+    if hit := _first([*sorted(seen.read), *sorted(seen.listed), *sorted(listed)], everything):
+        return f"{short(hit)} changed, which it opens"
+    if seen.hidden and not spec.depends:
+        return not_seen(seen.hidden)
+    return ""
+
+
+def _first(files: Iterable[Path], everything: frozenset[Path]) -> Path | None:
+    """What of a change is the first of files, a link on the way to one, or a folder above it.
+
+    A folder of a change is a repository inside this one (a submodule): git does not tell what changed in it.
+    """
+    for file in files:
+        for path in (Path(os.path.abspath(file)), file.resolve()):  # noqa: PTH100 - a link may be what changed
+            if hit := next((one for one in (path, *path.parents) if one in everything), None):
+                return hit
+    return None
 
 
 def _toolchain(changed: Changed) -> str:
@@ -131,32 +176,43 @@ def _toolchain(changed: Changed) -> str:
     for path in sorted(changed.present | changed.gone):
         if path.is_relative_to(ours):
             return f"the exporter itself changed: {short(path)}"
-        if any(fnmatch(path.name, pattern) for pattern in TOOLCHAIN):
+        pins = path.suffix in (".txt", ".in") and path.parent.name in _TOOLCHAIN_FOLDERS
+        if pins or any(fnmatch(path.name, pattern) for pattern in TOOLCHAIN):
             return f"the toolchain may have changed: {short(path)}"
     gone = sorted(path for path in changed.gone if path.suffix == ".py")
     return f"{short(gone[0])} is gone, and may have been imported" if gone else ""
 
 
 def _files_of(spec: Spec) -> Iterator[Path]:
-    """Every file that a spec names, and the code of its model and its recipe.
+    """Every file that a spec names, whatever the key, and the code that it names with all that this imports.
 
     Raises:
         UsageError: it names a module that is not there.
     """
-    for name in (spec.checkpoint, *(one.values for one in spec.inputs.values() if one.values.endswith(".npy"))):
-        if name is not None:
-            yield Path(name)
-    for reference in (spec.model, spec.recipe):
-        if reference is not None and not _installed(reference):
-            yield from (file for _, file in sources(reference))
+    from exporter.spec.named import Names, named
+    from exporter.steps.settle import NAMED
+
+    for kind, text in named(spec):
+        if kind in (Names.FILE, Names.STEPS) and "\0" not in text:
+            yield Path(text)
+            if kind is Names.STEPS and (configuration := NAMED.match(text)):
+                yield Path(configuration[2])
+        function = kind is Names.STEPS and _REFERENCE.fullmatch(text) and find_source(split(text)[0])
+        if (kind is Names.CODE or function) and not _installed(text):
+            yield from (file for _, file in sources(text))
 
 
-def _depends(spec: Spec, path: Path) -> bool:
-    """Whether a pattern of the spec names a path, which may be gone."""
-    if not path.is_relative_to(Path.cwd()):
-        return any(fnmatch(str(path), pattern) for pattern in spec.depends)
-    here = path.relative_to(Path.cwd()).as_posix()
-    return any(fnmatch(here, pattern) or fnmatch(here, pattern.replace("**/", "")) for pattern in spec.depends)
+def _of_patterns(spec: Spec, everything: frozenset[Path]) -> str:
+    """Which changed file a pattern of the spec names, in words; it may be gone, or lie behind a link."""
+    from exporter.spec.named import Names, named
+
+    for pattern in [text for kind, text in named(spec) if kind is Names.PATTERN]:
+        full = os.path.normpath(Path(glob.escape(str(Path.cwd())), pattern)).replace("**/", "*")
+        hits = sorted(file for file in everything if fnmatch(str(file), full))
+        there = (Path(name) for name in glob.iglob(pattern, recursive=True))  # noqa: PTH207 - absolute ones too
+        if hit := hits[0] if hits else _first(there, everything):
+            return f"{short(hit)} changed, which '{pattern}' of the spec names"
+    return ""
 
 
 def _installed(reference: str) -> bool:

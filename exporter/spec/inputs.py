@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
 
 from exporter.registry import Registry
+from exporter.spec.named import Names
 from exporter.spec.values import FORMS, check_values, known_values
 from exporter.tensors import DTYPES
 
@@ -14,7 +15,7 @@ from exporter.tensors import DTYPES
 Flag = Annotated[bool, Strict()]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
+Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"), Names.CODE]
 #: What a spec without `formats` asks for; packages add others by the entry point `exporter.lower`.
 FORMATS = ("pir", "pdmodel", "onnx")
 _FORMATS = tuple(dict.fromkeys((*FORMATS, *Registry[Any]("exporter.lower", "format").names())))
@@ -50,7 +51,7 @@ class Input(Frozen):
     shape: tuple[Size | Identifier, ...] = Field(
         description="Size of each axis, outermost first; a word names a dim of `dims`, and `[]` is a scalar."
     )
-    values: Annotated[str, AfterValidator(known_values)] = Field(
+    values: Annotated[str, AfterValidator(known_values), Names.FILE] = Field(
         "normal",
         examples=list(FORMS),
         description="What the recorded cases hold.",

@@ -22,6 +22,7 @@ from pydantic import (
 from exporter.errors import closest
 from exporter.references import factory_text
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
+from exporter.spec.named import Names, Pattern
 from exporter.spec.pipeline import Pipeline, fit
 from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
 from exporter.spec.pipeline import Preprocess as Preprocess
@@ -124,7 +125,7 @@ class PrecisionSettings(Frozen):
         None, description="Formats that get the variant, among the spec's; without the key all of them."
     )
     samples: Size = Field(128, description="Rows that are drawn for calibration.")
-    data: Annotated[str, Field(pattern=r"\.safetensors$")] | None = Field(
+    data: Annotated[str, Field(pattern=r"\.safetensors$"), Names.FILE] | None = Field(
         None, description="File with rows for each input, instead of training data or the inputs' `.npy` files."
     )
     noise: Flag = Field(False, description="`true` allows to calibrate on drawn values where there are no real ones.")
@@ -216,7 +217,7 @@ class Spec(Frozen):
         description="How the model is trained. It gives the checkpoint unless `checkpoint` does, the rows of `values: "
         "dataset`, samples for calibration, and the metric.",
     )
-    checkpoint: str | None = Field(
+    checkpoint: Annotated[str, Names.FILE] | None = Field(
         None, description="File of trained weights, `.safetensors` or `.pdparams`; nothing is trained then."
     )
     weights: Literal["factory"] | None = Field(
@@ -266,7 +267,7 @@ class Spec(Frozen):
         description="Error ratio that is allowed: an engine's error against float64 over that of eager float32 "
         "(docs/parity.md).",
     )
-    depends: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+    depends: tuple[Pattern, ...] = Field(
         (),
         description="Patterns of files that the model or its data read where it cannot be seen, as in compiled code: a "
         "change of one makes `--cache` and `gate --base` release again (docs/cache.md).",

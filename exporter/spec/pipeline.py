@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, JsonValue
 from exporter.errors import UsageError
 from exporter.references import factory_text
 from exporter.spec.inputs import Flag, Frozen, Identifier
+from exporter.spec.named import Names, Pattern
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.settle import FAMILIES, NAMED, Side, settled
 
@@ -35,7 +36,7 @@ def _steps(value: Any) -> Any:
     return value
 
 
-Steps = Annotated[str | tuple[JsonValue, ...], BeforeValidator(_steps)]
+Steps = Annotated[str | tuple[JsonValue, ...], BeforeValidator(_steps), Names.STEPS]
 
 
 class Preprocess(Frozen):
@@ -55,7 +56,7 @@ class Postprocess(Frozen):
 class Pipeline(Frozen):
     """The steps around the model, in training and in deployment, and raw samples to compare them on."""
 
-    samples: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)] = Field(
+    samples: Annotated[tuple[Pattern, ...], Field(min_length=1)] = Field(
         description="Patterns of files with raw samples: pictures, `.txt` with a sample a line, `.npy`, `.safetensors`."
     )
     input: Identifier | None = Field(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -164,12 +166,52 @@ def test_a_named_pattern_counts_whoever_reads_it(project: Project) -> None:
     assert not project.reuses() and project.why == "'data/**/*.jpg' names other files"
 
 
+@pytest.mark.parametrize("how", ["changes", "appends", "queries", "queries_only"])
+def test_a_file_that_was_there_and_is_opened_to_be_changed_is_read(project: Project, how: str) -> None:
+    table = project.place / "table.bin"
+    table.write_text("")
+    project.ask(**{how: True})
+    assert project.reuses(**{how: True})
+    table.write_text("2")
+    assert not project.reuses(**{how: True}) and project.why == "table.bin changed"
+
+
+def test_a_file_that_is_made_or_emptied_is_not_read(project: Project) -> None:
+    project.ask(empties=True)
+    (project.place / "table.bin").write_text("2")
+    assert project.reuses(empties=True)
+
+
+def test_what_a_server_sends_is_not_seen(project: Project) -> None:
+    unkept: list[str] = []
+    project.answers.tell_unkept = lambda _what, why: unkept.append(why)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        project.ask(connects=server.getsockname()[1])
+    assert len(unkept) == 1 and "the server 127.0.0.1:" in unkept[0]
+
+
+def test_what_depends_is_believed_for_is_told_and_holds_for_no_other(project: Project) -> None:
+    told: list[str] = []
+    project.answers.tell_believed = lambda _what, why: told.append(why)
+    project.answers.named = ("besides.txt",)
+    starts = ["/bin/sh", "-c", "true"]
+    project.ask(starts=starts)
+    assert told == ["its `depends` answers for what the process sh may have read"]
+    with watching() as seen:
+        assert project.reuses(starts=starts)
+    assert seen.hidden == {"the process sh"}
+    project.answers.named = ()
+    assert not project.reuses(starts=starts) and "`depends`" in project.why
+
+
 @pytest.mark.parametrize(
     ("more", "who"),
     [
         ({"imports": "_cffi_backend"}, "_cffi_backend"),
+        pytest.param({"imports": "_dbm"}, "dbm", marks=pytest.mark.skipif(not find_spec("_dbm"), reason="no dbm")),
         ({"starts": ["/bin/sh", "-c", "true"]}, "the process sh"),
         ({"forks": True}, "a process of its own"),
+        ({"imports": "multiprocessing.popen_spawn_posix"}, "a process of its own"),
     ],
 )
 def test_what_may_have_read_unseen_is_not_kept_unless_the_spec_names_it(

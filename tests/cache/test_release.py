@@ -25,6 +25,7 @@ from exporter.files import sha256_file
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from exporter.tensors import save
+from exporter.watch import Seen, saw
 from tests.command import contents, environment, exporter, refused
 from tests.described import small
 
@@ -333,6 +334,23 @@ def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
     assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "it was not released before"
     release(change=False)
     assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
+
+
+def test_whom_the_specs_depends_answers_for_is_told(place: Place) -> None:
+    told, said = list[str](), list[str]()
+    known = Releases(Store(place.work.parent / "other"), lambda step: told.append(str(step)))
+    product = {"bundle": str(place.bundle), "folder": "1", "digest": "d", "word": "passed", "said": "PASSED"}
+    product |= {"report": None, "findings": [], "trained": None}  # type: ignore[dict-item]
+    for keys in ({}, {"depends": ["depends/marker"]}):
+        write_spec(place.work, **keys)
+        with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
+            saw(Seen(hidden={"the process cat"}))
+            keeper.product = product
+        known.find(Asked.of(place.spec()), Path("artifacts"), said.append)
+    answers = "its `depends` answers for what the process cat may have read"
+    assert "net: the release: not kept, since nobody sees" in told[0] and "not released before" in told[1]
+    assert told[2:] == [f"net: the release: {word}, since {answers}" for word in ("kept", "reused")]
+    assert said[-1] == f"net has not changed since it was released; {answers}"
 
 
 def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,6 +102,16 @@ def test_check_imports_no_heavy_module(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_check_of_nothing_does_not_pass(tmp_path: Path) -> None:
+    (tmp_path / "specs").mkdir()
+    (tmp_path / "specs/net.yaml").write_text("name: net\nmodel: net:build\n")
+    for target in (".", "specs"):
+        done = exporter("check", target, cwd=tmp_path)
+        assert done.returncode == 2 and "EX002" in done.stdout
+    (tmp_path / "net.py").write_text("x = 1\n")
+    assert exporter("check", ".", cwd=tmp_path).returncode == 0  # a hook names each changed file, layer or none
+
+
 HOSTILE = {
     "does not parse": b"class Net(:\n",
     "not UTF-8": b"NAME = '\xff'\n",

@@ -107,6 +107,26 @@ def test_mistakes_are_found_before_any_work(repository: Path) -> None:
     assert contents(repository) == before
 
 
+def test_two_specs_of_one_name_and_version_are_refused_before_any_work(repository: Path) -> None:
+    (repository / "specs/team").mkdir()
+    text = (repository / "specs/good.yaml").read_text()
+    (repository / "specs/team/again.yml").write_text(text.replace("models.alone", "models.sound"))
+    before = contents(repository)
+    for more in ((), ("--list",), ("--base", "main", "--no-cache"), ("--shard", "1/4")):
+        done = exporter("gate", *more, cwd=repository)
+        refused(done, 2, "specs/good.yaml", "specs/team/again.yml", "good 1.0.0")
+    assert contents(repository) == before
+    listed = exporter("gate", "specs/good.yaml", "./specs/good.yaml", "--list", cwd=repository)
+    assert listed.code == 0 and listed.out.count("good.yaml") == 1
+
+
+def test_an_override_that_no_spec_takes_is_a_mistake_where_nothing_is_released_too(repository: Path) -> None:
+    for more in ((), ("--base", "main")):
+        done = exporter("gate", "--list", *more, "--set", "bugdet=3", cwd=repository)
+        assert done.code == 2 and done.out.count("unknown key 'bugdet'") >= 3
+    assert exporter("gate", "--list", "--set", "budget=3", cwd=repository).code == 0
+
+
 def test_what_is_touched_can_be_listed_from_anywhere_and_deleted_specs_are_named(
     repository: Path, tmp_path: Path
 ) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exporter.errors import UsageError
 from exporter.gate.touched import Touched, find_specs, touched
 from exporter.git import Base
+from exporter.tensors import save
 from exporter.workers import Setting
 
-SPEC = "name: {0}\nmodel: nets.{0}:build\nrecipe: ways.{0}:recipe\ninputs: {{x: {{dtype: float32, shape: [1, 4]}}}}\n"
+SPEC = (
+    "name: {0}\nmodel: nets.{0}:build\nrecipe: ways.{0}:recipe\ninputs: {{input: {{dtype: float32, shape: [1, 4]}}}}\n"
+)
 WAY = """from exporter.recipe.base import Recipe, Samples
 from nets.{0} import build
 import numpy as np
@@ -31,7 +36,7 @@ FILES = {
     "specs/one.yaml": SPEC.format("one") + "checkpoint: one.safetensors\n",
     "specs/two.yaml": SPEC.format("two").replace("shape: [1, 4]", "shape: [1, 4], values: two.npy"),
     "specs/lib.yaml": "name: lib\nmodel: paddle.vision.models:LeNet\nweights: factory\n"
-    "inputs: {x: {dtype: float32, shape: [1, 3]}}\n",
+    "inputs: {inputs: {dtype: float32, shape: [1, 1, 28, 28]}}\n",
     "nets/one.py": "from nets import shared\nfrom . import beside\nimport importlib, paddle\n"
     "def build():\n    open('loaded.bin', 'rb').close()\n    importlib.import_module('nets.' + 'by_name')\n"
     "    return paddle.nn.Linear(4, 2)\n",
@@ -49,7 +54,6 @@ FILES = {
     "pictures/b.txt": "",
     "notes/a.txt": "",
     "one.safetensors": "x",
-    "two.npy": "x",
     "README.md": "x",
     ".gitignore": "ignored.py\n",
 }
@@ -66,6 +70,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in FILES.items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_text(text)
+    np.save(place / "two.npy", np.zeros((1, 4), np.float32))
     git(place, "init", "-q", "-b", "main")
     git(place, "add", "-A")
     git(place, "commit", "-q", "-m", "first")
@@ -128,7 +133,7 @@ def test_a_committed_change(repository: Path, name: str, expected: set[str]) -> 
 
 def _change(path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
-    path.write_text((path.read_text() if path.exists() else "") + "# more\n")
+    path.write_bytes((path.read_bytes() if path.exists() else b"") + b"# more\n")
 
 
 def _delete(folder: Path) -> None:
@@ -246,3 +251,169 @@ def test_no_repository_and_no_specs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "specs/x.yaml").write_text("")
     with pytest.raises(UsageError, match="git cannot tell"):
         list(touched(find_specs(()), Base("main", "--base"), (), Setting()))
+
+
+NET = """
+import os, sqlite3, subprocess
+from importlib import import_module
+import numpy as np
+import paddle
+
+class Net(paddle.nn.Layer):
+    def __init__(self, reads):
+        super().__init__()
+        self.layer, self.reads = paddle.nn.Linear(4, 2), reads
+        if reads == "database":
+            sqlite3.connect("numbers.db").execute("select 1")
+        if reads == "mapped":
+            np.memmap("table.bin", "float32")
+        if reads == "process":
+            subprocess.check_output(["cat", "table.bin"])
+        if reads == "asks":
+            os.path.exists("maybe.txt")
+
+    def forward(self, x):
+        if self.reads == "forward":
+            import_module("nets.cons" + "tant")
+            open("table.bin").close()
+        if self.reads == "linked":
+            from nets.linked import K
+        return self.layer(x)
+"""
+ONE = """name: one
+model: nets.net:Net
+args: {{reads: {0}}}
+weights: factory
+inputs: {{x: {{dtype: float32, shape: [1, 4]}}}}
+"""
+STEPS = """
+def prepare(value):
+    return value.astype("float32")
+
+def answer(state):
+    open("words.txt").close()
+    return state["output_0"].argmax()
+"""
+PIPELINE = """pipeline:
+  samples: ["raw/**/*.npy"]
+  preprocess: {training: [{cast: {dtype: float32}}], deployment: "nets.steps:prepare"}
+  postprocess: {training: [argmax], deployment: "nets.steps:answer"}
+"""
+
+
+def project(place: Path, spec: str) -> None:
+    (place / "nets").mkdir()
+    (place / "specs").mkdir()
+    (place / "raw/deep").mkdir(parents=True)
+    (place / "specs/one.yaml").write_text(spec)
+    (place / "nets/net.py").write_text(NET)
+    (place / "nets/constant.py").write_text("")
+    (place / "nets/real.py").write_text("K = 1\n")
+    (place / "nets/linked.py").symlink_to("real.py")
+    (place / "nets/steps.py").write_text(STEPS)
+    for name in ("table.bin", "words.txt"):
+        (place / name).write_bytes(b"1234")
+    np.save(place / "raw/deep/a.npy", np.zeros(4, np.float64))
+    save(place / "rows.safetensors", {"x": np.zeros((8, 4), np.float32)})
+    sqlite3.connect(place / "numbers.db").execute("create table numbers (number)").connection.close()
+    git(place, "init", "-q", "-b", "main")
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "first")
+
+
+@pytest.mark.parametrize(
+    ("spec", "names"),
+    [
+        (ONE.format("forward"), ("nets/constant.py", "table.bin")),
+        (ONE.format("linked"), ("nets/real.py",)),
+        (ONE.format("database"), ("numbers.db",)),
+        (ONE.format("mapped"), ("table.bin",)),
+        (ONE.format("asks"), ("maybe.txt",)),
+        (ONE.format("nothing") + PIPELINE, ("nets/steps.py", "raw/deep/a.npy", "raw/new.npy", "words.txt")),
+        (ONE.format("nothing") + "precisions: {fp32: , int8: {data: rows.safetensors}}\n", ("rows.safetensors",)),
+    ],
+)
+def test_whatever_the_spec_names_or_its_code_reads(
+    spec: str, names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path, spec)
+    (tmp_path / "README.md").write_text("x")
+    assert hit() == set()
+    for name in names:
+        before = (tmp_path / name).read_bytes() if (tmp_path / name).exists() else None
+        _change(tmp_path / name)
+        assert hit() == {"one"}, name
+        (tmp_path / name).unlink() if before is None else (tmp_path / name).write_bytes(before)
+
+
+def test_what_a_process_reads_is_told_by_depends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path, ONE.format("process"))
+    assert hit() == set()
+    (tmp_path / "README.md").write_text("x")
+    (told,) = touched(find_specs(()), Base("main", "--base"), (), Setting())
+    assert "the process cat may have read" in told.why and "`depends`" in told.why
+    (tmp_path / "specs/one.yaml").write_text(ONE.format("process") + "depends: [table.bin]\n")
+    git(tmp_path, "commit", "-q", "-a", "-m", "named")
+    assert hit() == set()
+    _change(tmp_path / "table.bin")
+    assert hit() == {"one"}
+
+
+def test_a_link_that_leads_elsewhere_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    project(tmp_path, ONE.format("linked"))
+    (tmp_path / "nets/linked.py").unlink()
+    (tmp_path / "nets/linked.py").symlink_to("constant.py")
+    assert hit() == {"one"}
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_submodule_counts_for_all_that_lies_in_it(
+    committed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/net.py").write_text("import paddle\ndef build():\n    return paddle.nn.Linear(4, 2)\n")
+    git(tmp_path / "lib", "init", "-q", "-b", "main")
+    git(tmp_path / "lib", "add", "-A")
+    git(tmp_path / "lib", "commit", "-q", "-m", "first")
+    place = tmp_path / "top"
+    (place / "specs").mkdir(parents=True)
+    text = ONE.format("").replace("args: {reads: }\n", "").replace("x:", "input:")
+    (place / "specs/one.yaml").write_text(text.replace("nets.net:Net", "lib.net:build"))
+    (place / "specs/lib.yaml").write_text(FILES["specs/lib.yaml"])
+    git(place, "init", "-q", "-b", "main")
+    git(place, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "lib"), "lib")
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "first")
+    monkeypatch.chdir(place)
+    assert hit() == set()
+    git(place, "checkout", "-q", "-b", "change")
+    _change(place / "lib/net.py")
+    if committed:
+        git(place / "lib", "commit", "-q", "-a", "-m", "second")
+        git(place, "add", "lib")
+        git(place, "commit", "-q", "-m", "another lib")
+    git(place, "config", "diff.ignoreSubmodules", "all")
+    assert hit() == {"one"}
+
+
+def test_specs_lie_at_any_depth_and_in_any_case(repository: Path) -> None:
+    (repository / "specs/team/.hidden").mkdir(parents=True)
+    (repository / "specs/team/.hidden/not.yaml").write_text("")
+    git(repository, "mv", "specs/two.yaml", "specs/team/two.YAML")
+    (repository / "specs/team/up").symlink_to("..")
+    assert [str(path) for path in find_specs(())] == ["specs/lib.yaml", "specs/one.yaml", "specs/team/two.YAML"]
+    git(repository, "commit", "-q", "-m", "moved")
+    git(repository, "rm", "-q", "specs/team/two.YAML")
+    told = list(touched(find_specs(()), Base("main", "--base"), (), Setting()))
+    assert told[-1] == Touched(Path("specs/team/two.YAML"), "", deleted=True)
+
+
+@pytest.mark.parametrize(
+    "name", ["requirements/base.txt", "constraints.txt", "environment.yml", "Pipfile", "dev-requirements.txt"]
+)
+def test_what_pins_the_toolchain(repository: Path, name: str) -> None:
+    _change(repository / name)
+    assert hit() == {"one", "two", "lib"}
