@@ -69,6 +69,7 @@ NAMES: Mapping[str, Name] = {
     "Variable": Name("paddle.base.framework.Variable", ("__truediv__", "__abs__", "clone", "detach", "shape")),
     "Block": Name("paddle.base.framework.Block", ("append_op", "_var_recursive")),
     "Value": Name("paddle.pir.Value", ("get_defining_op", "replace_all_uses_with", "is_same", "set_type")),
+    "create_shaped_type": Name("paddle.pir.create_shaped_type"),
     "in_pir_mode": Name("paddle.framework.in_pir_mode"),
     "in_dygraph_mode": Name("paddle.base.framework.in_dygraph_mode"),
     "DygraphOldIrGuard": Name("paddle.pir_utils.DygraphOldIrGuard"),
