@@ -69,6 +69,7 @@ NAMES: Mapping[str, Name] = {
     "Variable": Name("paddle.base.framework.Variable", ("__truediv__", "__abs__", "clone", "detach", "shape")),
     "Block": Name("paddle.base.framework.Block", ("append_op", "_var_recursive")),
     "Value": Name("paddle.pir.Value", ("get_defining_op", "replace_all_uses_with", "is_same", "set_type")),
+    "create_shaped_type": Name("paddle.pir.create_shaped_type"),
     "in_pir_mode": Name("paddle.framework.in_pir_mode"),
     "in_dygraph_mode": Name("paddle.base.framework.in_dygraph_mode"),
     "DygraphOldIrGuard": Name("paddle.pir_utils.DygraphOldIrGuard"),
@@ -101,7 +102,7 @@ NAMES: Mapping[str, Name] = {
     # what is patched while a layer is traced
     "inplace_utils": Name("paddle.utils.inplace_utils"),
     "math_op_patch": Name("paddle.base.layers.math_op_patch"),
-    "manipulation": Name("paddle.tensor.manipulation", ("view", "view_as", "as_strided", "unfold", "fill_", "zero_")),
+    "manipulation": Name("paddle.tensor.manipulation", ("view", "view_as", "as_strided", "fill_", "zero_")),
     "rnn": Name("paddle.nn.layer.rnn", ("_rnn_static_graph",)),
     "fft": Name("paddle.fft", ("fft_c2c", "fft_r2c", "fft_c2r", "fftn_c2c", "fftn_r2c", "fftn_c2r")),
 }

@@ -14,7 +14,7 @@ _ATTRIBUTES = frozenset(
     "data data_ptr strides get_strides layout offset inplace_version value grad grad_fn gradient detach_ apply_ "
     "fill_diagonal_tensor fill_diagonal_tensor_ is_dense is_sparse is_sparse_coo is_sparse_csr is_selected_rows "
     "is_same_shape nnz rows cols crows coalesce to_sparse_coo to_sparse_csr get_tensor pin_memory retain_grads "
-    "_clear_data _share_buffer_to _md5sum __array__ view view_as unfold as_strided".split()
+    "_clear_data _share_buffer_to _md5sum __array__ view view_as as_strided".split()
 )
 _FUNCTIONS = (
     "paddle.view",
@@ -31,7 +31,7 @@ class MissingOnTraced(Rule):
 
     What:
         `forward` uses an attribute, method or function that only eager tensors know: `x.data`, `x.grad`, `x.strides`,
-        `x.view(...)`, `x.unfold(...)`, `paddle.as_strided(x, ...)`, `copy.copy(x)`. A comparison `x == None` is a
+        `x.view(...)`, `paddle.as_strided(x, ...)`, `copy.copy(x)`. A comparison `x == None` is a
         warning: only legacy variables (`.pdmodel`) refuse it.
 
     Why:

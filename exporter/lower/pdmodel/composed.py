@@ -68,22 +68,6 @@ def as_strided(x: Any, shape: Any, stride: Any, offset: int = 0) -> Any:
     return paddle.reshape(flat, list(shape))
 
 
-def tensor_unfold(x: Any, axis: int, size: int, step: int) -> Any:
-    """Tensor.unfold: windows of `size` every `step`, as a new last axis. PIR export fails on it."""
-    import paddle
-
-    length = x.shape[axis]
-    if length < 0:
-        raise cannot_lower("paddle.unfold", "the length of the axis is dynamic", "give that dim a fixed size")
-    starts = range(0, length - size + 1, step)
-    positions = np.array([range(start, start + size) for start in starts], "int64")
-    axis = axis % len(x.shape)
-    windows = paddle.index_select(x, paddle.to_tensor(positions.reshape(-1)), axis=axis)
-    shape = [0] * axis + [len(starts), size] + list(x.shape[axis + 1 :])
-    order = [*range(axis + 1), *range(axis + 2, len(x.shape) + 1), axis + 1]
-    return paddle.transpose(paddle.reshape(windows, shape), order)
-
-
 def svdvals(x: Any) -> Any:
     """paddle.linalg.svdvals: the singular values alone."""
     import paddle
@@ -114,5 +98,5 @@ def _itemsize(x: Any) -> int:
 
 
 COMPOSED: Mapping[str, Callable[..., Any]] = {
-    function.__name__: function for function in (median, nansum, view_shape, as_strided, tensor_unfold, svdvals, fill_)
+    function.__name__: function for function in (median, nansum, view_shape, as_strided, svdvals, fill_)
 }

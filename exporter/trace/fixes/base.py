@@ -26,13 +26,15 @@ class Example:
     """The smallest layer that shows a defect: `forward` of a layer that has the `parts` as attributes.
 
     Each of the `shapes` is that of a float32 input, in the order of `forward`; a name in one is a dim that varies. The
-    defect shows in each of the `formats`, in all of the fix if there are none.
+    defect shows in each of the `formats`, in all of the fix if there are none. Where the cure is to say what no program
+    can, `refused` is in what it says.
     """
 
     forward: Callable[..., Any]
     shapes: tuple[tuple[int | str, ...], ...]
     parts: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     formats: tuple[str, ...] = ()
+    refused: str = ""
 
     def layer(self) -> paddle.nn.Layer:
         """A new layer, in evaluation."""

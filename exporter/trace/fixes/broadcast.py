@@ -123,7 +123,7 @@ def _labels(term: str, dots: int) -> list[str]:
 
 def _widen(result: Any, sizes: Sequence[set[int]]) -> None:
     """Declare a dim of the result as one that varies where a dim that varies met a 1."""
-    import paddle
+    from exporter.paddle.private import create_shaped_type
 
     shape = list(result.shape)
     for axis, met in enumerate(sizes):
@@ -133,7 +133,7 @@ def _widen(result: Any, sizes: Sequence[set[int]]) -> None:
     if is_variable(result):
         result.desc.set_shape(shape)
     else:
-        result.set_type(paddle.pir.create_shaped_type(result.type(), shape))
+        result.set_type(create_shaped_type(result.type(), shape))
 
 
 def _tensors(values: Any) -> Iterator[Any]:

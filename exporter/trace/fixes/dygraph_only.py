@@ -1,4 +1,4 @@
-"""Functions that are marked "dynamic graph only": view, view_as, as_strided, unfold, fill_ and zero_."""
+"""Functions that are marked "dynamic graph only": view, view_as, as_strided, fill_ and zero_."""
 
 from __future__ import annotations
 
@@ -25,12 +25,6 @@ def _as_strided(self: Any, x: Any) -> Any:
     return paddle.as_strided(x[0], [2, 2], [2, 1])
 
 
-def _unfold(self: Any, x: Any) -> Any:
-    import paddle
-
-    return paddle.unfold(x, 1, 2, 2)
-
-
 def _fill(self: Any, x: Any) -> Any:
     y = x * 2
     y.fill_(3.0)
@@ -46,10 +40,10 @@ def _zero(self: Any, x: Any) -> Any:
 class DygraphOnly(Fix):
     """The mark refuses a legacy program; behind it they call C++, of which `lower/pdmodel` knows what is meant."""
 
-    apis = tuple(f"paddle.Tensor.{name}" for name in ("view", "view_as", "as_strided", "unfold", "fill_", "zero_"))
+    apis = tuple(f"paddle.Tensor.{name}" for name in ("view", "view_as", "as_strided", "fill_", "zero_"))
     formats = ("pdmodel",)
     seen = ("3.0.0", "3.3.1")
-    examples = tuple(Example(forward, (("n", 4),)) for forward in (_view, _view_as, _as_strided, _unfold, _fill, _zero))
+    examples = tuple(Example(forward, (("n", 4),)) for forward in (_view, _view_as, _as_strided, _fill, _zero))
 
     def install(self, patches: Patches, refuse: Refuse) -> None:
         from exporter.paddle.private import manipulation
