@@ -14,13 +14,14 @@ from pathlib import Path
 
 from exporter.bench.run import Wish, bench, timed_by
 from exporter.bundle import bom
+from exporter.bundle.checkpoint import exported_of, whole_of
 from exporter.bundle.contents import contents, with_costs, with_record
 from exporter.bundle.documents import origin_of, with_documents
 from exporter.bundle.facts import facts_in, facts_of
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec
-from exporter.bundle.provenance import find_checkpoint, find_whole, runs_of
+from exporter.bundle.provenance import find_checkpoint
 from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
 from exporter.bundle.write import (
@@ -64,8 +65,7 @@ from exporter.runtimes.matrix import Matrix, try_runtimes
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
-from exporter.train import measured, qat
-from exporter.train import run as training
+from exporter.train import measured
 from exporter.verdict.plan import Run, plan_runs, plan_some, refuse_promises, settled
 from exporter.workers import Setting
 
@@ -117,20 +117,6 @@ def forbids(findings: Sequence[Diagnostic]) -> bool:
     return any(map(settle.refuses, findings))
 
 
-def train(spec: Spec, setting: Setting) -> training.TrainResult | None:
-    """Train what the spec's recipe says, unless a finished run of its code as it is now is there.
-
-    Raises:
-        ModelError: the metric of a training does not reach the recipe's floor; or as :func:`exporter.train.run.train`.
-    """
-    if spec.recipe is None or spec.checkpoint is not None:
-        return None
-    trained = runs_of(spec, spec.recipe).ensure(setting)
-    if trained.shortfall and not trained.reused:  # what was reused has to be measured on the data that is there now
-        raise ModelError(trained.shortfall, where=spec.recipe, hint=training.TRAIN_BETTER)
-    return trained
-
-
 def prune(
     spec: Spec, into: Path | None, setting: Setting
 ) -> tuple[measured.Measured | None, pruning.Pruned, measured.Measured | None]:
@@ -146,33 +132,9 @@ def prune(
     if spec.recipe is not None:
         refuse_files(spec)
         preflight.rehearse(spec, folder, setting)
-    checkpoint, whole = _whole(spec, setting)
+    checkpoint, whole = whole_of(spec, setting)
     pruned = pruning.ensure(spec, checkpoint, folder, setting)
     return whole, pruned, measured.measure(spec, pruned.checkpoint, pruned.tuned, setting) if pruned.tuned else None
-
-
-def _whole(spec: Spec, setting: Setting) -> tuple[Path | None, measured.Measured | None]:
-    """The checkpoint that the spec names or a training has left, and of a training the metric, held to the floor."""
-    run = train(spec, setting)
-    if run is None:
-        return find_whole(spec), None
-    if not run.reused:
-        return run.checkpoint, measured.Measured.of(run)
-    return run.checkpoint, measured.require_floor(spec, measured.measure(spec, run.checkpoint, run, setting))
-
-
-def _exported(spec: Spec, setting: Setting) -> tuple[Path | None, measured.Measured | None]:
-    """The checkpoint to export, made unless it is there, and its own metric by the recipe, held to the floor."""
-    checkpoint, found = _whole(spec, setting)
-    run: training.TrainResult | None = None
-    if spec.prune is not None:
-        pruned = pruning.ensure(spec, checkpoint, pruning.default_folder(spec), setting)
-        checkpoint, run, found = pruned.checkpoint, pruned.tuned, None
-    if rounded := qat.ensure(spec, checkpoint, setting):
-        checkpoint, run, found = rounded.checkpoint, rounded, None
-    if found is None and checkpoint is not None and spec.recipe is not None:
-        found = measured.require_floor(spec, measured.measure(spec, checkpoint, run, setting))
-    return checkpoint, found
 
 
 def convert(spec: Spec, into: Path, setting: Setting) -> Product:
@@ -288,7 +250,7 @@ def _release(
 ) -> Product:
     device, runs = plan
     preflight.rehearse(spec, pruning.default_folder(spec), setting)
-    checkpoint, found = _exported(spec, setting)
+    checkpoint, found = exported_of(spec, setting)
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)

@@ -91,14 +91,16 @@ def require_floor(spec: Spec, found: Measured) -> Measured:
     """The same; raises ModelError where it does not reach the floor, as a training that does not."""
     if found.missed is None:
         return found
-    hint = TRAIN_BETTER
+    hint, rounded = TRAIN_BETTER, bool(qat.told(found.checkpoint))
     if found.note:
         hint = "train anew on the data that is there now, as the note says; or undo the change of the data"
-    elif qat.told(found.checkpoint):
+    elif rounded:
         hint = _ROUND_BETTER
     elif plan_in(found.checkpoint) is not None:
         hint = _CUT_LESS
     what = shortfall(found.metric, found.value, found.missed)
+    if rounded and (loss := _promised(spec)):
+        what += f", from which a promised loss of {loss:g} is taken off"
     raise ModelError("; ".join(filter(None, (what, found.note))), where=f"{spec.recipe}, {found.checkpoint}", hint=hint)
 
 

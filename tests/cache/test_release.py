@@ -307,7 +307,7 @@ def test_a_record_of_another_make_is_no_hit(place: Place) -> None:
         shutil.rmtree(store.folder / "records" / key)
         store.put(key, {"objects": {}} | {key: value for key, value in record.items() if key != name}, [])
         found = place.find()
-        assert not isinstance(found, Kept) or name in ("schema", "report", "findings", "trained"), name
+        assert not isinstance(found, Kept) or name in ("schema", "report", "findings", "measured"), name
 
 
 def key_of(place: Place) -> str:

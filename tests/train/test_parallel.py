@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from exporter import pipeline
+from exporter.bundle import checkpoint
 from exporter.bundle.provenance import find_whole
 from exporter.errors import UsageError
 from exporter.preflight import run as preflight
@@ -118,12 +118,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("place")
 def test_a_spec_trains_by_ranks_and_takes_a_run_of_as_many() -> None:
-    made = pipeline.train(spec(ranks=2), Setting())
+    made = checkpoint.train(spec(ranks=2), Setting())
     assert made is not None
     told = json.loads((made.checkpoint.parent / "run.json").read_text())
     assert told["ranks"] == 2 and "ranks-2" in made.checkpoint.parent.name
     said: list[str] = []
-    again = [pipeline.train(one, Setting(say=said.append)) for one in (spec(ranks=2), spec())]
+    again = [checkpoint.train(one, Setting(say=said.append)) for one in (spec(ranks=2), spec())]
     assert again == [made, made] and len(said) == 2 and all("was trained before" in line for line in said)
     with pytest.raises(UsageError, match="no finished checkpoint") as refused:
         find_whole(spec(ranks=3))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from exporter import pipeline
+from exporter.bundle import checkpoint
 from exporter.bundle.provenance import find_whole, runs_of
 from exporter.cache import release as cached
 from exporter.errors import UsageError
@@ -153,7 +153,7 @@ def test_a_release_takes_what_best_names_and_trains_nothing(home: Path) -> None:
     made(home, 0.9)
     better, _ = made(home, 0.95, seed=7)
     said: list[str] = []
-    found = pipeline.train(spec(), Setting(say=said.append))
+    found = checkpoint.train(spec(), Setting(say=said.append))
     assert isinstance(found, TrainResult) and (found.seed, found.checkpoint.parent) == (7, better)
     assert said == [f"{RECIPE} was trained before: {better}/best.safetensors"]
     assert find_whole(spec()) == found.checkpoint
