@@ -12,7 +12,7 @@ from exporter.compare.informative import doubts, runs_of, still_open
 from exporter.diagnostics import short
 from exporter.engines.base import EngineRefused
 from exporter.errors import ModelError
-from exporter.goldens.cases import Case, plan_cases
+from exporter.goldens.cases import Case, plan_cases, promised
 from exporter.goldens.coverage import Coverage, TooLong
 from exporter.goldens.domain import OutOfRange
 from exporter.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
@@ -47,7 +47,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
     _same_parameters(layer, request.get("parameters", {}), spec.factory)
     order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
-    coverage = Coverage(layer, order)
+    coverage = Coverage(layer, order, [promised(dim) for dim in spec.dims.values()])
     oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)
     oracle.watch = coverage.watching
     rows, cases = real_rows(spec), plan_cases(spec)

@@ -1,7 +1,7 @@
 """The functions of a source file and the branches in each, by line: what a branch is, and when an arm of it was taken.
 
 Only what lines can tell: a branch whose body stands on the line of its condition is left out, and so are conditional
-expressions.
+expressions (:mod:`exporter.goldens.questions` has these). Of an `except` on one line it is enough that its line ran.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
+
+from exporter.goldens.questions import Question, questions
 
 #: From one line to the next that ran in a frame; to 0 where the function returned.
 Step: TypeAlias = tuple[int, int]
@@ -46,7 +48,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Branch:
-    """A statement with arms. `header` are the lines of its condition, `decides` the expression that is decided by."""
+    """A statement with arms. `header` are the lines of its condition."""
 
     node: ast.AST
     header: range
@@ -54,11 +56,17 @@ class Branch:
 
     @property
     def condition(self) -> ast.expr | None:
-        """The condition of an `if` or `while`, what a `for` goes through, what a `match` looks at."""
+        """The condition of an `if` or `while`, what a `for` goes through or a `match` looks at, what a `try` asks."""
         for field in ("test", "iter", "subject"):
             if isinstance(found := getattr(self.node, field, None), ast.expr):
                 return found
-        return None
+        return _asked_for(self.node) if isinstance(self.node, ast.Try) else None
+
+    @property
+    def decides(self) -> list[ast.expr | ast.pattern]:
+        """The condition, and the patterns of a `match`."""
+        patterns = [case.pattern for case in self.node.cases] if isinstance(self.node, ast.Match) else []
+        return [*([self.condition] if self.condition is not None else []), *patterns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +97,11 @@ class Function:
     def branches(self) -> tuple[Branch, ...]:
         """Those of its own body, not of functions inside it."""
         return tuple(branch for node in own_nodes(self.node) for branch in _branches(node))
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """Those of its own body that lines do not tell."""
+        return tuple(question for node in own_nodes(self.node) for question in questions(node))
 
     @cached_property
     def global_names(self) -> frozenset[str]:
@@ -143,8 +156,33 @@ def _branches(node: ast.AST) -> Iterator[Branch]:
     elif isinstance(node, ast.Try):
         header = _lines(node.body)
         caught = [handler for handler in node.handlers if not names_of(handler.type) & _MADE_AT_IMPORT]
-        bodies = [_lines(handler.body) for handler in caught if handler.body[0].lineno > handler.lineno]
-        yield Branch(node, header, tuple(Arm(body.start, body) for body in bodies))
+        blocks = [*(handler.body for handler in caught), *([node.orelse] if node.orelse else [])]
+        yield Branch(node, header, tuple(Arm(body.start, body) for body in map(_lines, blocks)))
+
+
+def may_raise(node: ast.Try) -> list[ast.expr]:
+    """What decides whether the body of a `try` ends early: its calls, assertions, indices, and what is divided by."""
+    below = [part for statement in node.body for part in (statement, *own_nodes(statement))]
+    found: list[ast.expr] = []
+    for part in below:
+        if isinstance(part, ast.Call):
+            found.append(part)
+        elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load):
+            found.append(part.slice)
+        elif isinstance(part, ast.Assert):
+            found.append(part.test)
+        elif isinstance(part, ast.BinOp) and isinstance(part.op, (ast.Div, ast.FloorDiv, ast.Mod)):
+            found.append(part.right)
+    return found
+
+
+def _asked_for(node: ast.Try) -> ast.expr | None:
+    """What a `try` asks for, as one expression; None where that is not known before it runs."""
+    parts = may_raise(node)
+    stored = {part.id for statement in node.body for part in ast.walk(statement)
+              if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}  # fmt: skip
+    known = not any(isinstance(part, ast.Call) or names_of(part) & stored for part in parts)
+    return ast.Tuple(parts, ast.Load()) if parts and known else None
 
 
 def names_of(node: ast.AST | None) -> set[str]:

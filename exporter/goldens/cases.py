@@ -116,6 +116,12 @@ def _met(point: Mapping[str, int], pairs: Mapping[tuple[str, int, str, int], Non
     return [pair for pair in pairs if point.get(pair[0]) == pair[1] and point.get(pair[2]) == pair[3]]
 
 
+def promised(dim: Dim) -> range:
+    """Every size that a dim may have."""
+    step = dim.multiple_of
+    return range(-(-dim.min // step) * step, dim.max + 1, step)
+
+
 def odd_size(dim: Dim) -> int:
     """An odd multiple near the middle of the range: what code written for even sizes gets wrong."""
     middle = (dim.min + dim.max) // 2 // dim.multiple_of | 1

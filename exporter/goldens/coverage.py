@@ -3,6 +3,7 @@
 A branch that no case takes is a branch that nothing proves. Looked at are the functions of the user's files that ran
 while eager answered; not Paddle's code, and not `__init__`. An arm counts if inputs have a say in it: by values, or by
 sizes that are not the same in all cases (:mod:`exporter.goldens.influence`). Files are read once, when they first run.
+Of what is decided within a line, each answer that a promised size can give counts (:mod:`exporter.goldens.questions`).
 
 Only functions of the user's are traced line by line. The interpreter's own tracing is used, since a report of the
 `coverage` package reads and parses every file anew: 2 s for a forward of 0.03 s, measured on PaddleOCR.
@@ -14,7 +15,7 @@ import ast
 import inspect
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ from typing import Any, TypeAlias
 import exporter
 from exporter.goldens.branches import Arm, Branch, Function, Step, functions
 from exporter.goldens.influence import FIXED, SIZE, VALUE, Followed, Influence
+from exporter.goldens.questions import Question, looked_up, size_of
 
 _ELSEWHERE = (
     "<",
@@ -58,6 +60,15 @@ class TooLong(BaseException):
 
 
 @dataclass
+class _Answers:
+    """Of one question the answers that were possible and those that were given; and, case by case, what decided."""
+
+    possible: set[Any] = field(default_factory=set)
+    given: set[Any] = field(default_factory=set)
+    held: dict[int, set[Any]] = field(default_factory=dict)
+
+
+@dataclass
 class _Seen:
     """What is known of one code object: the steps that it took, and the values in its conditions, case by case."""
 
@@ -68,15 +79,21 @@ class _Seen:
     values: dict[int, dict[int, set[Any]]] = field(default_factory=dict)
     truths: dict[ast.AST, set[bool]] = field(default_factory=dict)
     calls: dict[int, set[Function]] = field(default_factory=dict)
+    answers: dict[Question, _Answers] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.conditions = {branch.header.start: branch.condition for branch in self.function.branches}
+        self.questions: dict[int, list[Question]] = {}
+        for question in self.function.questions:
+            self.questions.setdefault(question.node.lineno, []).append(question)
 
 
 class Coverage:
     """Watches the user's functions while eager runs; `unreached` says what is left."""
 
-    def __init__(self, layer: Any, inputs: tuple[str, ...]) -> None:
+    def __init__(self, layer: Any, inputs: tuple[str, ...], sizes: Sequence[range] = ()) -> None:
+        """`sizes` are those that the spec promises, dim by dim: an entry of a table under another is not asked for."""
+        self._sizes = sizes
         self._root = getattr(inspect.unwrap(type(layer).forward), "__code__", None)
         self._inputs = frozenset(inputs)
         self._files: dict[str, dict[int, Function]] = {}
@@ -111,7 +128,22 @@ class Coverage:
         if self._changed:
             self._influence = Influence([Followed(one.function, one.globals, one.inputs, one.calls) for one in seen])
             self._changed = False
-        return sorted({left for one in seen for left in self._left(one, self._influence)})
+        arms = {left for one in seen for left in self._left(one, self._influence)}
+        return sorted(arms.union(*(self._unanswered(one, self._influence) for one in seen)))
+
+    def _unanswered(self, seen: _Seen, influence: Influence) -> Iterator[Unreached]:
+        """The answers to questions that sizes decide, which no case gave."""
+        for question, answers in seen.answers.items():
+            if influence.of(question.node) != SIZE or not _varies(answers.held):
+                continue
+            if isinstance(question.node, ast.BoolOp) and not all(map(influence.of, question.node.values)):
+                continue  # configuration may settle it
+            path, condition = str(Path(seen.function.path).resolve()), question.table is None
+            for answer in answers.possible - answers.given:
+                key = answer if isinstance(answer, tuple) else (answer,)
+                if condition or any(number in sizes for number in key for sizes in self._sizes):
+                    numbers = _numbers([question.node], answers.held, seen) if condition else key
+                    yield Unreached(path, question.node.lineno, question.what(answer), SIZE, numbers)
 
     def _left(self, seen: _Seen, influence: Influence) -> Iterator[Unreached]:
         for branch in seen.function.branches:
@@ -119,10 +151,11 @@ class Coverage:
             ran = any(end in branch.header for _, end in seen.steps)
             if not by or not ran or (by == SIZE and not _varies(seen.values.get(branch.header.start))):
                 continue
+            numbers = _numbers(branch.decides, seen.values.get(branch.header.start, {}), seen)
             for arm in branch.arms:
                 if not arm.taken(seen.steps, branch.header) and not _settled(branch, arm, seen, influence):
                     path = str(Path(seen.function.path).resolve())
-                    yield Unreached(path, arm.line, arm.what, by, _numbers(branch.condition))
+                    yield Unreached(path, arm.line, arm.what, by, numbers)
 
     # ---- tracing
 
@@ -132,7 +165,7 @@ class Coverage:
         if seen is None:
             return None
         self._called_from(frame, seen.function)
-        steps, conditions, last = seen.steps, seen.conditions, 0
+        steps, conditions, questions, last = seen.steps, seen.conditions, seen.questions, 0
 
         def local(frame: FrameType, event: str, _argument: Any) -> _Local:
             nonlocal last
@@ -143,6 +176,8 @@ class Coverage:
                 self._count()
                 if (condition := conditions.get(line)) is not None:
                     self._note(seen, line, condition, frame)
+                for question in questions.get(line, ()):
+                    self._ask(seen, question, frame)
             elif event == "return":
                 steps.add((last, 0))
             elif event == "exception":  # so that what an exception leads to is not taken for the way of a condition
@@ -181,6 +216,16 @@ class Coverage:
         if self._limit is not None and self._lines > self._limit:
             raise TooLong
 
+    def _ask(self, seen: _Seen, question: Question, frame: FrameType) -> None:
+        answer = question.answered(frame)
+        if answer is not None:
+            answers = seen.answers.setdefault(question, _Answers())
+            answers.possible |= question.possible(frame)
+            answers.given.add(answer)
+            held = answers.held.setdefault(self._case, set())
+            if len(held) < _NOTED:
+                held.add(tuple(_plain(value) for value in _parts(question.node, frame)))
+
     def _note(self, seen: _Seen, line: int, condition: ast.expr, frame: FrameType) -> None:
         noted = seen.values.setdefault(line, {}).setdefault(self._case, set())
         if len(noted) < _NOTED:
@@ -210,12 +255,12 @@ def _varies(by_case: Mapping[int, set[Any]] | None) -> bool:
 
 def _parts(node: ast.AST, frame: FrameType) -> Iterator[Any]:
     """The values of the names, plain attributes and sizes in a condition. Nothing is called for them."""
-    if isinstance(node, ast.Subscript) and (size := _size(node, frame)) is not None:
+    if isinstance(node, ast.Subscript) and (size := size_of(node, frame)) is not None:
         yield size
     elif isinstance(node, ast.Attribute):
-        found = _looked_up(node, frame)
+        found = looked_up(node, frame)
         if node.attr == "shape":
-            yield _looked_up(node.value, frame)  # of a tensor its sizes are what is noted
+            yield looked_up(node.value, frame)  # of a tensor its sizes are what is noted
         elif node.attr not in FIXED:
             yield from _parts(node.value, frame) if found is None else (found,)
     elif isinstance(node, ast.Name):
@@ -223,27 +268,6 @@ def _parts(node: ast.AST, frame: FrameType) -> Iterator[Any]:
     else:
         for child in ast.iter_child_nodes(node):
             yield from _parts(child, frame)
-
-
-def _size(node: ast.Subscript, frame: FrameType) -> int | None:
-    """The value of `x.shape[2]`; None where that is not what it is."""
-    if not isinstance(node.value, ast.Attribute) or node.value.attr != "shape":
-        return None
-    try:
-        axis = ast.literal_eval(node.slice)
-        return int(_looked_up(node.value.value, frame).shape[axis])
-    except (ValueError, TypeError, AttributeError, IndexError):
-        return None
-
-
-def _looked_up(node: ast.expr, frame: FrameType) -> Any:
-    """The value of `a` or `a.b.c`, by the objects' own dictionaries alone; None where that does not tell."""
-    if isinstance(node, ast.Name):
-        return frame.f_locals.get(node.id)
-    if isinstance(node, ast.Attribute):
-        owner = _looked_up(node.value, frame)
-        return getattr(owner, "__dict__", {}).get(node.attr)
-    return None
 
 
 def _truth(operand: ast.expr, frame: FrameType) -> bool | None:
@@ -260,8 +284,8 @@ def _truth(operand: ast.expr, frame: FrameType) -> bool | None:
         kinds = operand.args[1].elts if isinstance(operand.args[1], ast.Tuple) else [operand.args[1]]
         classes = [_bound(kind, frame) for kind in kinds]
         known = _is_bound(operand.args[0], frame) and all(isinstance(one, type) for one in classes)
-        return isinstance(_looked_up(operand.args[0], frame), tuple(classes)) if known else None
-    value = _looked_up(operand, frame)
+        return isinstance(looked_up(operand.args[0], frame), tuple(classes)) if known else None
+    value = looked_up(operand, frame)
     return bool(value) if isinstance(value, _PLAIN) else None
 
 
@@ -269,7 +293,7 @@ def _compared(node: ast.Compare, frame: FrameType) -> bool | None:
     right, operator = node.comparators[0], node.ops[0]
     if not isinstance(right, ast.Constant) or not _is_bound(node.left, frame):
         return None
-    value = _looked_up(node.left, frame)
+    value = looked_up(node.left, frame)
     if right.value is None and isinstance(operator, (ast.Is, ast.IsNot)):
         return (value is None) is isinstance(operator, ast.Is)
     if isinstance(value, _PLAIN) and isinstance(operator, (ast.Eq, ast.NotEq)):
@@ -279,7 +303,7 @@ def _compared(node: ast.Compare, frame: FrameType) -> bool | None:
 
 def _is_bound(node: ast.expr, frame: FrameType) -> bool:
     """Whether a local name stands for a value, so that None is what it holds and not that nothing is known."""
-    return (isinstance(node, ast.Name) and node.id in frame.f_locals) or _looked_up(node, frame) is not None
+    return (isinstance(node, ast.Name) and node.id in frame.f_locals) or looked_up(node, frame) is not None
 
 
 def _bound(node: ast.expr, frame: FrameType) -> Any:
@@ -303,9 +327,16 @@ def _plain(value: Any) -> Any:
     return ("sizes", *shape) if isinstance(shape, (list, tuple)) else type(value).__name__
 
 
-def _numbers(condition: ast.expr | None) -> tuple[int, ...]:
-    parts = ast.walk(condition) if condition is not None else ()
-    return tuple(sorted({part.value for part in parts if isinstance(part, ast.Constant) and type(part.value) is int}))
+def _numbers(nodes: Sequence[ast.expr | ast.pattern], held: Mapping[int, set[Any]], seen: _Seen) -> tuple[int, ...]:
+    """Whole numbers that a condition asks by: written in it, of the module, or what its names hold in every case."""
+    parts = [part for node in nodes for part in ast.walk(node)]
+    cases = [{value for values in noted for value in values} for noted in held.values()]
+    every = [
+        *(part.value for part in parts if isinstance(part, ast.Constant)),
+        *(seen.globals.get(part.id) for part in parts if isinstance(part, ast.Name)),
+        *(set.intersection(*cases) if cases else ()),
+    ]
+    return tuple(sorted({number for number in every if type(number) is int}))
 
 
 __all__ = ["SIZE", "VALUE", "Coverage", "TooLong", "Unreached"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exporter.errors import UsageError
-from exporter.goldens.cases import Case, odd_size
+from exporter.goldens.cases import Case, odd_size, promised
 from exporter.goldens.coverage import SIZE, VALUE, Unreached
 from exporter.goldens.values import Rows, draw, trials
 from exporter.tensors import Array
@@ -105,7 +105,7 @@ def _sized(
 def _sizes(dim: Dim, numbers: set[int], generator: np.random.Generator) -> list[int]:
     """Sizes of a dim that are worth a try: around the numbers in the conditions first, then any."""
     step = dim.multiple_of
-    possible = range(-(-dim.min // step) * step, dim.max + 1, step)
+    possible = promised(dim)
     near = [number // step * step + off * step for number in sorted(numbers) for off in (0, 1, -1)]
     places = (
         generator.permutation(len(possible))

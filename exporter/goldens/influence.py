@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from exporter.goldens.branches import Function, own_nodes
+from exporter.goldens.branches import Function, may_raise
 
 #: What sizes and values decide: the value of an expression, and (shifted) what kind of object it is at all.
 NOTHING, SIZE, VALUE = 0, 1, 2
@@ -68,9 +68,12 @@ class Influence:
             self._moved = False
             for self._now in followed:
                 self._block(self._now.function.node.body)
+        for self._now in followed:
+            for question in self._now.function.questions:
+                self._note(question.node, self._flags(question.node))
 
     def of(self, node: ast.AST) -> int:
-        """The level of a branch, or of an operand of `and` and `or` in its condition."""
+        """The level of a branch, of an operand of `and` and `or` in its condition, or of what a question asks by."""
         return level(self._levels.get(node, NOTHING))
 
     # ---- statements
@@ -123,8 +126,7 @@ class Influence:
 
     def _try(self, node: ast.Try) -> None:
         self._block(node.body)
-        calls = [self._flags(part) for part in own_nodes(node) if isinstance(part, ast.Call)]
-        with self._under(self._note(node, _union(calls))):
+        with self._under(self._note(node, _union(self._flags(part) for part in may_raise(node)))):
             self._block([statement for handler in node.handlers for statement in handler.body])
         self._block([*node.orelse, *node.finalbody])
 
@@ -263,7 +265,7 @@ class Influence:
             self._write(node.func.value, everything, absent=True)  # how long it is depends on the branch as well
         certain, callees = self._callees(node)
         for callee in callees:
-            self._pass(callee, node, given, named)
+            self._hand_over(callee, node, given, named)
             if callee.method and isinstance(node.func, ast.Attribute):
                 self._add(self._names, (callee, callee.receiver), receiver)
         results = _union(self._results.get(callee, NOTHING) for callee in callees)
@@ -301,7 +303,9 @@ class Influence:
             return False, ()
         return False, [function for function in ran if function.node.name in ("forward", "__call__")]
 
-    def _pass(self, callee: Function, node: ast.Call, given: Sequence[int], named: Mapping[str | None, int]) -> None:
+    def _hand_over(
+        self, callee: Function, node: ast.Call, given: Sequence[int], named: Mapping[str | None, int]
+    ) -> None:
         spec = callee.node.args
         rest = [spec.vararg.arg] if spec.vararg else []
         starred = [at for at, argument in enumerate(node.args) if isinstance(argument, ast.Starred)]

@@ -155,6 +155,63 @@ class Net:
 """
 
 
+QUESTIONS: dict[str, tuple[str, list[str]]] = {
+    "a table": ("y = x * TABLE.get(x.shape[0], 1)", ["entry 37 of `TABLE`"]),
+    "a table in a helper": ("y = x * looked_up(x.shape[0])", ["entry 37 of `TABLE`"]),
+    "a table of the layer": ("y = x * self.table.get(x.shape[0] // 1, 1)", ["entry 37 of `self.table`"]),
+    "a table of the class": ("y = x * self.TABLE[x.shape[0]] if x.shape[0] in self.TABLE else x", ["`self.TABLE`"]),
+    "sizes as a key": ("y = {(37, 4): 3}.get((x.shape[0], x.shape[1]), 1)", ["entry (37, 4)"]),
+    "a set": ("y = 3 if x.shape[0] in {37, 370} else 1", ["entry 37 of `{37, 370}`"]),
+    "an entry that no dim promises": ("y = x * {370: 3}.get(x.shape[0], 1)", []),
+    "a size that is always the same": ("y = x * TABLE.get(x.shape[1], 1)", []),
+    "a table that forward fills": ("n = x.shape[0]\nk = self.kept.get(n)\nif k is None:\n    self.kept[n] = k = n", []),
+    "an except on its line": (
+        "try: k = {1: 5, 2: 5, 3: 5}[x.shape[0]]\nexcept KeyError: k = 1",
+        ["entry 1", "reached"],
+    ),
+    "an else of a try": (
+        "k, n = 1, x.shape[0] + 9\ntry:\n    k = TABLE[n]\nexcept KeyError:\n    pass\nelse:\n    k = 2",
+        ["entry 37", "reached"],
+    ),
+    "a conditional expression": ("y = 3 if x.shape[0] == LIMIT else 1", ["`x.shape[0] == LIMIT` is True in no case"]),
+    "a conditional expression that configuration settles": ("y = 3 if LIMIT and x.shape[0] == 5 else 1", []),
+    "an if on its line": ("n = x.shape[0]\nif n < 37: x = x * 3", ["`n < 37` is False in no case"]),
+    "a match on its line": ("match x.shape[0]:\n    case 37: k = 3\n    case _: k = 1", ["entry 37 of `{37}`"]),
+}
+TABLES = """
+TABLE, LIMIT = {37: 3}, 37
+
+def looked_up(n):
+    return TABLE.get(n, 1)
+
+class Net:
+    TABLE = {37: 3}
+
+    def __init__(self):
+        self.table, self.kept = {37: 3}, {}
+
+    def forward(self, x):
+"""
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_an_answer_within_a_line_that_no_case_gave_is_named_until_one_does(name: str, tmp_path: Path) -> None:
+    """A table that is asked for a size is baked into the program as the trace found it: 37 has to be run."""
+    body, says = QUESTIONS[name]
+    net = module(tmp_path, TABLES + textwrap.indent(body, " " * 8) + "\n        return x").Net()
+    coverage = Coverage(net, ("x",), [range(1, 65)])
+    for rows in (2, 3):
+        with coverage.watching():
+            net.forward(Value(1.0, rows, 4))
+    left = coverage.unreached()
+    assert len(left) == len(says) and all(what in one.what for one, what in zip(left, says, strict=True)), left
+    assert all(one.by == SIZE for one in left)
+    for rows in (37, 1, 28):
+        with coverage.watching():
+            net.forward(Value(1.0, rows, 4))
+    assert coverage.unreached() == []
+
+
 @pytest.mark.parametrize("name", FORWARDS)
 def test_what_is_named_is_what_an_input_can_decide(name: str, tmp_path: Path) -> None:
     body, named = FORWARDS[name]

@@ -138,6 +138,12 @@ def test_branches_on_values_and_named_dims_are_searched_for_and_others_are_not_n
     assert 2 <= len(tried) <= 20
 
 
+def test_the_entries_of_a_table_that_a_size_is_looked_up_in_are_run(tmp_path: Path) -> None:
+    told, _ = doings(tmp_path / "g.safetensors", "models.branching:Scaled", **WIDE)
+    assert told["notes"] == [] and {case["dims"]["batch"] for case in told["cases"]} >= {7, 13}
+    assert len(told["found"]) == 2, "the spec promises no batch of 48"
+
+
 def test_what_no_trial_reaches_is_named_and_the_search_costs_no_more_than_the_recording(tmp_path: Path) -> None:
     told, tried = doings(tmp_path / "g.safetensors", "models.branching:Unreachable", **WIDE)
     (note,) = [one for one in told["notes"] if "is reached by no case" in one]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from typing import ClassVar
 
 import paddle
 from models.sound import Mlp
@@ -78,3 +79,16 @@ class Deaf(nn.Layer):
         states, _ = self.lstm(x)
         scores = nn.functional.softmax(self.head(states), axis=2)
         return scores, paddle.argmax(scores, axis=2)
+
+
+class Scaled(Mlp):
+    """Multiplies by what tables say of the size of the batch."""
+
+    table: ClassVar = {7: 3.0, 48: 2.0}
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        try:
+            scale = {13: 0.5}[x.shape[0]]
+        except KeyError:
+            scale = self.table.get(x.shape[0], 1.0)
+        return self.last(paddle.tanh(self.first(x))) * scale
