@@ -179,17 +179,14 @@ def _precisions(value: object) -> object:
 
 _ByName = dict[Identifier, PrecisionSettings | None] | tuple[Identifier, ...]
 Precisions = Annotated[
-    dict[Identifier, PrecisionSettings],
-    BeforeValidator(_precisions, json_schema_input_type=_ByName),
+    dict[Identifier, PrecisionSettings], BeforeValidator(_precisions, json_schema_input_type=_ByName)
 ]
-
 
 #: Plain data, by the names of a factory's parameters.
 Arguments = dict[Identifier, JsonValue]
 
 #: What of a spec only the verdict depends on, besides the budgets of its precisions: no input, no weight, no case.
 ONLY_VERDICT = frozenset(("budget", "engines", "version", "waivers"))
-
 
 #: The oldest that `writer: program` writes.
 OLDEST_OPSET = 17
