@@ -21,6 +21,7 @@ from exporter.numbers.rule import unexplained
 from exporter.readers import read
 from exporter.tensors import TensorMap, load
 
+_SAME = "the same bundle: the digests are equal"
 #: How many names a text lists; `--json` has all.
 _SHOWN = 6
 
@@ -91,7 +92,7 @@ class Difference:
         """Why the new one cannot take the place of the old one; empty where it can."""
         found = [self.unfit] if self.unfit else []
         found += [change.what for change in self.interface if change.breaks]
-        return (*found, *([] if self.retrained else self._other_numbers()))
+        return (*found, *([] if self.retrained or self.same else self._other_numbers()))
 
     def _other_numbers(self) -> Iterator[str]:
         """Of the same parameters: outputs whose numbers are others than the old one's, or were not compared."""
@@ -265,7 +266,7 @@ def as_text(found: Difference, more: Sequence[str] = ()) -> str:
         about = one.manifest
         lines.append(f"{side} {about.name} {about.version}, {about.verdict}, digest {about.digest[:16]}, {one.folder}")
     if found.same:
-        return _escaped([*lines, "the same bundle: the digests are equal"])
+        return _escaped([*lines, *map("INCOMPATIBLE: {}".format, found.breaks), _SAME])
     lines += [f"{'BREAKS   ' if one.breaks else 'interface'} {one.what}" for one in found.interface]
     lines += [f"parameter {_names_text(kind, names)}" for kind, names in found.parameters.items() if names]
     for variant, counts in found.operators.items():

@@ -62,7 +62,8 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
     except Exception as error:
         if debug:
             _traceback()
-        code = _say(_of_the_system(error) or _of_ours(error), as_json)
+        told = _of_the_system(error) or _of_ours(error)
+        code = _say(told, as_json and told["where"] != _OUTPUT)
     code = _flush(code)  # what to try comes behind all that was told
     with contextlib.suppress(OSError):
         sys.stderr.write(hint)
@@ -132,11 +133,16 @@ def _make_sure_of_streams() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
     for name in ("stdout", "stderr"):
-        if isinstance(stream := getattr(sys, name), TextIOWrapper):
+        stream = getattr(sys, name)
+        if not isinstance(stream, TextIOWrapper):
+            continue
+        stream.reconfigure(errors="backslashreplace")
+        if isinstance(getattr(stream.buffer, "raw", stream.buffer), FileIO):  # not what a test has put there
             stream.flush()
-            raw = BufferedWriter(_Stream(stream.fileno(), "w", closefd=False))
-            by_line = stream.line_buffering
-            setattr(sys, name, TextIOWrapper(raw, stream.encoding, "backslashreplace", line_buffering=by_line))
+            raw = _Stream(stream.fileno(), "w", closefd=False)
+            buffer = raw if isinstance(stream.buffer, FileIO) else BufferedWriter(raw)  # raw: PYTHONUNBUFFERED
+            by_line, at_once = stream.line_buffering, stream.write_through
+            setattr(sys, name, TextIOWrapper(buffer, stream.encoding, stream.errors, None, by_line, at_once))
 
 
 def _say(error: dict[str, Any], as_json: bool) -> int:

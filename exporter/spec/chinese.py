@@ -161,7 +161,7 @@ SENTENCES = {
         "先剪哪些卷积核：按 `l1`（绝对值之和）或 `fpgm`（与其他卷积核的距离）衡量，最小者先剪。",
     ),
     "prune.multiple_of": ("b6a96fcb", "被剪层保留的通道数是它的倍数：推理引擎按块计算，介于其间的通道数反而更慢。"),
-    "prune.epochs": ("5bd0cf0f", "微调的轮数；不写时按 recipe 的轮数，0 表示不微调。没有 recipe 时写轮数会被拒绝。"),
+    "prune.epochs": ("787132eb", "微调的轮数，微调需要 recipe；不写时按 recipe 的轮数，0 表示不微调。"),
     "section inputs.NAME": ("d8d72e2c", "`forward` 的一个输入，以形参名为键；文件中的顺序就是调用时的顺序。"),
     "inputs.NAME.dtype": (
         "5be4199b",

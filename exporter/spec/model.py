@@ -65,9 +65,7 @@ class Prune(Frozen):
         16, description="Step of a cut layer's channels: engines compute in blocks, and counts between are slower."
     )
     epochs: Annotated[int, Strict(), Field(ge=0)] | None = Field(
-        None,
-        description="Epochs of fine-tuning; without the key as many as the recipe says, with 0 none. Without a "
-        "recipe any are refused.",
+        None, description="Epochs of fine-tuning, which needs a recipe; without the key as many as it says, 0 for none."
     )
 
     @model_validator(mode="before")

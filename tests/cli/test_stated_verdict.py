@@ -39,6 +39,8 @@ def test_it_does_not_take_the_place_of_another(failed: Path, bundle: Path, tmp_p
     done = exporter("diff", bundle, failed, cwd=tmp_path)
     assert done.code == 1 and done.out.splitlines()[-1] == f"INCOMPATIBLE: of the new bundle, {SAID}"
     assert "exporter verify " in done.err
+    itself = exporter("diff", failed, failed, cwd=tmp_path)
+    assert itself.code == 1 and f"INCOMPATIBLE: of the new bundle, {SAID}" in itself.out
 
 
 @pytest.mark.parametrize("honest", [False, True])
