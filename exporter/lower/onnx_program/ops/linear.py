@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 
 from exporter.lower.onnx_program.call import Call, Lowering
 from exporter.lower.onnx_program.graph import Builder, Tensor, broadcast
@@ -49,22 +50,28 @@ def _multi_dot(c: Call) -> Tensor:
     return total
 
 
+def spelt_out(c: Call, ranks: Sequence[int]) -> str:
+    """The equation of an einsum without ellipses, which not every engine knows."""
+    equation = str(c.attr("equation")).replace(" ", "")
+    if "..." not in equation:
+        return equation
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    terms = equation.partition("->")[0].split(",")
+    counts = [rank - len(term) + 3 for term, rank in zip(terms, ranks, strict=True) if "..." in term]
+    if len(set(counts)) != 1:
+        raise c.refuse("ellipses of different lengths are not written")
+    return equation.replace("...", "".join(free[: counts[0]]))
+
+
 def _einsum(c: Call) -> list[Tensor]:
-    """Ellipses are spelt out, since not every engine knows them."""
-    equation, parts = str(c.attr("equation")).replace(" ", ""), c.xs()
-    if "..." in equation:
-        free = [letter for letter in string.ascii_letters if letter not in equation]
-        terms = equation.partition("->")[0].split(",")
-        counts = [part.rank - len(term) + 3 for term, part in zip(terms, parts, strict=True) if "..." in term]
-        if len(set(counts)) != 1:
-            raise c.refuse("ellipses of different lengths are not written")
-        equation = equation.replace("...", "".join(free[: counts[0]]))
+    parts = c.xs()
+    equation = spelt_out(c, [part.rank for part in parts])
     return [c.b.emit("Einsum", *parts, equation=equation, shape=c.result().shape)]
 
 
-def _kron(c: Call) -> Tensor:
+def kron(c: Call, x: Tensor, y: Tensor) -> Tensor:
+    """Each number of `x` times the whole of `y`."""
     b = c.b
-    x, y = pair(c)
     rank = max(x.rank, y.rank)
     x, y = (b.unsqueeze(one, list(range(rank - one.rank))) for one in (x, y))
     left = b.unsqueeze(x, list(range(1, 2 * rank, 2)))
@@ -107,7 +114,7 @@ OPERATORS: dict[str, Lowering] = {
     "baddbmm": _scaled_sum,
     "multi_dot": _multi_dot,
     "einsum": _einsum,
-    "kron": _kron,
+    "kron": lambda c: kron(c, *pair(c)),
     "cross": _cross,
     "bilinear": _bilinear,
 }
