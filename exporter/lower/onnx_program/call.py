@@ -105,7 +105,7 @@ class Call:
         self._read.add(at)
         found = self._operands[at] if at < len(self._operands) else None
         if not isinstance(found, Tensor):
-            kinds = {Unwritten: "a result that is not written", Pair: "complex, which is not written here"}
+            kinds = {Unwritten: "a result that is not written", Pair: "of complex values, which are not written here"}
             what = kinds.get(type(found), "not a tensor")
             raise self.refuse(f"operand {at} is {what}")
         return found
@@ -120,6 +120,15 @@ class Call:
         floats = next((part.real.dtype for part in self._operands if isinstance(part, Pair)), "float32")
         real = self.b.cast(real, floats)
         return Pair(real, self.b.expand(self.b.constant(0.0, floats), self.b.shape_of(real), real.shape))
+
+    def pairs(self, at: int) -> list[Pair]:
+        """An operand that is a list of complex values."""
+        self._read.add(at)
+        found = self._operands[at]
+        parts = [part for part in found if isinstance(part, Pair)] if isinstance(found, tuple) else []
+        if not isinstance(found, tuple) or len(parts) != len(found):
+            raise self.refuse(f"operand {at} is no list of complex values")
+        return parts
 
     def xs(self, at: int = 0) -> list[Tensor]:
         """An operand that is a list of tensors, each widened."""

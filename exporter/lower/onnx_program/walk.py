@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from exporter.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering, OperatorRefused
 from exporter.lower.onnx_program.constants import Constants
 from exporter.lower.onnx_program.effects import needed, reads, written_in_place
 from exporter.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Pair, Tensor, value_name
-from exporter.lower.onnx_program.ops import OF_PAIRS, OPERATORS, TO_BOTH
+from exporter.lower.onnx_program.ops import NUMBERS, OF_PAIRS, OPERATORS, TO_BOTH, VALUES
 from exporter.readers._program import Block, Operator, TensorType, Type, Value
 from exporter.tensors import Array
 
@@ -18,8 +19,6 @@ _DECLARED_WRONG = ("all", "any", "equal_all", "allclose", "log", "log2", "log10"
 #: PIR declares five dims of a grid whose sizes are computed, and of a product the longer operand's outer dims where
 #: those of both broadcast (3.3.1). A fetch declares what its operand does.
 _SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "fetch")
-#: Done to both parts of a complex value, and a real operand has an imaginary part of zeros.
-_ADDED = ("add", "subtract", "where")
 
 
 class Walk:
@@ -89,19 +88,19 @@ class Walk:
         own: dict[str, Callable[[Call, Operator], Sequence[Lowered]]] = {
             "parameter": self._parameter,
             "data": self._data,
-            "fetch": self._fetch,
+            "fetch": lambda *_: self._fetch(call, operator, operands),
             "builtin.combine": lambda *_: [_listed(operands)],
             "builtin.split": lambda *_: list(operands[0]) if isinstance(operands[0], tuple) else [],
             "if": self._if,
-            "while": self._while,
+            "while": lambda *_: self._while(call, operator, operands),
         }
         if operator.name in own:
             return own[operator.name](call, operator)
-        plain = operator.name.removesuffix("_")
-        if any(map(_is_complex, operands)):
-            if plain in TO_BOTH:
-                return self._both(operator, operands)
-            return self._by(OF_PAIRS.get(plain), call, operator)
+        plain, given = operator.name.removesuffix("_"), any(map(_is_complex, operands))
+        if (given or _gives_complex(operator)) and not TO_BOTH.isdisjoint((operator.name, plain)):
+            return self._both(operator, operands)
+        if given:
+            return self._by(OF_PAIRS.get(plain), call, operator, " of complex values")
         return self._by(OPERATORS.get(operator.name) or OPERATORS.get(plain), call, operator)
 
     def _stored(self, array: Array) -> Lowered:
@@ -111,10 +110,10 @@ class Walk:
         floats = FLOATS_OF[array.dtype.name]
         return Pair(self.b.constant(array.real, floats), self.b.constant(array.imag, floats))
 
-    def _by(self, lowering: Lowering | None, call: Call, operator: Operator) -> Sequence[Lowered]:
+    def _by(self, lowering: Lowering | None, call: Call, operator: Operator, of: str = "") -> Sequence[Lowered]:
         """The results of a lowering, which must have looked at every operand and attribute."""
         if lowering is None:
-            raise call.refuse("has no conversion")
+            raise call.refuse(f"has no conversion{of}")
         made = lowering(call)
         if missed := call.unread():
             raise call.refuse(missed)
@@ -122,29 +121,33 @@ class Walk:
         return [*results, *[None] * (len(operator.results) - len(results))]
 
     def _both(self, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
-        """An operator that does the same to both parts, done to each."""
-        halves = []
-        for at in (0, 1):
-            results = tuple(Value(value.id, _real_type(value.type)) for value in operator.results)
-            part = replace(operator, results=results)
-            given = [self._part(operand, at, operator) for operand in operands]
+        """An operator that does the same to both parts, done to each; to the real one, where the result is real."""
+        halves, plain = [], operator.name.removesuffix("_")
+        results = tuple(Value(value.id, _real_type(value.type)) for value in operator.results)
+        for at in (0, 1) if _gives_complex(operator) else (0,):
+            attributes = {
+                name: _number(held, at) if name in NUMBERS else held for name, held in operator.attributes.items()
+            }
+            part = replace(operator, results=results, attributes=attributes)
+            given = [self._part(operand, at, place in VALUES.get(plain, ())) for place, operand in enumerate(operands)]
             call = Call(part, given, self.b, self._read)
-            plain = operator.name.removesuffix("_")
             halves.append(self._by(OPERATORS.get(operator.name) or OPERATORS[plain], call, part))
+        if len(halves) == 1:
+            return halves[0]
+        if plain == "eye":
+            halves[1] = [self._zeros(one) if isinstance(one, Tensor) else one for one in halves[1]]
         return [_joined(real, imag) for real, imag in zip(*halves, strict=True)]
 
-    def _part(self, operand: Lowered, at: int, operator: Operator) -> Lowered:
-        """The real (0) or imaginary part (1); of a real tensor that is added the latter is zero."""
+    def _zeros(self, x: Tensor) -> Tensor:
+        return self.b.expand(self.b.constant(0, x.dtype), self.b.shape_of(x), x.shape)
+
+    def _part(self, operand: Lowered, at: int, is_value: bool) -> Lowered:
+        """The real (0) or imaginary part (1); of a real tensor that is one of the values the latter is zero."""
         if isinstance(operand, tuple):
-            return tuple(
-                part for part in (self._part(one, at, operator) for one in operand) if isinstance(part, Tensor)
-            )
+            return tuple(part for one in operand if isinstance(part := self._part(one, at, is_value), Tensor))
         if isinstance(operand, Pair):
             return (operand.real, operand.imag)[at]
-        if at and isinstance(operand, Tensor) and operator.name.removesuffix("_") in _ADDED:
-            zero = self.b.constant(0, operand.dtype)
-            return self.b.expand(zero, self.b.shape_of(operand), operand.shape)
-        return operand
+        return self._zeros(operand) if at and is_value and isinstance(operand, Tensor) else operand
 
     def _checked(self, call: Call, declared: Type, found: Lowered) -> Lowered:
         """The one check after each operator: dtype and rank are those that PIR declares, by Cast and Reshape if not."""
@@ -157,8 +160,8 @@ class Walk:
             return _joined(*both)
         if not isinstance(found, Tensor) or not isinstance(declared, TensorType):
             return UNWRITTEN
-        if declared.dtype.startswith("complex"):
-            raise call.refuse(f"it gives {declared.dtype}, and ONNX Runtime computes no complex numbers")
+        if _is_complex_type(declared):
+            raise call.refuse(f"has no conversion that gives complex values ({declared.dtype})")
         if call.operator.name not in _DECLARED_WRONG or (found.is_float and "float" in declared.dtype):
             found = self.b.cast(found, declared.dtype)
         if call.operator.name in _SHAPE_DECLARED_WRONG:
@@ -213,7 +216,11 @@ class Walk:
         self.inputs.append(made)
         return [made]
 
-    def _fetch(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+    def _fetch(self, call: Call, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
+        if any(map(_is_complex, operands)):
+            raise call.refuse(
+                "an output is of complex values, which ONNX Runtime does not compute; put out as_real of it"
+            )
         found = call.raw()
         named = Tensor(str(operator.attributes["name"]), found.dtype, found.shape)
         self.outputs[int(operator.attributes["col"])] = (found.name, named)
@@ -227,20 +234,21 @@ class Walk:
         shapes = [one.shape for one in bodies[0].outputs]
         attributes = {"then_branch": bodies[0], "else_branch": bodies[1]}
         made = call.b.many("If", condition, shapes=shapes, **attributes)
-        return [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, bodies[0].outputs, strict=True)]
+        return _given(operator, made, bodies[0].outputs)
 
-    def _while(self, call: Call, operator: Operator) -> Sequence[Lowered]:
+    def _while(self, call: Call, operator: Operator, operands: Sequence[Lowered]) -> Sequence[Lowered]:
         """Loop without a bound on its turns; the body puts out the condition first, as PIR's does."""
         b = call.b
         condition = b.reshape(call.raw(0), [], [])
-        carried = [call.raw(at) for at in range(1, len(operator.operands))]
+        parts = [_parts(operands[at]) or (call.raw(at),) for at in range(1, len(operator.operands))]
+        carried = [part for listed in parts for part in listed]
         (block,) = operator.blocks
         turn = Tensor(b.name("turn"), "int64", ())
         running = Tensor(b.name("running"), "bool", ())
         body = self._body(call, block, block.arguments, (turn, running))
         shapes = [one.shape for one in body.outputs[1:]]
         made = b.many("Loop", None, condition, *carried, shapes=shapes, body=body)
-        return [Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, body.outputs[1:], strict=True)]
+        return _given(operator, made, body.outputs[1:])
 
     def _body(self, call: Call, block: Block, arguments: Sequence[Value], own: Sequence[Tensor]) -> Graph:
         """A block as a graph of its own; what it puts out is made in it, since ONNX asks for that."""
@@ -250,22 +258,57 @@ class Walk:
         for argument in arguments:
             if not isinstance(argument.type, TensorType):
                 raise call.refuse("it carries what is no tensor, such as a list that grows")
-            made = Tensor(value_name(argument.id), argument.type.dtype, argument.type.shape)
+            name, dtype, shape = value_name(argument.id), argument.type.dtype, argument.type.shape
+            if dtype in FLOATS_OF:
+                made: Lowered = Pair(*(Tensor(self.b.name(name), FLOATS_OF[dtype], shape) for _ in range(2)))
+            else:
+                made = Tensor(name, dtype, shape)
             scope[argument.id] = made
-            inner.inputs.append(made)
+            inner.inputs.extend(_parts(made))
         self._scopes.append(scope)
         *operators, last = block.operators
         self.block(Block(block.arguments, tuple(operators)))
         for number in last.operands:
-            found = self.value(number, last)
-            if not isinstance(found, Tensor):
+            parts = _parts(self.value(number, last))
+            if not parts:
                 raise call.refuse("its body gives what is no tensor, such as a list that grows")
-            inner.outputs.append(self.b.emit("Identity", found, shape=found.shape))
+            inner.outputs += [self.b.emit("Identity", part, shape=part.shape) for part in parts]
         if own:  # the condition of a loop is a scalar
             inner.outputs[0] = self.b.reshape(inner.outputs[0], [], [])
         self._scopes.pop()
         self.b.graph, self.b.about = outer, about
         return inner
+
+
+def _parts(value: Lowered) -> tuple[Tensor, ...]:
+    """A tensor, or both parts of a complex value; nothing of anything else."""
+    if isinstance(value, Pair):
+        return value.real, value.imag
+    return (value,) if isinstance(value, Tensor) else ()
+
+
+def _given(operator: Operator, made: Sequence[Tensor], outputs: Sequence[Tensor]) -> list[Lowered]:
+    """What a branch or loop made, as its bodies' outputs are; two of them are one complex value."""
+    left = iter([Tensor(one.name, out.dtype, out.shape) for one, out in zip(made, outputs, strict=True)])
+    kinds = [_is_complex_type(value.type) for value in operator.results]
+    return [Pair(next(left), next(left)) if is_complex else next(left) for is_complex in kinds]
+
+
+def _is_complex_type(declared: Type) -> bool:
+    if isinstance(declared, tuple):
+        return any(map(_is_complex_type, declared))
+    return declared is not None and declared.dtype in FLOATS_OF
+
+
+def _gives_complex(operator: Operator) -> bool:
+    return any(_is_complex_type(value.type) for value in operator.results)
+
+
+def _number(held: Any, at: int) -> Any:
+    """The real (0) or imaginary part (1) of a number of the result, or of a list of them."""
+    if isinstance(held, (list, tuple)):
+        return [one[at] if isinstance(one, (list, tuple)) else _number(one, at) for one in held]
+    return 0.0 if at else held
 
 
 def _is_complex(operand: Lowered) -> bool:

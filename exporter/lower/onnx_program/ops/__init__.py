@@ -48,4 +48,4 @@ OPERATORS: dict[str, Lowering] = {
 }
 #: Of complex values, which are pairs of tensors; and what is done to both parts alike.
 OF_PAIRS: dict[str, Lowering] = {**pairs.OPERATORS, **spectra.OPERATORS}
-TO_BOTH = pairs.TO_BOTH
+TO_BOTH, VALUES, NUMBERS = pairs.TO_BOTH, pairs.VALUES, pairs.NUMBERS

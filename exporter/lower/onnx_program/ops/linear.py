@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 
 from exporter.lower.onnx_program.call import Call, Lowering
 from exporter.lower.onnx_program.graph import Builder, Tensor, broadcast
@@ -49,37 +50,46 @@ def _multi_dot(c: Call) -> Tensor:
     return total
 
 
-def _einsum(c: Call) -> list[Tensor]:
-    """Ellipses are spelt out, since not every engine knows them.
+def einsum(c: Call, parts: Sequence[Tensor]) -> Tensor:
+    """The equation on these operands. Ellipses are spelt out, since not every engine knows them.
 
     A dim of 1 that meets another size goes: the shape inference of onnx (1.23.2) takes the first size of a label.
     """
-    equation, parts = str(c.attr("equation")).replace(" ", ""), c.xs()
-    if "..." in equation:
-        free = [letter for letter in string.ascii_letters if letter not in equation]
-        terms = equation.partition("->")[0].split(",")
-        counts = [part.rank - len(term) + 3 for term, part in zip(terms, parts, strict=True) if "..." in term]
-        if len(set(counts)) != 1:
-            raise c.refuse("ellipses of different lengths are not written")
-        equation = equation.replace("...", "".join(free[: counts[0]]))
-    left, arrow, result = equation.partition("->")
-    terms = left.split(",")
+    left, arrow, result = _spelt_out(c, [part.rank for part in parts]).partition("->")
+    terms, given = left.split(","), list(parts)
     for at, (term, part) in enumerate(zip(terms, parts, strict=True)):
         wider = {
             label
-            for number, (labels, operand) in enumerate(zip(terms, parts, strict=True))
+            for number, (labels, operand) in enumerate(zip(terms, given, strict=True))
             for label, size in zip(labels, operand.shape, strict=True)
             if number != at and size != 1
         }
         ones = [axis for axis, label in enumerate(term) if part.shape[axis] == 1 and label in wider]
-        parts[at] = c.b.squeeze(part, ones)
+        given[at] = c.b.squeeze(part, ones)
         terms[at] = "".join(label for axis, label in enumerate(term) if axis not in ones)
-    return [c.b.emit("Einsum", *parts, equation=",".join(terms) + arrow + result, shape=c.result().shape)]
+    return c.b.emit("Einsum", *given, equation=",".join(terms) + arrow + result, shape=c.result().shape)
 
 
-def _kron(c: Call) -> Tensor:
+def _spelt_out(c: Call, ranks: Sequence[int]) -> str:
+    """The equation without ellipses."""
+    equation = str(c.attr("equation")).replace(" ", "")
+    if "..." not in equation:
+        return equation
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    terms = equation.partition("->")[0].split(",")
+    counts = [rank - len(term) + 3 for term, rank in zip(terms, ranks, strict=True) if "..." in term]
+    if len(set(counts)) != 1:
+        raise c.refuse("ellipses of different lengths are not written")
+    return equation.replace("...", "".join(free[: counts[0]]))
+
+
+def _einsum(c: Call) -> list[Tensor]:
+    return [einsum(c, c.xs())]
+
+
+def kron(c: Call, x: Tensor, y: Tensor) -> Tensor:
+    """Each number of `x` times the whole of `y`."""
     b = c.b
-    x, y = pair(c)
     rank = max(x.rank, y.rank)
     x, y = (b.unsqueeze(one, list(range(rank - one.rank))) for one in (x, y))
     left = b.unsqueeze(x, list(range(1, 2 * rank, 2)))
@@ -122,7 +132,7 @@ OPERATORS: dict[str, Lowering] = {
     "baddbmm": _scaled_sum,
     "multi_dot": _multi_dot,
     "einsum": _einsum,
-    "kron": _kron,
+    "kron": lambda c: kron(c, *pair(c)),
     "cross": _cross,
     "bilinear": _bilinear,
 }

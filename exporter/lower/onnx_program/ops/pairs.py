@@ -5,22 +5,32 @@ ONNX Runtime computes no complex numbers. A transform over n places costs n² pr
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
-from exporter.lower.onnx_program.call import Call, Lowering
-from exporter.lower.onnx_program.graph import Builder, Pair, Tensor
-from exporter.lower.onnx_program.ops.linear import product
+from exporter.lower.onnx_program.call import Call, Lowered, Lowering
+from exporter.lower.onnx_program.graph import FLOATS_OF, Builder, Pair, Tensor
+from exporter.lower.onnx_program.ops.linear import einsum, kron, product
 from exporter.lower.onnx_program.ops.pointwise import expm1, log1p
+from exporter.lower.onnx_program.ops.shape import converted
 
-#: Done to both parts alike.
+#: Done to both parts alike; where the result is real (`shape64`, `full_like` in float32), to the real one alone.
 TO_BOTH = frozenset(
     """
 assign share_data_ reshape transpose slice strided_slice concat stack unsqueeze squeeze expand expand_as gather
-gather_nd index_select flip roll split split_with_num unbind unstack flatten tile add subtract sum mean cumsum diagonal
-tril triu trace broadcast_tensors cast diag diag_embed where
+gather_nd index_select flip roll split split_with_num unbind unstack flatten tile add subtract add_n sum mean cumsum
+diagonal tril triu trace broadcast_tensors diag diag_embed where masked_fill pad pad3d set_value set_value_with_tensor
+index_put full full_like full_with_tensor full_batch_size_like empty eye assign_value shape shape64 numel
 """.split()
 )
+#: Of those that compute with several values: which operands these are. A real one has an imaginary part of zeros.
+VALUES = {
+    **dict.fromkeys(("add", "subtract", "set_value_with_tensor", "pad"), (0, 1)),
+    **{"where": (1, 2), "masked_fill": (0, 2), "index_put": (0, 2), "full_like": (1,), "full_with_tensor": (0,)},
+}
+#: Attributes that are numbers of the result: a real one has an imaginary part of zero, a complex one is a list of two.
+NUMBERS = ("value", "values", "pad_value", "padding_value")
 
 
 def _times(b: Builder, x: Pair, y: Pair, way: Callable[[Tensor, Tensor], Tensor]) -> Pair:
@@ -29,8 +39,22 @@ def _times(b: Builder, x: Pair, y: Pair, way: Callable[[Tensor, Tensor], Tensor]
     return Pair(real, b.emit("Add", way(x.real, y.imag), way(x.imag, y.real)))
 
 
-def _multiply(c: Call) -> Pair:
-    return _times(c.b, c.pair(0), c.pair(1), lambda x, y: c.b.emit("Mul", x, y))
+def _by_parts(way: Callable[[Call, Tensor, Tensor], Tensor]) -> Lowering:
+    """What is linear in both operands."""
+    return lambda c: _times(c.b, c.pair(0), c.pair(1), lambda x, y: way(c, x, y))
+
+
+def _einsum(c: Call) -> list[Lowered]:
+    """The sum over each choice of parts, times i for each imaginary one."""
+    b, parts = c.b, c.pairs(0)
+    sums: dict[int, Tensor] = {}
+    for chosen in itertools.product((0, 1), repeat=len(parts)):
+        given = [part.imag if turned else part.real for turned, part in zip(chosen, parts, strict=True)]
+        term = einsum(c, given)
+        into, back = sum(chosen) % 2, sum(chosen) % 4 > 1
+        first = b.emit("Neg", term) if back else term
+        sums[into] = b.emit("Sub" if back else "Add", sums[into], term) if into in sums else first
+    return [Pair(sums[0], sums[1])]
 
 
 def _matmul(c: Call) -> Pair:
@@ -44,6 +68,29 @@ def _matmul(c: Call) -> Pair:
         return product(b, turned(x, "transpose_x"), turned(y, "transpose_y"))
 
     return _times(b, c.pair(0), c.pair(1), way)
+
+
+def _power(c: Call) -> Pair:
+    """By a whole number that is known, times itself."""
+    exponent = c.pair(1)
+    known = None if exponent.real.array is None else float(exponent.real.array.ravel()[0])
+    if exponent.real.rank or known is None or known not in range(1, 9):
+        raise c.refuse("a power of complex values is written for 1 to 8 alone")
+    base = made = c.pair(0)
+    for _ in range(int(known) - 1):
+        made = _times(c.b, made, base, lambda x, y: c.b.emit("Mul", x, y))
+    return made
+
+
+def _cast(c: Call) -> Tensor | Pair:
+    """To a real dtype the real part; to bool whether either part is not zero."""
+    c.ignore("dtype")
+    b, x, dtype = c.b, c.pair(0), c.result().dtype
+    if dtype in FLOATS_OF:
+        return Pair(b.cast(x.real, FLOATS_OF[dtype]), b.cast(x.imag, FLOATS_OF[dtype]))
+    return (
+        b.emit("Or", b.cast(x.real, "bool"), b.cast(x.imag, "bool")) if dtype == "bool" else converted(b, x.real, dtype)
+    )
 
 
 def _square(b: Builder, x: Pair) -> Tensor:
@@ -172,8 +219,8 @@ def _log1p(b: Builder, x: Pair) -> Pair:
     return Pair(b.emit("Mul", log1p(b, over), 0.5), _argument(b, Pair(b.emit("Add", x.real, 1.0), x.imag)))
 
 
-def _of_one(make: Callable[[Builder, Pair], Pair], float64: bool = True) -> Lowering:
-    def lower(c: Call) -> Pair:
+def _of_one(make: Callable[[Builder, Pair], Pair | Tensor], float64: bool = True) -> Lowering:
+    def lower(c: Call) -> Pair | Tensor:
         x = c.pair(0)
         if x.real.dtype == "float64" and not float64:
             raise c.refuse("ONNX Runtime has no atan in float64; cast the tensor to complex64")
@@ -237,10 +284,18 @@ OPERATORS: dict[str, Lowering] = {
     "imag": lambda c: c.b.emit("Identity", c.pair(0).imag),
     "conj": _of_one(lambda b, x: Pair(b.emit("Identity", x.real), b.emit("Neg", x.imag))),
     "abs": lambda c: modulus(c.b, c.pair(0)),
-    "multiply": _multiply,
+    "angle": _of_one(_argument, float64=False),
+    "cast": _cast,
+    "multiply": _by_parts(lambda c, x, y: c.b.emit("Mul", x, y)),
+    "square": _of_one(lambda b, x: _times(b, x, x, lambda one, two: b.emit("Mul", one, two))),
+    "elementwise_pow": _power,
     "divide": _divide,
     "matmul": _matmul,
     "bmm": _matmul,
+    "mv": _matmul,
+    "dot": _by_parts(lambda c, x, y: c.b.reduce("ReduceSum", c.b.emit("Mul", x, y), [-1], keep=False)),
+    "kron": _by_parts(kron),
+    "einsum": _einsum,
     "scale": _scale,
     "exp": _of_one(_exp),
     "expm1": _of_one(_expm1),

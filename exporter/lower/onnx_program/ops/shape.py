@@ -22,9 +22,14 @@ def _cast(c: Call) -> Tensor | Pair:
     if dtype in FLOATS_OF:
         real = c.b.cast(x, FLOATS_OF[dtype])
         return Pair(real, c.b.expand(c.b.constant(0.0, real.dtype), c.b.shape_of(real), real.shape))
+    return converted(c.b, x, dtype)
+
+
+def converted(b: Builder, x: Tensor, dtype: str) -> Tensor:
+    """Of a real dtype as another one, a new value in any case."""
     if x.is_float and dtype in ("int8", "uint8", "int16"):
-        x = c.b.cast(x, "int32")
-    return c.b.cast(x, dtype) if x.dtype != dtype else c.b.emit("Identity", x)
+        x = b.cast(x, "int32")
+    return b.cast(x, dtype) if x.dtype != dtype else b.emit("Identity", x)
 
 
 def _reshape(c: Call) -> Tensor:

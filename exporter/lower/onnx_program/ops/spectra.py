@@ -26,8 +26,10 @@ def _matrix(b: Builder, x: Tensor, axis: int, sign: float, halved: bool) -> tupl
     if size >= 0:
         places = np.arange(size)
         frequencies = places[: size // 2 + 1] if halved else places
-        angles = 2 * np.pi * (places[:, None] * frequencies % size) / size
-        return b.constant(np.cos(angles), x.dtype), b.constant(sign * np.sin(angles), x.dtype)
+        taken = places[:, None] * frequencies % size
+        angles = 2 * np.pi * taken / size
+        sines = np.where(2 * taken == size, 0.0, np.sin(angles))  # of half a turn none is left: an angle hangs on it
+        return b.constant(np.cos(angles), x.dtype), b.constant(sign * sines, x.dtype)
     count = b.reshape(b.size_of(x, axis), [], [])
     steps = b.emit("Range", b.constant(0), count, b.constant(1), shape=[-1])
     waves = steps
