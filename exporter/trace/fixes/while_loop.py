@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import is_variable
 from exporter.trace.fixes.base import Example, Fix
 
@@ -35,6 +36,14 @@ def _swapped(self: Any, x: Any) -> Any:
     return low - high
 
 
+def _set_within(self: Any, x: Any) -> Any:
+    y = x * 2
+    while y.mean() < 9:
+        y[:, 0] = y[:, 1] * y[:, 1]
+        y = y + 1
+    return y
+
+
 def _parameter() -> Any:
     import paddle
 
@@ -45,7 +54,8 @@ class WhileLoop(Fix):
     """Stock writes what a loop carries into the variables that it starts from, one after the other.
 
     A value changes under its other names, an input is written, and a weight is another one in the next run. Of two
-    values that trade places one is lost (static/nn/control_flow.py).
+    values that trade places one is lost (static/nn/control_flow.py). What a turn sets in place means the same after the
+    loop, whatever the turn assigned later.
     """
 
     apis = ("paddle.static.nn.while_loop",)
@@ -56,18 +66,27 @@ class WhileLoop(Fix):
         Example(_weight, (("n", 4),), {"weight": _parameter}),
         Example(_input, (("n", 4),)),
         Example(_swapped, (("n", 4),)),
+        Example(_set_within, (("n", 4),)),
     )
 
     def instead(self, stock: Any, cond: Any, body: Any, loop_vars: Any, is_test: bool = False, name: Any = None) -> Any:
         """The loop over copies; within a turn, what takes the place of another is copied before that is written."""
         from paddle.utils import flatten, map_structure
 
-        started = False
+        from exporter.paddle.private import ProgramTranslator
+
+        meanings: Any = ProgramTranslator.get_instance()._inplace_map
+        before: Any = None
 
         def asked(*carried: Any) -> Any:
-            """The loop writes each later answer into the first."""
-            nonlocal started
-            answer, started = cond(*carried) if started else _copied(cond(*carried)), True
+            """The loop writes each later answer into the first. What the body set in place has no meaning behind it."""
+            nonlocal before
+            answer = cond(*carried)
+            if before is None:
+                before = meanings.save_checkpoint()
+                return _copied(answer)
+            _demand_carried(_ids(before), meanings.params_dict, start)
+            meanings.restore_checkpoint(before)
             return answer
 
         def turn(*carried: Any) -> Any:
@@ -75,6 +94,7 @@ class WhileLoop(Fix):
             result = body(*carried)
             if not isinstance(result, (list, tuple)) or len(result) != len(carried):
                 return result
+            result = map_structure(lambda value: _latest(value, meanings), list(result))
             return [
                 value
                 if value is own
@@ -82,7 +102,42 @@ class WhileLoop(Fix):
                 for value, own in zip(result, carried, strict=True)
             ]
 
-        return stock(asked, turn, map_structure(_carried, loop_vars), is_test, name)
+        start = map_structure(lambda value: _carried(_latest(value, meanings)), loop_vars)
+        return stock(asked, turn, start, is_test, name)
+
+
+def _latest(value: Any, meanings: Any) -> Any:
+    """What an operator in place made of a value; what has only one meaning itself."""
+    now = meanings.get(value.block.program, value.desc.id()) if is_variable(value) else None
+    return value if now is None else now
+
+
+def _ids(meanings: Any) -> set[int]:
+    """The variables that were changed in place."""
+    return {number for program in meanings.values() for number in program}
+
+
+def _demand_carried(before: set[int], meanings: Any, start: Any) -> None:
+    """Refuse a body that changes in place what the loop does not carry.
+
+    Raises:
+        CannotLower: dy2static carries only what is assigned (3.3.1).
+    """
+    import paddle
+
+    program = paddle.static.default_main_program()
+    block, outside = program.current_block(), set[int]()
+    while block.parent_idx >= 0:
+        block = program.block(block.parent_idx)
+        outside |= {variable.desc.id() for variable in block.vars.values()}
+    made = {variable.desc.id() for of_program in meanings.values() for variable in of_program.values()}
+    carried = {value.desc.id() for value in paddle.utils.flatten(start) if is_variable(value)}
+    if (_ids(meanings) - before) & outside - made - carried:
+        raise cannot_lower(
+            "while",
+            "the body changes a tensor in place that it never assigns, so that each turn starts from the same value",
+            "assign the result, as in y = y.tanh()",
+        )
 
 
 def _carried(value: Any) -> Any:

@@ -15,6 +15,7 @@ from exporter.engines.paddle_inference import plugin as predictor
 from exporter.errors import ModelError
 from exporter.lower.base import Wish
 from exporter.lower.pdmodel import plugin as pdmodel
+from exporter.paddle.refusal import CannotLower
 from exporter.readers.pdmodel import read_pdmodel
 from exporter.tensors import TensorSpec
 from exporter.trace.traced import Traced, trace
@@ -129,6 +130,24 @@ class PartsWithin(paddle.nn.Layer):
         return h, b
 
 
+class SetBefore(paddle.nn.Layer):
+    """Set in place before loops, in both of two, and behind them."""
+
+    def forward(self, x):
+        h, i = x * 2, counter()
+        h[:, 1] = 7.0
+        while i < 3:
+            j = counter()
+            while j < 2:
+                h[:, 0] = h[:, 0] + 3
+                j = j + 1
+            h[:, 1] = h[:, 0] + h[:, 1]
+            h = h + 1
+            i = i + 1
+        h[:, 0] = h[:, 1]
+        return h
+
+
 def written(make: Any, folder: Path, outputs: tuple[str, ...] | None = None) -> tuple[Any, Traced]:
     """A new layer, and how another one that is equal was traced and written."""
     paddle.seed(3)
@@ -149,7 +168,9 @@ def variables(folder: Path) -> dict[str, list[int]]:
     return {one.name: list(one.type.dense_tensor.tensor.dims) for block in program.blocks for one in block.vars}
 
 
-@pytest.mark.parametrize("make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin])
+@pytest.mark.parametrize(
+    "make", [Carried, Computed, Branched, BranchedWithin, Nested, Twice, Parts, PartsWithin, SetBefore]
+)
 def test_a_program_with_blocks_computes_what_eager_computes(make: Any, tmp_path: Path) -> None:
     layer, traced = written(make, tmp_path)
     artifact = Runnable("pdmodel", tmp_path, pdmodel.model, ("x",), traced.native_outputs, None, 1)
@@ -167,6 +188,33 @@ def test_a_program_with_blocks_computes_what_eager_computes(make: Any, tmp_path:
 def test_an_output_called_like_a_variable_of_a_loop_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="output name 'tmp_6' is already that of a variable"):
         written(Carried, tmp_path, ("tmp_6", "i"))
+
+
+class InPlace(paddle.nn.Layer):
+    def forward(self, x):
+        h, i = x * 2, counter()
+        while i < 3:
+            h.tanh_()
+            i = i + 1
+        return h
+
+
+class Along(paddle.nn.Layer):
+    """The counter is an axis, which a program of this kind holds as a number."""
+
+    def forward(self, x):
+        h, i = x.mean(), paddle.zeros([], "int64")
+        while i < 3:
+            h = h + paddle.argmax(x, axis=i).astype("float32").mean()
+            i = i + 1
+        return h
+
+
+@pytest.mark.parametrize(("make", "why"), [(InPlace, "while: .* in place"), (Along, "argmax: `axis` is a Tensor")])
+def test_a_loop_that_would_be_another_one_is_refused(make: Any, why: str, tmp_path: Path) -> None:
+    with pytest.raises(CannotLower, match=why) as refused:
+        written(make, tmp_path)
+    assert refused.value.where.startswith(f"{__file__}:")
 
 
 class Normed(paddle.nn.Layer):
