@@ -112,9 +112,11 @@ def recorded_cases(manifest: Any, golden: Any) -> tuple[GoldenCase, ...]:
 
 def unvaried_inputs(manifest: Any, golden: Any) -> list[str]:
     """A sentence for each input that is the same in all cases."""
-    sources = {name: one["values"] for name, one in manifest["spec"]["inputs"].items()}
-    recorded = [case["name"] for case in manifest["cases"]]
-    said = [unvaried(name, sources[name], (golden[f"{case}/input/{name}"] for case in recorded)) for name in sources]
+    inputs, cases = manifest["spec"].get("inputs", {}), [case["name"] for case in manifest["cases"]]
+    said = []
+    for name in (one["name"] for one in manifest["inputs"]):
+        source = inputs.get(name, {}).get("values", "")
+        said.append(unvaried(name, source, (golden[f"{case}/input/{name}"] for case in cases)))
     return [sentence for sentence in said if sentence]
 
 
