@@ -4,7 +4,7 @@
     ├── UsageError              2       the command line, a spec, a recipe or an input file is wrong
     ├── EnvironmentLacks        3       this machine cannot do what was asked (no GPU, no engine, no package)
     ├── ModelError              4       the model cannot be exported
-    │   ├── OutputDropped       4       forward returns what is no tensor
+    │   ├── NotATensor          4       forward returns what is no tensor
     │   ├── ChildFailed         4       a child raised something that is not one of ours
     │   ├── CannotRun           4       the model of a spec cannot be built, or forward fails at a promised size
     │   ├── ChildCrashed        4       a child died by a signal
@@ -108,7 +108,7 @@ class ModelError(ExporterError):
     findings: tuple[Diagnostic, ...] = ()
 
 
-class OutputDropped(ModelError):
+class NotATensor(ModelError):
     """`forward` returns what is no tensor, which no program holds."""
 
 
@@ -154,7 +154,7 @@ class BundleError(ExporterError):
 
 #: The classes a child may name in its answer; the parent raises the same one again.
 BY_NAME: dict[str, type[ExporterError]] = {
-    kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, OutputDropped, RankLost, BundleError)
+    kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, NotATensor, RankLost, BundleError)
 }
 
 

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from exporter.check.rules.base import Fault, Shown, rules
 from exporter.diagnostics import Diagnostic, Location, Severity, short
-from exporter.errors import CannotRun, ExitCode, ModelError, OutputDropped
+from exporter.errors import CannotRun, ExitCode, ModelError, NotATensor
 
 #: Codes of the model's own failures.
 CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"
@@ -92,7 +92,7 @@ def failed(findings: Sequence[Diagnostic], error: ModelError) -> tuple[Diagnosti
     None where no finding foretold it, so that the failure is all there is to say.
     """
     errors = [each for each in findings if each.severity is Severity.ERROR and each.code in rules()]
-    near = [each for each in errors if isinstance(error, OutputDropped) and each.code in _DROPPED]
+    near = [each for each in errors if isinstance(error, NotATensor) and each.code in _DROPPED]
     foretold = near or [each for each in errors if _ENDING & set(rules()[each.code].predicts)]
     if not foretold:
         return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import ModelError, OutputDropped, UsageError, did_you_mean
+from exporter.errors import ModelError, NotATensor, UsageError, did_you_mean
 from exporter.tensors import TensorSpec
 from exporter.trace.blame import blamed, placed_at_forward
 from exporter.trace.fixes import fixes_in_force
@@ -118,7 +118,7 @@ def _outputs(
     for name, (path, leaf) in zip(named, leaves(structure), strict=True):
         if not hasattr(leaf, "shape") or not hasattr(leaf, "stop_gradient"):
             kind = "None" if leaf is None else type(leaf).__name__
-            raise OutputDropped(
+            raise NotATensor(
                 f"output '{path or name}' is {kind}, not a tensor, and would be dropped without a word",
                 hint="return tensors only; numbers can be made tensors, None and dataclasses must go",
             )

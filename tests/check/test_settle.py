@@ -12,7 +12,7 @@ from exporter.check.rules.base import Fault, Shown
 from exporter.check.run import rules
 from exporter.check.settle import Evidence
 from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ModelError, OutputDropped
+from exporter.errors import ModelError, NotATensor
 
 CODE = """\
 def forward(self, x):
@@ -117,6 +117,6 @@ def test_a_failure_is_told_by_the_finding_that_foretold_it(file: Path) -> None:
 def test_an_output_that_is_no_tensor_is_told_by_its_finding_alone(file: Path) -> None:
     """The trace refuses it at `def forward`, and the finding stands at the return."""
     dropped, loud = found("EX110", file, 9), found(LOUD, file, 3)
-    told = settle.failed([dropped, loud], OutputDropped("pir: output '1' is None, not a tensor", where=f"{file}:1"))
+    told = settle.failed([dropped, loud], NotATensor("pir: output '1' is None, not a tensor", where=f"{file}:1"))
     assert told is not None
     assert [(one.code, one.proved) for one in told] == [("EX110", True), (LOUD, False)]
