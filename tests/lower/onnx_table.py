@@ -39,6 +39,8 @@ sys.path.insert(0, str(Path(__file__).parent / "pdmodel"))
 #: Cases that one child records: a child that crashes costs one case, the others of its batch go on in a new one.
 _BATCH = 40
 BUDGET = 4.0
+#: Seconds by the clock after which `jit.load` of one case hangs, on a machine that does much else.
+_HUNG = 1800
 TABLES = ("sunk", "further", "kind")
 #: Units in the last place of dtypes that a case may compute in; the narrowest counts.
 _NARROW = (("bfloat16", 4 * 2.0**-8), ("float16", 4 * 2.0**-11))
@@ -230,7 +232,7 @@ def operators(folder: Path, opset: int | None = None) -> list[JudgedOperator]:
 def as_loaded(folder: Path) -> bool:
     """Whether Paddle's own file answers otherwise than eager, in the same way: run in a process of its own."""
     command = [sys.executable, "-c", _LOADED, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_HUNG)
     return done.returncode == 0 and done.stdout.splitlines()[-1:] == ["as jit.load"]
 
 
