@@ -321,7 +321,7 @@ def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
     """Nobody knows whether the old or the new content was read."""
     known = Releases(Store(place.work.parent / "other"))
     product = {"bundle": str(place.bundle), "folder": "1", "digest": "d", "word": "passed", "said": "PASSED"}
-    product |= {"report": None, "findings": [], "trained": None}  # type: ignore[dict-item]
+    product |= {"report": None, "findings": [], "measured": None}  # type: ignore[dict-item]
 
     def release(change: bool) -> None:
         with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
@@ -340,7 +340,7 @@ def test_whom_the_specs_depends_answers_for_is_told(place: Place) -> None:
     told, said = list[str](), list[str]()
     known = Releases(Store(place.work.parent / "other"), lambda step: told.append(str(step)))
     product = {"bundle": str(place.bundle), "folder": "1", "digest": "d", "word": "passed", "said": "PASSED"}
-    product |= {"report": None, "findings": [], "trained": None}  # type: ignore[dict-item]
+    product |= {"report": None, "findings": [], "measured": None}  # type: ignore[dict-item]
     for keys in ({}, {"depends": ["depends/marker"]}):
         write_spec(place.work, **keys)
         with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
@@ -367,7 +367,7 @@ def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyP
             "word": "passed_with_waivers",
             "said": "PASSED",
         }
-        keeper.product |= {"report": None, "findings": [], "trained": None}
+        keeper.product |= {"report": None, "findings": [], "measured": None}
     assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
     monkeypatch.setattr(release, "_today", lambda: "2098-12-31")
     assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "its waivers are judged by the day"
