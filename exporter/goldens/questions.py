@@ -89,7 +89,6 @@ def computed(node: ast.expr, frame: FrameType) -> Any:
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int else None
     if isinstance(node, (ast.Name, ast.Attribute)):
-        found = looked_up(node, frame)
         found = _bound(node, frame)
         return found if type(found) in (int, bool) else None
     if isinstance(node, ast.Subscript):
