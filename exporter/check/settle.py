@@ -30,8 +30,7 @@ from exporter.errors import CannotRun, ExitCode, ModelError, NotATensor
 
 #: Codes of the model's own failures.
 CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"
-#: Rules of what is returned and is no tensor: ours is the only export that refuses it.
-_DROPPED = {"EX110", "EX111"}
+_DROPPED = {"EX110", "EX111"}  # of what is returned and is no tensor, which no export but ours refuses
 #: Faults that an export fails with.
 _ENDING = {Fault.FAILS, Fault.ENDS, Fault.UNUSABLE}
 

@@ -36,7 +36,7 @@ ORDER = (
     *("fixes", "documentation"),
 )
 #: Lines of code and prose in all files but the rules; it may fall, and rises only with a reason.
-MOST_LINES = 9_013
+MOST_LINES = 9_015
 #: Those that are neither blank nor comment nor docstring.
 MOST_LINES_OF_CODE = 6_500
 MOST_METHODS = 25

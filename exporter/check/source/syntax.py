@@ -185,13 +185,13 @@ def _of_shape(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and _of_shape(node.left) and isinstance(node.right, ast.Constant)
 
 
-@asked_once
 def exceptions(kind: ast.expr | None) -> set[str]:
     """The names of the exceptions that `except kind` catches; "" of a bare `except`."""
     every = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     return {last_name(each) if each is not None else "" for each in every}
 
 
+@asked_once
 def is_generator(node: ast.AST) -> bool:
     """Whether a function yields, nested functions left out."""
     if not isinstance(node, ast.FunctionDef) or not of_kind(node, ast.Yield, ast.YieldFrom):
