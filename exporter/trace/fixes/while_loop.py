@@ -1,11 +1,11 @@
-"""A loop of the program in a legacy program: what it carries has other names, or is an input or a weight."""
+"""A loop of the program: what it carries has other names, or is an input or a weight."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from exporter.paddle.refusal import cannot_lower
-from exporter.paddle.values import is_variable
+from exporter.paddle.values import in_program, is_variable
 from exporter.trace.fixes.base import Example, Fix
 
 
@@ -44,6 +44,17 @@ def _set_within(self: Any, x: Any) -> Any:
     return y
 
 
+def _condition(self: Any, x: Any) -> Any:
+    import paddle
+
+    first = going = x.mean() < 9
+    turns = paddle.zeros([1])
+    while going:
+        turns = turns + 1
+        going = (turns < 3).all()
+    return x * turns + first.astype("float32")
+
+
 def _parameter() -> Any:
     import paddle
 
@@ -55,18 +66,19 @@ class WhileLoop(Fix):
 
     A value changes under its other names, an input is written, and a weight is another one in the next run. Of two
     values that trade places one is lost (static/nn/control_flow.py). What a turn sets in place means the same after the
-    loop, whatever the turn assigned later.
+    loop, whatever the turn assigned later. In PIR a value with another name is lost behind the loop, and a condition
+    changes under it.
     """
 
     apis = ("paddle.static.nn.while_loop",)
-    formats = ("pdmodel",)
     seen = ("3.3.1", "3.3.1")
     examples = (
         Example(_named_twice, (("n", 4),)),
-        Example(_weight, (("n", 4),), {"weight": _parameter}),
-        Example(_input, (("n", 4),)),
-        Example(_swapped, (("n", 4),)),
-        Example(_set_within, (("n", 4),)),
+        Example(_condition, (("n", 4),)),
+        Example(_weight, (("n", 4),), {"weight": _parameter}, ("pdmodel",)),
+        Example(_input, (("n", 4),), formats=("pdmodel",)),
+        Example(_swapped, (("n", 4),), formats=("pdmodel",)),
+        Example(_set_within, (("n", 4),), formats=("pdmodel",)),
     )
 
     def instead(self, stock: Any, cond: Any, body: Any, loop_vars: Any, is_test: bool = False, name: Any = None) -> Any:
@@ -75,6 +87,8 @@ class WhileLoop(Fix):
 
         from exporter.paddle.private import ProgramTranslator
 
+        if not any(map(is_variable, flatten(loop_vars))):
+            return stock(lambda *now: _apart(cond(*now)), body, map_structure(_apart, loop_vars), is_test, name)
         meanings: Any = ProgramTranslator.get_instance()._inplace_map
         before: Any = None
 
@@ -104,6 +118,13 @@ class WhileLoop(Fix):
 
         start = map_structure(lambda value: _carried(_latest(value, meanings)), loop_vars)
         return stock(asked, turn, start, is_test, name)
+
+
+def _apart(value: Any) -> Any:
+    """A copy of a tensor of PIR; arrays of tensors and Python's own values stay."""
+    import paddle
+
+    return paddle.assign(value) if in_program(value) and value.is_dense_tensor_type() else value
 
 
 def _latest(value: Any, meanings: Any) -> Any:
