@@ -68,8 +68,8 @@ def _like(index: Any, places: Array) -> Any:
 
 
 def _topk(x: Array, _: Array, k: Any, axis: int = -1, largest: bool = True, *_more: Any) -> _Places | None:
-    found = _sorted(x, axis, descending=largest)
-    return found and (found[0].take(range(int(k)), axis), found[1].take(range(int(k)), axis))
+    found, most = _sorted(x, axis, descending=largest), np.asarray(k).item()  # a number, or a tensor of one
+    return found and (found[0].take(range(most), axis), found[1].take(range(most), axis))
 
 
 def _argsort(x: Array, _: Array, axis: int = -1, descending: bool = False, stable: bool = False) -> _Places | None:

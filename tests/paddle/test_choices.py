@@ -18,6 +18,7 @@ CALLS: dict[str, tuple[str, Callable[[Any], Any], bool]] = {
     "the smallest of topk": ("topk", lambda x: paddle.topk(x, 1, largest=False)[1], False),
     "topk along an axis": ("topk", lambda x: paddle.topk(x.unsqueeze(1), 2, axis=0)[1], True),
     "the method": ("topk", lambda x: x.topk(4)[1], True),
+    "a tensor of how many": ("topk", lambda x: paddle.topk(x, paddle.to_tensor([2]))[1], True),
     "argsort": ("argsort", paddle.argsort, True),
     "argsort downwards": ("argsort", lambda x: paddle.argsort(x, descending=True), True),
     "a stable argsort": ("argsort", lambda x: paddle.argsort(x, stable=True), False),
