@@ -190,7 +190,7 @@ def _loads(need: Requirement, format: str) -> bool:
     """Whether every Paddle that is asked for reads a format that not all read."""
     bounds = [one.version.removesuffix(".*") for one in need.specifier if one.operator in (">=", ">", "==", "~=")]
     if bounds:
-        return min(map(Version, bounds)) >= Version(_SINCE[format])
+        return max(map(Version, bounds)) >= Version(_SINCE[format])
     return need.specifier.contains(_SINCE[format])
 
 

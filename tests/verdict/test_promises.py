@@ -131,6 +131,12 @@ def test_the_loss_of_a_pipeline_needs_the_recipe_s_data_where_somebody_bounds_it
         ("paddle_inference>=2.6", ["pir", "pdmodel"], True),
         ("paddle_inference>=3.0", ["pir"], True),
         ("paddle_inference==2.6.*", ["pir"], False),
+        ("paddle_inference==3.1.*", ["pir"], True),
+        ("paddle_inference~=3.1", ["pir"], True),
+        ("paddle_inference>3.0,<5", ["pir"], True),
+        ("paddle_inference>=2.6,>=3.1", ["pir"], True),
+        ("paddle_inference>=2.6,!=2.6.1", ["pir"], False),
+        ("paddlex>=2.0", ["pir"], True),
         ("paddle_inference<3", ["pir"], False),
         ("paddle_inference", ["pir"], True),
         ("paddle_inference", ["onnx"], False),
@@ -149,6 +155,10 @@ def test_a_target_that_loads_nothing_that_is_written_is_refused(target: str, for
     found = refusal(asked)
     assert found.where == "targets" and f"'{target}' has to load the artifacts" in found.what
     assert ("read from Paddle 3.0 on" in found.what) == ("pir" in formats and target.startswith(("paddle_inf", "jit")))
+
+
+def test_a_target_of_a_bundle_that_nobody_knows_any_more_is_no_promise_of_now() -> None:
+    refuse_promises(spec({}).model_copy(update={"targets": ("was_known_once>=1.0",)}))
 
 
 @pytest.mark.parametrize("key", [{"opset": 18}, {"writer": "paddle2onnx"}])
