@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exporter.judge.judge import PROOFS
@@ -14,6 +15,7 @@ from exporter.proofs._promises import Promise, over_cases, promises, weighed
 from exporter.proofs.base import Narrowing
 from exporter.proofs.quantisation.noise import Suffering
 from exporter.spec.model import Budget
+from exporter.tensors import save
 from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 from exporter.verdict.plan import Run
 from tests.proofs.subjects import (
@@ -113,6 +115,40 @@ class TestTheHarness:
         assert found[here] == match() and (found[gone].outcome, found[gone].stage) == (Outcome.MISSING, "plan")
         idle = harness(subject(*BOTH, missing=("batch=1",)))
         assert list(PROOFS["outputs"].prove([gone], idle)) == [gone] and not idle._results, "nothing runs for it"
+
+
+class TestInputsThatDoNotVary:
+    OF = spec(
+        inputs={
+            "x": {"dtype": "float32", "shape": ["batch", 3]},
+            "kind": {"dtype": "int64", "shape": ["batch"], "values": "integers(0,1)"},
+        }
+    )
+    OUTPUT = Claim("onnx", "fp32", "onnxruntime", "batch=4", "y")
+
+    def notes(self, folder: Path, evidence: dict[Claim, Evidence], **more: object) -> list[str]:
+        made = subject(*BOTH, of=self.OF, folder=folder, **more)
+        kept: dict[str, np.ndarray] = {}
+        for seed, case in enumerate(made.recorded):
+            kept[f"{case.recorded}/input/x"] = np.random.default_rng(seed).standard_normal((4, 3)).astype("float32")
+            kept[f"{case.recorded}/input/kind"] = np.zeros(4, "int64")
+        save(made.golden, kept)
+        return list(PROOFS["outputs"].notes(harness(made, evidence=evidence)))
+
+    def test_are_told_where_an_output_matches(self, tmp_path: Path) -> None:
+        worse = replace(self.OUTPUT, output="label")
+        wrong = Evidence(Outcome.MISMATCH, "it is wrong", stage="compare")
+        for evidence in ({self.OUTPUT: match()}, {self.OUTPUT: match(), worse: wrong}):
+            (told,) = self.notes(tmp_path, evidence)
+            assert told.startswith("input 'kind' is 0 in every case") and "integers(0,1) is exclusive" in told
+
+    def test_are_not_asked_for_where_nothing_of_an_output_holds(self, tmp_path: Path) -> None:
+        wrong = Evidence(Outcome.MISMATCH, "it is wrong", stage="compare")
+        assert self.notes(tmp_path, {}) == self.notes(tmp_path, {self.OUTPUT: wrong}) == []
+        assert self.notes(tmp_path, {claim("process", PLAIN): match()}) == []
+
+    def test_of_one_case_alone_nothing_can_be_said(self, tmp_path: Path) -> None:
+        assert self.notes(tmp_path, {self.OUTPUT: match()}, only="batch=4") == []
 
 
 class TestPlans:
