@@ -13,7 +13,7 @@ import pytest
 from exporter.bundle.manifest import Content, Manifest, parse, sealed
 from exporter.bundle.open import Bundle, recorded_spec
 from exporter.bundle.provenance import provenance
-from exporter.bundle.subject import REPORT, about, objections, subject_in, subject_of
+from exporter.bundle.subject import REPORT, about, objections, refuse_contradiction, subject_in, subject_of, unfit
 from exporter.engines._cost import by_size
 from exporter.errors import BundleError, UsageError
 from exporter.goldens.cases import plan_cases
@@ -289,6 +289,27 @@ class TestTheBundlesOwnReport:
         assert "cannot be read (BundleError: " in self.objected(made, b"{")[0]
         (made.folder / REPORT).unlink()
         assert "cannot be read (BundleError: " in objections(Bundle(made.folder, made.manifest))[0]
+
+    @pytest.mark.parametrize(
+        ("verdict", "outcome", "said"),
+        [
+            ("passed", "match", ""),
+            ("passed", "mismatch", "its parity.json is not the report of such a release: it holds a claim that ended"),
+            ("failed", "mismatch", "its verdict is failed"),
+            ("unverified", "match", "its verdict is unverified"),
+        ],
+    )
+    def test_only_what_the_gate_let_through_is_fit(self, made: Made, verdict: str, outcome: str, said: str) -> None:
+        """A bundle that says itself that it is none contradicts nothing."""
+        self.objected(made, self.report(outcome, verdict=verdict), verdict)
+        bundle = Bundle(made.folder, made.manifest)
+        assert unfit(bundle).startswith(said) and bool(unfit(bundle)) == bool(said)
+        if verdict == "passed" and said:
+            with pytest.raises(BundleError) as caught:
+                refuse_contradiction(bundle)
+            assert caught.value.what == unfit(bundle) and caught.value.where == str(made.folder)
+        else:
+            refuse_contradiction(bundle)
 
 
 def test_what_a_report_says_of_a_bundle(made: Made) -> None:
