@@ -348,15 +348,26 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(nodes: Sequence[ast.expr | ast.pattern], held: Mapping[int, set[Any]], seen: _Seen) -> tuple[int, ...]:
-    """Whole numbers that a condition asks by: written in it, of the module, or what its names hold in every case."""
+    """Whole numbers that a condition asks by: written in it, of the module, or what its names hold in every case.
+
+    Where it asks by several sizes, also what they are in the first case: it may compare them, as `h == w` does.
+    """
     parts = [part for node in nodes for part in ast.walk(node)]
     cases = [{value for values in noted for value in values} for noted in held.values()]
+    sizes = {number for value in next(iter(cases), ()) for number in _sizes_in(value)}
     every = [
+        *(sizes if len(sizes) > 1 else ()),
         *(part.value for part in parts if isinstance(part, ast.Constant)),
         *(seen.globals.get(part.id) for part in parts if isinstance(part, ast.Name)),
         *(set.intersection(*cases) if cases else ()),
     ]
     return tuple(sorted({number for number in every if type(number) is int}))
+
+
+def _sizes_in(value: Any) -> tuple[Any, ...]:
+    """The whole numbers in what :func:`_plain` notes: of a tensor its sizes."""
+    of_tensor = isinstance(value, tuple) and value[:1] == ("sizes",)
+    return tuple(number for number in (value[1:] if of_tensor else (value,)) if type(number) is int)
 
 
 __all__ = ["SIZE", "VALUE", "Coverage", "TooLong", "Unreached"]

@@ -11,6 +11,7 @@ import inspect
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from types import FrameType
 from typing import Any
 
@@ -94,13 +95,13 @@ def _same(node: ast.Set | ast.Call | ast.BinOp) -> Iterator[Question]:
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, _SET_OPERATORS):
             for one, other in ((node.left, node.right), (node.right, node.left)):
-                if isinstance(one, ast.Set):
+                if isinstance(one, ast.Set) and not isinstance(other, ast.Set):
                     yield from (Question(part, other) for part in one.elts if not isinstance(part, ast.Constant))
         return
     written = node.elts if isinstance(node, ast.Set) else _collected(node)
-    for at, part in enumerate(written):
-        if not isinstance(part, ast.Constant) and len(written) > 1:
-            yield Question(part, ast.Set([*written[:at], *written[at + 1 :]]))
+    for one, other in combinations(written[:_ENTRIES], 2):
+        if not (isinstance(one, ast.Constant) and isinstance(other, ast.Constant)):
+            yield Question(ast.copy_location(ast.Compare(one, [ast.Eq()], [other]), one))
 
 
 def _collected(node: ast.Call) -> list[ast.expr]:

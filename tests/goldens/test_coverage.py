@@ -179,10 +179,13 @@ QUESTIONS: dict[str, tuple[str, list[str]]] = {
         "k, n = 1, x.shape[0] + 9\ntry:\n    k = TABLE[n]\nexcept KeyError:\n    pass\nelse:\n    k = 2",
         ["entry 37", "reached"],
     ),
-    "a set of sizes": ("y = x * len({37, x.shape[0]})", ["entry 37 of `{37}`"]),
-    "a set of a list": ("y = x * len(set([37, x.shape[0]]))", ["entry 37 of `{37}`"]),
-    "the keys of a list": ("y = x * len(dict.fromkeys([37, x.shape[0]]))", ["entry 37 of `{37}`"]),
-    "sizes that may be the same": ("n = x.shape[0]\nm = 37 + 0 * n\ny = x * len({n, m})", ["entry 37 of `{m}`"]),
+    "a set of sizes": ("y = x * len({37, x.shape[0]})", ["`37 == x.shape[0]` is True in no case"]),
+    "a set of a list": ("y = x * len(set([37, x.shape[0]]))", ["`37 == x.shape[0]` is True in no case"]),
+    "the keys of a list": ("y = x * len(dict.fromkeys([37, x.shape[0]]))", ["`37 == x.shape[0]` is True"]),
+    "sizes that may be the same": (
+        "n = x.shape[0]\nm = 37 + 0 * n\ny = x * len({n, m})",
+        ["`n == m` is True in no case"],
+    ),
     "a set that loses a size": ("s = {37}\ns.discard(x.shape[0])\ny = x * len(s)", ["entry 37 of `s`"]),
     "what two sets share": ("y = x * len({x.shape[0]} & TABLE.keys())", ["entry 37 of `TABLE.keys()`"]),
     "a conditional expression": ("y = 3 if x.shape[0] == LIMIT else 1", ["`x.shape[0] == LIMIT` is True in no case"]),
@@ -273,6 +276,20 @@ def test_a_side_that_is_always_taken_is_named(body: str, tmp_path: Path) -> None
 )  # fmt: skip
 def test_a_side_that_no_input_decides_is_not_named(body: str, tmp_path: Path) -> None:
     assert missing(tmp_path, NET + textwrap.indent(body, " " * 8) + "\n        return x") == []
+
+
+@pytest.mark.parametrize("condition", ["x.shape[0] == x.shape[1]", "h == w", "h % w == 0"])
+@pytest.mark.parametrize("form", ["if {}:\n    x = x * 3", "y = 3 if {} else 1"])
+def test_sizes_that_are_compared_with_each_other_are_worth_a_try(condition: str, form: str, tmp_path: Path) -> None:
+    """Both vary: that one of them becomes what the other is, no number in the condition says."""
+    body = textwrap.indent(f"h, w = x.shape\n{form.format(condition)}\nreturn x", " " * 8)
+    net = module(tmp_path, NET + body).Net()
+    coverage = Coverage(net, ("x",), [range(1, 65), range(1, 65)])
+    for sizes in ((8, 24), (7, 30)):
+        with coverage.watching():
+            net.forward(Value(1.0, *sizes))
+    (left,) = coverage.unreached()
+    assert left.by == SIZE and {8, 24} <= set(left.numbers)
 
 
 @pytest.mark.parametrize("name", FORWARDS)
