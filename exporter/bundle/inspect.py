@@ -7,6 +7,7 @@ from typing import Any
 
 from exporter.bundle.manifest import NAME
 from exporter.bundle.open import Bundle, open_bundle
+from exporter.bundle.subject import refuse_contradiction
 from exporter.errors import printable
 from exporter.readers import read
 from exporter.readers.base import ModelFacts
@@ -20,12 +21,14 @@ def inspect(path: Path) -> dict[str, Any]:
 
     Raises:
         UsageError: nothing is there, or nothing that we know.
-        BundleError: it is damaged; of a bundle, every file is checked.
+        BundleError: it is damaged; of a bundle, every file is checked, and the verdict that it states.
     """
     if path.name == NAME and path.is_file():
         path = path.parent
     if path.is_dir():
-        return _bundle(open_bundle(path))
+        bundle = open_bundle(path)
+        refuse_contradiction(bundle)
+        return _bundle(bundle)
     return {"path": str(path), **read(path).as_json()}
 
 

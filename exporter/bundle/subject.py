@@ -181,6 +181,8 @@ def _contradiction(manifest: Manifest, said: Mapping[str, object], outcomes: lis
         return f"{said['planned']} claims were planned, and it holds {len(outcomes)}"
     if bad := [outcome for outcome in outcomes if outcome not in ("match", "waived")]:
         return f"it holds a claim that ended in {bad[0]}"
+    if ("waived" in outcomes) != (manifest.verdict == "passed_with_waivers"):
+        return f"it holds {outcomes.count('waived')} waived claims, and the manifest says {manifest.verdict}"
     return ""
 
 

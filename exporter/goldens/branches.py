@@ -1,7 +1,8 @@
 """The functions of a source file and the branches in each, by line: what a branch is, and when an arm of it was taken.
 
 Only what lines can tell: a branch whose body stands on the line of its condition is left out, and so are conditional
-expressions (:mod:`exporter.goldens.questions` has these). Of an `except` on one line it is enough that its line ran.
+expressions (:mod:`exporter.goldens.questions` and :mod:`exporter.goldens.sides` have these). Of an `except` on one line
+it is enough that its line ran.
 """
 
 from __future__ import annotations

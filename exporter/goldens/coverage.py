@@ -3,7 +3,8 @@
 A branch that no case takes is a branch that nothing proves. Looked at are the functions of the user's files that ran
 while eager answered; not Paddle's code, and not `__init__`. An arm counts if inputs have a say in it: by values, or by
 sizes that are not the same in all cases (:mod:`exporter.goldens.influence`). Files are read once, when they first run.
-Of what is decided within a line, each answer that a promised size can give counts (:mod:`exporter.goldens.questions`).
+Of what is decided within a line, each answer that a promised size can give counts (:mod:`exporter.goldens.questions`),
+and both sides of `a if … else b` (:mod:`exporter.goldens.sides`).
 
 Only functions of the user's are traced line by line. The interpreter's own tracing is used, since a report of the
 `coverage` package reads and parses every file anew: 2 s for a forward of 0.03 s, measured on PaddleOCR.
@@ -26,6 +27,7 @@ import exporter
 from exporter.goldens.branches import Arm, Branch, Function, Step, functions
 from exporter.goldens.influence import FIXED, SIZE, VALUE, Followed, Influence
 from exporter.goldens.questions import Question, looked_up, size_of
+from exporter.goldens.sides import Sides, passed_by
 
 _ELSEWHERE = (
     "<",
@@ -75,6 +77,7 @@ class _Seen:
     function: Function
     globals: Mapping[str, Any]
     inputs: frozenset[str]
+    sides: Sides
     steps: set[Step] = field(default_factory=set)
     values: dict[int, dict[int, set[Any]]] = field(default_factory=dict)
     truths: dict[ast.AST, set[bool]] = field(default_factory=dict)
@@ -86,6 +89,13 @@ class _Seen:
         self.questions: dict[int, list[Question]] = {}
         for question in self.function.questions:
             self.questions.setdefault(question.node.lineno, []).append(question)
+
+    def answer(self, given: Sequence[tuple[Question, bool]]) -> None:
+        """Note the sides of conditions that were taken."""
+        for question, side in given:
+            answers = self.answers.setdefault(question, _Answers())
+            answers.possible |= {True, False}
+            answers.given.add(side)
 
 
 class Coverage:
@@ -132,9 +142,11 @@ class Coverage:
         return sorted(arms.union(*(self._unanswered(one, self._influence) for one in seen)))
 
     def _unanswered(self, seen: _Seen, influence: Influence) -> Iterator[Unreached]:
-        """The answers to questions that sizes decide, which no case gave."""
+        """The answers that no case gave: to questions that sizes decide, and to conditions that values do."""
         for question, answers in seen.answers.items():
-            if influence.of(question.node) != SIZE or not _varies(answers.held):
+            by = influence.of(question.node)
+            decided = _varies(answers.held) if by == SIZE else by == VALUE and question.guard is not None
+            if not decided or not answers.given:
                 continue
             if isinstance(question.node, ast.BoolOp) and not all(map(influence.of, question.node.values)):
                 continue  # configuration may settle it
@@ -143,7 +155,7 @@ class Coverage:
                 key = answer if isinstance(answer, tuple) else (answer,)
                 if condition or any(number in sizes for number in key for sizes in self._sizes):
                     numbers = _numbers([question.node], answers.held, seen) if condition else key
-                    yield Unreached(path, question.node.lineno, question.what(answer), SIZE, numbers)
+                    yield Unreached(path, question.node.lineno, question.what(answer), by, numbers)
 
     def _left(self, seen: _Seen, influence: Influence) -> Iterator[Unreached]:
         for branch in seen.function.branches:
@@ -166,11 +178,16 @@ class Coverage:
             return None
         self._called_from(frame, seen.function)
         steps, conditions, questions, last = seen.steps, seen.conditions, seen.questions, 0
+        asked = set[Question]()
+        frame.f_trace_opcodes = bool(seen.sides)
 
         def local(frame: FrameType, event: str, _argument: Any) -> _Local:
             nonlocal last
-            if event == "line":
+            if event == "opcode":
+                seen.answer(seen.sides.ran(frame.f_lasti, asked))
+            elif event == "line":
                 line = frame.f_lineno
+                seen.answer(passed_by(asked, line))
                 steps.add((last, line))
                 last = line
                 self._count()
@@ -180,8 +197,10 @@ class Coverage:
                     self._ask(seen, question, frame)
             elif event == "return":
                 steps.add((last, 0))
+                seen.answer(passed_by(asked, 0))
             elif event == "exception":  # so that what an exception leads to is not taken for the way of a condition
                 last = -1
+                asked.clear()
             return local
 
         return local
@@ -197,7 +216,7 @@ class Coverage:
         function = self._files[path].get(code.co_firstlineno)
         if function is not None and function.node.name == code.co_name:
             inputs = self._inputs if code is self._root else frozenset[str]()
-            self._codes[code] = _Seen(function, frame.f_globals, inputs)
+            self._codes[code] = _Seen(function, frame.f_globals, inputs, Sides(code, function.questions))
             self._changed = True
         return self._codes[code]
 
@@ -218,10 +237,11 @@ class Coverage:
 
     def _ask(self, seen: _Seen, question: Question, frame: FrameType) -> None:
         answer = question.answered(frame)
-        if answer is not None:
+        if answer is not None or question.guard is not None:
             answers = seen.answers.setdefault(question, _Answers())
-            answers.possible |= question.possible(frame)
-            answers.given.add(answer)
+            if answer is not None:
+                answers.possible |= question.possible(frame)
+                answers.given.add(answer)
             held = answers.held.setdefault(self._case, set())
             if len(held) < _NOTED:
                 held.add(tuple(_plain(value) for value in _parts(question.node, frame)))
@@ -328,15 +348,26 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(nodes: Sequence[ast.expr | ast.pattern], held: Mapping[int, set[Any]], seen: _Seen) -> tuple[int, ...]:
-    """Whole numbers that a condition asks by: written in it, of the module, or what its names hold in every case."""
+    """Whole numbers that a condition asks by: written in it, of the module, or what its names hold in every case.
+
+    Where it asks by several sizes, also what they are in the first case: it may compare them, as `h == w` does.
+    """
     parts = [part for node in nodes for part in ast.walk(node)]
     cases = [{value for values in noted for value in values} for noted in held.values()]
+    sizes = {number for value in next(iter(cases), ()) for number in _sizes_in(value)}
     every = [
+        *(sizes if len(sizes) > 1 else ()),
         *(part.value for part in parts if isinstance(part, ast.Constant)),
         *(seen.globals.get(part.id) for part in parts if isinstance(part, ast.Name)),
         *(set.intersection(*cases) if cases else ()),
     ]
     return tuple(sorted({number for number in every if type(number) is int}))
+
+
+def _sizes_in(value: Any) -> tuple[Any, ...]:
+    """The whole numbers in what :func:`_plain` notes: of a tensor its sizes."""
+    of_tensor = isinstance(value, tuple) and value[:1] == ("sizes",)
+    return tuple(number for number in (value[1:] if of_tensor else (value,)) if type(number) is int)
 
 
 __all__ = ["SIZE", "VALUE", "Coverage", "TooLong", "Unreached"]

@@ -11,10 +11,14 @@ import inspect
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from types import FrameType
 from typing import Any
 
-_METHODS = frozenset({"get", "pop", "setdefault"})
+_METHODS = frozenset({"get", "pop", "setdefault", "add", "discard", "remove"})
+#: What makes a set or the keys of a dict of a list that is written out.
+_MAKES_SETS = frozenset({"set", "frozenset", "fromkeys", "Counter"})
+_SET_OPERATORS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 #: Tables with more entries are not looked at, and of a table so many entries are asked for: each may be one case more.
 _LONGEST, _ENTRIES = 64, 8
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -34,10 +38,14 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """An expression that decides: a condition, or the key that `table` is asked for."""
+    """An expression that decides: a condition, or the key that `table` is asked for.
+
+    `guard` is the `a if … else b`, or the `if` on one line, whose condition it is.
+    """
 
     node: ast.expr
     table: ast.expr | None = None
+    guard: ast.IfExp | ast.If | None = None
 
     def what(self, answer: object) -> str:
         """What to say of an answer that no case gave."""
@@ -63,7 +71,7 @@ def questions(node: ast.AST) -> Iterator[Question]:
     """Those that a node itself asks."""
     if isinstance(node, ast.IfExp) or (isinstance(node, (ast.If, ast.While)) and _on_one_line(node)):
         if not isinstance(node.test, ast.Constant):
-            yield Question(node.test)
+            yield Question(node.test, guard=None if isinstance(node, ast.While) else node)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
         if not isinstance(node.slice, (ast.Constant, ast.Slice)):
             yield Question(node.slice, node.value)
@@ -73,11 +81,34 @@ def questions(node: ast.AST) -> Iterator[Question]:
         yield Question(node.args[0], node.func.value)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         yield Question(node.left, node.comparators[0])
+    elif isinstance(node, (ast.Set, ast.Call, ast.BinOp)):
+        yield from _same(node)
     elif isinstance(node, ast.Match):
         short = [case.pattern for case in node.cases if case.body[0].lineno == case.pattern.lineno]
         values = [part.value for pattern in short for part in ast.walk(pattern) if isinstance(part, ast.MatchValue)]
         if values:
             yield Question(node.subject, ast.Set(values))
+
+
+def _same(node: ast.Set | ast.Call | ast.BinOp) -> Iterator[Question]:
+    """Whether two elements of a set are the same one: eagerly equal sizes are, and those of a trace never."""
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, _SET_OPERATORS):
+            for one, other in ((node.left, node.right), (node.right, node.left)):
+                if isinstance(one, ast.Set) and not isinstance(other, ast.Set):
+                    yield from (Question(part, other) for part in one.elts if not isinstance(part, ast.Constant))
+        return
+    written = node.elts if isinstance(node, ast.Set) else _collected(node)
+    for one, other in combinations(written[:_ENTRIES], 2):
+        if not (isinstance(one, ast.Constant) and isinstance(other, ast.Constant)):
+            yield Question(ast.copy_location(ast.Compare(one, [ast.Eq()], [other]), one))
+
+
+def _collected(node: ast.Call) -> list[ast.expr]:
+    """The elements that a call such as `set([a, b])` makes a set of."""
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    first = node.args[0] if node.args else None
+    return first.elts if name in _MAKES_SETS and isinstance(first, (ast.List, ast.Tuple)) else []
 
 
 def _on_one_line(node: ast.If | ast.While) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from exporter import __version__
 from exporter.bundle.manifest import Tensor
 from exporter.bundle.open import Bundle
+from exporter.bundle.subject import unfit
 from exporter.errors import BundleError, UsageError, did_you_mean
 from exporter.files import (
     locked,
@@ -64,7 +65,7 @@ def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> Handed
         ModelError: it ran here and computed something else.
         BundleError: a file of the bundle was changed meanwhile.
     """
-    if not bundle.manifest.released:
+    if unfit(bundle):
         raise ValueError("only a bundle that passed may be handed over; the caller looks first")
     plugin = TARGETS[wish.target]
     if wish.number is not None and not plugin.versions:

@@ -18,7 +18,7 @@ from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import NAME, sealed
 from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.bundle.source import Source, source_in
-from exporter.bundle.subject import subject_of
+from exporter.bundle.subject import refuse_contradiction, subject_of
 from exporter.engines._device import choose_device
 from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError, did_you_mean
 from exporter.files import sha256_file, write_bytes, write_json
@@ -61,10 +61,11 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
 
     Raises:
         UsageError: the bundle has no such format, or does not pass itself, so that nothing would follow.
-        BundleError: it is damaged.
+        BundleError: it is damaged, or states a verdict that its report contradicts.
         EnvironmentLacks: an engine is not here.
     """
     bundle = open_bundle(folder.absolute())
+    refuse_contradiction(bundle)
     source = source_in(wish.code, bundle.manifest.provenance, recorded_spec(bundle.manifest))
     setting = setting.importing(source.folder)
     runs = _runs(bundle, wish)

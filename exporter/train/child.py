@@ -35,6 +35,8 @@ from exporter.workers import Json, doing, quiet_interrupts
 if TYPE_CHECKING:
     import paddle
 
+    from exporter.recipe.batches import Batches
+
 PLOT, RUN = "loss.png", "run.json"
 _LOCK_PATIENCE = 15.0  # seconds; a child whose parent was killed needs them to end its step and save
 
@@ -117,6 +119,21 @@ def require_plots() -> None:
     """Raises EnvironmentLacks where the plot of the losses, which is drawn last, cannot be."""
     if find_spec("matplotlib") is None:
         raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint=how_to_install("train"))
+
+
+def untrained(recipe: Recipe, request: Json) -> tuple[Batches, paddle.nn.Layer]:
+    """The recipe's batches and its layer, on the device and from the seed that the request names.
+
+    Raises:
+        UsageError, EnvironmentLacks: as :func:`train`, of the data, the device and `build`.
+    """
+    reference = request["recipe"]
+    use_device(request["device"])
+    doing("loading the data")
+    batches = load_batches(recipe, reference)
+    doing("building the model that the recipe trains")
+    randomness.seed_all(request["seed"])
+    return batches, build_layer(recipe, reference, request["args"])
 
 
 def build_layer(recipe: Recipe, reference: str, arguments: Mapping[str, Any]) -> paddle.nn.Layer:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporter.errors import UsageError
-from exporter.recipe.load import load_batches, load_recipe
-from exporter.train import evaluate, randomness
-from exporter.train.child import build_layer, start_from
-from exporter.train.device import use_device
+from exporter.recipe.load import load_recipe
+from exporter.train import evaluate
+from exporter.train.child import start_from, untrained
 from exporter.workers import Json, doing
 
 
@@ -23,12 +22,7 @@ def rate(request: Json) -> Json:
     reference, checkpoint = request["recipe"], request["checkpoint"]
     doing("importing paddle")
     recipe = load_recipe(reference)
-    use_device(request["device"])
-    doing("loading the data")
-    batches = load_batches(recipe, reference)
-    doing("building the model that the recipe trains")
-    randomness.seed_all(request["seed"])
-    layer = build_layer(recipe, reference, request["args"])
+    batches, layer = untrained(recipe, request)
     try:
         start_from(layer, Path(checkpoint))
     except UsageError as error:

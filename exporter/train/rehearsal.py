@@ -16,12 +16,11 @@ import numpy as np
 from exporter.errors import ExporterError
 from exporter.recipe.base import Recipe
 from exporter.recipe.batches import Batches, Whole, as_array
-from exporter.recipe.load import load_batches, load_recipe
+from exporter.recipe.load import load_recipe
 from exporter.tensors import save_scratch
-from exporter.train import evaluate, loop, randomness
+from exporter.train import evaluate, loop
 from exporter.train.checkpoint import weights
-from exporter.train.child import build_layer, refuse_ranks, require_plots
-from exporter.train.device import use_device
+from exporter.train.child import build_layer, refuse_ranks, require_plots, untrained
 from exporter.train.fake_quant import round_in_training
 from exporter.workers import Json, doing
 
@@ -49,12 +48,7 @@ def rehearse(request: Json) -> Json:
     require_plots()
     recipe = load_recipe(reference)
     refuse_ranks(request["ranks"], recipe, qat=False)
-    use_device(request["device"])
-    doing("loading the data")
-    batches = load_batches(recipe, reference)
-    doing("building the model that the recipe trains")
-    randomness.seed_all(request["seed"])
-    layer = build_layer(recipe, reference, request["args"])
+    batches, layer = untrained(recipe, request)
     if recipe.fit:
         return _rehearse_own(layer, recipe, batches, request)
     state, precision = loop.begin(recipe, reference, layer)

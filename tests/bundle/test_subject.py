@@ -252,6 +252,10 @@ class TestTheBundlesOwnReport:
         waived = self.report("match", "waived", verdict="passed_with_waivers")
         assert self.objected(made, waived, "passed_with_waivers") == ()
 
+    def test_one_with_waivers_holds_a_waived_claim(self, made: Made) -> None:
+        (said,) = self.objected(made, self.report("match", verdict="passed_with_waivers"), "passed_with_waivers")
+        assert said.endswith(": it holds 0 waived claims, and the manifest says passed_with_waivers")
+
     def test_of_a_report_a_million_values_are_read(self, made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
         """Forty thousand claims have as many."""
         read: list[tuple[Path, int]] = []
@@ -277,6 +281,7 @@ class TestTheBundlesOwnReport:
             ({"planned": 0, "checks": []}, "0 claims were planned, and it holds 0"),
             ({"checks": [{"outcome": "match"}, {"outcome": "mismatch"}]}, "it holds a claim that ended in mismatch"),
             ({"checks": [{"outcome": "missing"}, {"outcome": "match"}]}, "it holds a claim that ended in missing"),
+            ({"checks": [{"outcome": "waived"}] * 2}, "it holds 2 waived claims, and the manifest says passed"),
             ({"checks": [{}, {}]}, "it cannot be read (KeyError: 'outcome')"),
             ({"checks": None}, "it cannot be read (TypeError: "),
         ],

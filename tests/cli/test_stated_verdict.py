@@ -35,6 +35,19 @@ def test_it_is_not_signed_handed_over_or_packed(failed: Path, tmp_path: Path) ->
     assert contents(tmp_path) == before
 
 
+def test_it_is_neither_shown_nor_drilled(failed: Path, tmp_path: Path) -> None:
+    refused(exporter("inspect", failed, cwd=tmp_path), 5, SAID)
+    refused(exporter("inspect", failed / "manifest.json", cwd=tmp_path), 5, SAID)
+    refused(exporter("drill", failed, "--faults", "1", "-q", cwd=tmp_path), 5, SAID)
+
+
+def test_one_that_says_it_failed_is_shown(failed: Path, tmp_path: Path) -> None:
+    content = json.loads((failed / "manifest.json").read_bytes())
+    faults.reseal(failed, {**content, "verdict": "failed"})
+    done = exporter("inspect", failed, cwd=tmp_path)
+    assert done.code == 0 and "  verdict   failed, " in done.out
+
+
 def test_it_does_not_take_the_place_of_another(failed: Path, bundle: Path, tmp_path: Path) -> None:
     done = exporter("diff", bundle, failed, cwd=tmp_path)
     assert done.code == 1 and done.out.splitlines()[-1] == f"INCOMPATIBLE: of the new bundle, {SAID}"

@@ -70,7 +70,7 @@ FORWARDS: dict[str, tuple[str, list[tuple[str, int]]]] = {
     "what an earlier call left": ("self.count = x.sum()\nif self.count > 5:\n    x = x * 9", [("x = x * 9", VALUE)]),
     "None by a value": (
         "y = None if x.sum() > 5 else x\nif y is None:\n    y = x * 9",
-        [("y = x * 9", VALUE)],
+        [("y = None if x.sum() > 5 else x", VALUE), ("y = x * 9", VALUE)],
     ),
     "an exception": ("try:\n    y = x * 1\nexcept RuntimeError:\n    y = 9", []),
     "an exception by a value": ("try:\n    y = x.sum()\nexcept RuntimeError:\n    y = 9", [("y = 9", VALUE)]),
@@ -159,9 +159,15 @@ QUESTIONS: dict[str, tuple[str, list[str]]] = {
     "a table": ("y = x * TABLE.get(x.shape[0], 1)", ["entry 37 of `TABLE`"]),
     "a table in a helper": ("y = x * looked_up(x.shape[0])", ["entry 37 of `TABLE`"]),
     "a table of the layer": ("y = x * self.table.get(x.shape[0] // 1, 1)", ["entry 37 of `self.table`"]),
-    "a table of the class": ("y = x * self.TABLE[x.shape[0]] if x.shape[0] in self.TABLE else x", ["`self.TABLE`"]),
+    "a table of the class": (
+        "k = self.TABLE[x.shape[0]] if x.shape[0] in self.TABLE else 1",
+        ["`x.shape[0] in self.TABLE` is True in no case", "entry 37 of `self.TABLE`"],
+    ),
     "sizes as a key": ("y = {(37, 4): 3}.get((x.shape[0], x.shape[1]), 1)", ["entry (37, 4)"]),
-    "a set": ("y = 3 if x.shape[0] in {37, 370} else 1", ["entry 37 of `{37, 370}`"]),
+    "a set": (
+        "y = 3 if x.shape[0] in {37, 370} else 1",
+        ["`x.shape[0] in {37, 370}` is True in no case", "entry 37 of `{37, 370}`"],
+    ),
     "an entry that no dim promises": ("y = x * {370: 3}.get(x.shape[0], 1)", []),
     "a size that is always the same": ("y = x * TABLE.get(x.shape[1], 1)", []),
     "a table that forward fills": ("n = x.shape[0]\nk = self.kept.get(n)\nif k is None:\n    self.kept[n] = k = n", []),
@@ -173,6 +179,15 @@ QUESTIONS: dict[str, tuple[str, list[str]]] = {
         "k, n = 1, x.shape[0] + 9\ntry:\n    k = TABLE[n]\nexcept KeyError:\n    pass\nelse:\n    k = 2",
         ["entry 37", "reached"],
     ),
+    "a set of sizes": ("y = x * len({37, x.shape[0]})", ["`37 == x.shape[0]` is True in no case"]),
+    "a set of a list": ("y = x * len(set([37, x.shape[0]]))", ["`37 == x.shape[0]` is True in no case"]),
+    "the keys of a list": ("y = x * len(dict.fromkeys([37, x.shape[0]]))", ["`37 == x.shape[0]` is True"]),
+    "sizes that may be the same": (
+        "n = x.shape[0]\nm = 37 + 0 * n\ny = x * len({n, m})",
+        ["`n == m` is True in no case"],
+    ),
+    "a set that loses a size": ("s = {37}\ns.discard(x.shape[0])\ny = x * len(s)", ["entry 37 of `s`"]),
+    "what two sets share": ("y = x * len({x.shape[0]} & TABLE.keys())", ["entry 37 of `TABLE.keys()`"]),
     "a conditional expression": ("y = 3 if x.shape[0] == LIMIT else 1", ["`x.shape[0] == LIMIT` is True in no case"]),
     "a conditional expression that configuration settles": ("y = 3 if LIMIT and x.shape[0] == 5 else 1", []),
     "an if on its line": ("n = x.shape[0]\nif n < 37: x = x * 3", ["`n < 37` is False in no case"]),
@@ -210,6 +225,71 @@ def test_an_answer_within_a_line_that_no_case_gave_is_named_until_one_does(name:
         with coverage.watching():
             net.forward(Value(1.0, rows, 4))
     assert coverage.unreached() == []
+
+
+#: Conditions within a line that are more than whole numbers, names and sizes, or that a value decides.
+SIDES: dict[str, tuple[str, int]] = {
+    "y = 3 if x.sum() > 5 else 1": ("x.sum() > 5", VALUE),
+    "y = max(2, 3 if x.sum() > 5 else 1)": ("x.sum() > 5", VALUE),
+    "y = (-1\n     if x.sum() > 5\n     else x.number)": ("x.sum() > 5", VALUE),
+    "y = 1\nif x.sum() > 5: y = 3": ("x.sum() > 5", VALUE),
+    "y = 1\nif x.sum() > 5: y = 3\nelse: y = 2": ("x.sum() > 5", VALUE),
+    "y = 3 if 36 < x.shape[0] < 99 else 1": ("36 < x.shape[0] < 99", SIZE),
+    "y = 3 if x.shape[0] > 36.5 else 1": ("x.shape[0] > 36.5", SIZE),
+    "y = 3 if x.shape[0] / 2 > 18 else 1": ("x.shape[0] / 2 > 18", SIZE),
+    "s = list(x.shape)\ny = 3 if s[0] in (37, 38) else 1": ("s[0] in (37, 38)", SIZE),
+    "y = 3 if len(range(x.shape[0])) > 36 else 1": ("len(range(x.shape[0])) > 36", SIZE),
+}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not say where in a line an instruction stands")
+@pytest.mark.parametrize("body", SIDES)
+def test_a_side_within_a_line_that_no_case_took_is_named_until_one_does(body: str, tmp_path: Path) -> None:
+    condition, by = SIDES[body]
+    net = module(tmp_path, NET + textwrap.indent(body, " " * 8) + "\n        return x").Net()
+    coverage = Coverage(net, ("x",), [range(1, 65)])
+    for case in (Value(1.0, 2, 4), Value(2.0, 3, 4)):
+        with coverage.watching():
+            net.forward(case)
+    (left,) = coverage.unreached()
+    assert left.by == by and left.what.startswith(f"`{condition}` is True in no case")
+    with coverage.watching():
+        net.forward(Value(9.0, 37, 4))
+    assert coverage.unreached() == []
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not say where in a line an instruction stands")
+@pytest.mark.parametrize("body", ["y = 3 if x.sum() > -5 else 1", "y = 1\nif x.sum() > -5: y = 3"])
+def test_a_side_that_is_always_taken_is_named(body: str, tmp_path: Path) -> None:
+    net = module(tmp_path, NET + textwrap.indent(body, " " * 8) + "\n        return x").Net()
+    coverage = Coverage(net, ("x",))
+    for number in (1.0, 2.0):
+        with coverage.watching():
+            net.forward(Value(number, 2, 4))
+    assert [left.what[:34] for left in coverage.unreached()] == ["`x.sum() > -5` is False in no case"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["y = 3 if self.training else 1", "y = 3 if x.shape[1] > 36.5 else 1", "y = 1 if mask is None else x.sum()",
+     "y = 3 if self.training and x.sum() > 5 else 1", "y = 3 if isinstance(x, dict) else 1"],
+)  # fmt: skip
+def test_a_side_that_no_input_decides_is_not_named(body: str, tmp_path: Path) -> None:
+    assert missing(tmp_path, NET + textwrap.indent(body, " " * 8) + "\n        return x") == []
+
+
+@pytest.mark.parametrize("condition", ["x.shape[0] == x.shape[1]", "h == w", "h % w == 0"])
+@pytest.mark.parametrize("form", ["if {}:\n    x = x * 3", "y = 3 if {} else 1"])
+def test_sizes_that_are_compared_with_each_other_are_worth_a_try(condition: str, form: str, tmp_path: Path) -> None:
+    """Both vary: that one of them becomes what the other is, no number in the condition says."""
+    body = textwrap.indent(f"h, w = x.shape\n{form.format(condition)}\nreturn x", " " * 8)
+    net = module(tmp_path, NET + body).Net()
+    coverage = Coverage(net, ("x",), [range(1, 65), range(1, 65)])
+    for sizes in ((8, 24), (7, 30)):
+        with coverage.watching():
+            net.forward(Value(1.0, *sizes))
+    (left,) = coverage.unreached()
+    assert left.by == SIZE and {8, 24} <= set(left.numbers)
 
 
 @pytest.mark.parametrize("name", FORWARDS)

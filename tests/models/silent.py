@@ -103,6 +103,13 @@ class BatchAsANumber(Mlp):
         return super().forward(x) * float(rows_of(x))
 
 
+class SizesInASet(Mlp):
+    """Two equal sizes are one element of a set, and two while a program is traced."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return super().forward(x) * float(len({37, x.shape[0]}))
+
+
 class KnowsItsThreads(Mlp):
     """Right in one thread, and twice as much in two."""
 

@@ -122,6 +122,17 @@ def test_what_stock_paddle_exports_in_silence_and_wrong(model: str, workplace: P
     assert not list((workplace / "artifacts").glob("silent/[!f]*")), "what did not pass is no release"
 
 
+def test_what_is_wrong_at_one_size_that_no_case_is_planned_for(workplace: Path) -> None:
+    dims = {"batch": {"min": 1, "typical": 2, "max": 64}}
+    spec = small("models.silent:SizesInASet", name="silent", weights="factory", dims=dims)
+    (workplace / "silent.yaml").write_text(json.dumps(spec))
+    done = exporter("release", "silent.yaml", "--json", cwd=workplace)
+    assert done.code == ExitCode.REFUSED and done.json()["verdict"] == "failed", done.out + done.err
+    report = json.loads((workplace / "artifacts/silent/failed/parity.json").read_text())
+    wrong = {one["case"] for one in report["checks"] if one["outcome"] == "mismatch" and one["case"]}
+    assert [case.partition("-")[0] for case in wrong] == ["batch=37:search"]
+
+
 def test_what_is_right_in_one_thread_only(workplace: Path) -> None:
     more = ("--input", "x=float32[batch,4]", "--dim", "batch=1..4", "--formats", "pir", "--out", "threads")
     done = exporter("convert", "models.silent:KnowsItsThreads", *more, cwd=workplace)
