@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from exporter.paddle.in_place import followed, latest, with_writes
+from exporter.paddle.values import is_variable
 from exporter.trace.fixes.base import Example, Fix
 
 
@@ -49,9 +50,7 @@ class Cond(Fix):
         return_names: Any = None,
     ) -> Any:
         """The branch over copies of what it writes, which it gives, too."""
-        import paddle
-
-        if not paddle.framework.in_pir_mode():
+        if is_variable(pred):
             return stock(pred, true_fn, false_fn, name, return_names)
 
         def write(values: Sequence[Any]) -> tuple[Any, Sequence[Any]]:

@@ -113,16 +113,16 @@ class WhileLoop(Fix):
 
         cure = self.within_programs(self.instead, refuse, lambda _: not paddle.in_dynamic_mode())
         patches.body(found(self.apis[0]), cure)
-        patches.body(inplace_utils.check_view_value, _is_view)
+        if hasattr(inplace_utils, "check_view_value"):
+            patches.body(inplace_utils.check_view_value, _is_view)
 
     def instead(self, stock: Any, cond: Any, body: Any, loop_vars: Any, is_test: bool = False, name: Any = None) -> Any:
         """The loop over copies; within a turn, what takes the place of another is copied before that is written."""
-        import paddle
         from paddle.utils import flatten, map_structure
 
-        from exporter.paddle.private import ProgramTranslator
+        from exporter.paddle.private import ProgramTranslator, in_pir_mode
 
-        if paddle.framework.in_pir_mode():
+        if in_pir_mode():
             return _in_pir(stock, cond, body, loop_vars)
         if not any(map(is_variable, flatten(loop_vars))):
             return stock(cond, body, loop_vars, is_test, name)
