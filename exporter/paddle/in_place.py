@@ -108,13 +108,15 @@ def _keep_what_is_read_behind(block: Any, read: Sequence[Any]) -> None:
     """
     import paddle
 
-    behind = {value.id for value in read if hasattr(value, "get_defining_op")}
+    from exporter.paddle.private import Value
+
+    behind = {value.id for value in read if isinstance(value, Value) and value.initialized()}
     for operator in reversed(block.ops):
         for inner in operator.blocks():
             _keep_what_is_read_behind(inner, ())
         if operator.name() == "pd_op.while":
             for operand in operator.operands()[1:]:
-                if operand.source().id in behind:
+                if operand.source().initialized() and operand.source().id in behind:
                     paddle.pir.set_insertion_point(operator)
                     operand.set_source(paddle.assign(operand.source()))
         behind |= _read(operator)
@@ -123,7 +125,8 @@ def _keep_what_is_read_behind(block: Any, read: Sequence[Any]) -> None:
 def _read(operator: Any) -> set[int]:
     """The values that an operator reads, or one of its blocks."""
     inner = (_read(inner) for block in operator.blocks() for inner in block.ops)
-    return {operand.source().id for operand in operator.operands()}.union(*inner)
+    sources = (operand.source() for operand in operator.operands())  # an optional one may not be there
+    return {source.id for source in sources if source.initialized()}.union(*inner)
 
 
 def followed(make: Callable[[], Any], now: dict[int, Any]) -> Any:

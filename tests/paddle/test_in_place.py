@@ -74,6 +74,17 @@ class WithinBranches(paddle.nn.Layer):
         return y, z
 
 
+class WithoutAnOperand(paddle.nn.Layer):
+    """An operator may have an optional operand that is not there, as the sizes of `interpolate`."""
+
+    def forward(self, x):
+        y = paddle.nn.functional.interpolate(x.reshape([1, 1, 3, 4]), size=[6, 8], mode="nearest")
+        y.tanh_()
+        if x.sum() > 1e3:
+            y.add_(paddle.nn.functional.interpolate(y, size=[6, 8], mode="nearest"))
+        return y
+
+
 class ReadBehindALoop(paddle.nn.Layer):
     """A loop of PIR takes the memory of what it starts from."""
 
@@ -86,7 +97,7 @@ class ReadBehindALoop(paddle.nn.Layer):
 
 @pytest.mark.parametrize(
     "kind",
-    [Twice, AfterABranch, Put, WithinALoop, OfWhatALoopCarries, WithinBranches, ReadBehindALoop],
+    [Twice, AfterABranch, Put, WithinALoop, OfWhatALoopCarries, WithinBranches, WithoutAnOperand, ReadBehindALoop],
     ids=lambda kind: kind.__name__,
 )
 def test_what_is_written_is_what_is_read_afterwards(kind, tmp_path):
