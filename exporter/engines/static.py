@@ -17,6 +17,7 @@ class Static(PaddleEngine):
 
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
+        from exporter.paddle.in_place import follow_in_place, remembering_writes
         from exporter.trace.fixes import fixes_in_force
         from exporter.trace.layer import load_layer
         from exporter.trace.traced import bind_inputs, specs_from_json, trace
@@ -27,7 +28,9 @@ class Static(PaddleEngine):
         layer = load_layer(source["model"], source["checkpoint"], source["seed"])
         specs = specs_from_json(source["inputs"])
         order = tuple(one.name for one in bind_inputs(layer, specs))  # before: to_static replaces forward
-        traced = trace(layer, specs, tuple(source["outputs"]), source["fixed"])
+        with remembering_writes():  # as the format `pir`
+            traced = trace(layer, specs, tuple(source["outputs"]), source["fixed"])
+            follow_in_place(traced.layer)
         with fixes_in_force("pir"):  # a call that Paddle takes for another signature traces once more
             yield LayerSession(traced.layer, order, artifact.outputs, settings, stop_gradient=False)
 

@@ -72,7 +72,8 @@ class Format(ABC):
 
     `after` names the format whose files this one is made from, if any: `write` then finds them in `source`. `folds`
     says that the writer adds constants and folds parameters, so that not every stored tensor is one of the layer's.
-    `model` is the file with the program, `parameters` the one beside it with what it stores, if they lie apart.
+    `model` is the file with the program, `parameters` the one beside it with what it stores, if they lie apart, and
+    `filler` the tensor in it of a layer that has none.
 
     What else is known of a format has its name in other folders, and a package outside adds it by their entry points.
     `exporter.readers` reads its files, unless a reader of ours has their suffix. `exporter.root_cause.taps` shows its
@@ -84,6 +85,7 @@ class Format(ABC):
     after: ClassVar[str | None] = None
     model: ClassVar[str]
     parameters: ClassVar[str] = ""
+    filler: ClassVar[str] = ""
 
     def chosen(self, wish: Wish) -> Format:
         """What writes the format as it is wished; most formats have one writer."""

@@ -5,19 +5,21 @@ functions call their other self while tracing, with a warning; some write an ope
 it saves. Either way the file computes without it (utils/inplace_utils.py and `jit.save`, 3.0 to 3.3).
 
 In a legacy program later reads get the new value by Paddle's own map (:func:`now_means`); a PIR program is changed
-after it was traced (:func:`follow_in_place`).
+after it was traced (:func:`follow_in_place`). What a branch or a loop writes of a tensor from outside is one
+more result of it (:func:`with_writes`).
 """
 
 from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from exporter.paddle.patches import Patches
+from exporter.paddle.static_function import give
 
 #: They end like operators in place; their first operand keeps its meaning.
 _OTHERS = ("batch_norm_", "array_write_", "assign_out_", "share_data_")
@@ -83,37 +85,139 @@ def _resolve(note: Callable[[Any, Any], None], name: str) -> Any:
 
 
 def follow_in_place(static: Any) -> None:
-    """Let every later use, and every output, of a traced PIR program be the changed value.
-
-    A change within a branch or a loop is not seen outside it; `exporter check` names such lines.
-    """
+    """Let every later use, and every output, of a traced PIR program be the changed value."""
     import paddle
 
     program = static.forward.concrete_program
     now: dict[int, Any] = {}
-    written = {result.id: value.id for value, result in _WRITES.get() or () if not value.is_same(result)}
-    _follow(program.main_program.global_block(), now, written)
+    _follow(program.main_program.global_block().ops, now, _written())
     if now:
-        program.outputs = paddle.utils.map_structure(lambda one: _latest(one, now), program.outputs)
+        give(static, paddle.utils.map_structure(lambda value: latest(value, now), program.outputs))
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(program.main_program):
+            _keep_what_is_read_behind(program.main_program.global_block(), paddle.utils.flatten(program.outputs))
+    finally:
+        paddle.disable_static()
 
 
-def _follow(block: Any, now: dict[int, Any], written: dict[int, int]) -> None:
-    for operator in block.ops:
-        for operand in operator.operands():
-            latest = _latest(operand.source(), now)
-            if latest is not operand.source():
-                operand.set_source(latest)
+def _keep_what_is_read_behind(block: Any, read: Sequence[Any]) -> None:
+    """Let a loop start from a copy of what is read behind it, too: it takes the memory of what it starts from (3.3.1).
+
+    Not from copies of all: with them the default predictor (oneDNN) ends in std::exception.
+    """
+    import paddle
+
+    from exporter.paddle.private import Value
+
+    behind = {value.id for value in read if isinstance(value, Value) and value.initialized()}
+    for operator in reversed(block.ops):
         for inner in operator.blocks():
-            _follow(inner, dict(now), written)
-        name = operator.name().removeprefix("pd_op.")
-        if name.endswith("_") and name not in _OTHERS and operator.name().startswith("pd_op."):
+            _keep_what_is_read_behind(inner, ())
+        if operator.name() == "pd_op.while":
+            for operand in operator.operands()[1:]:
+                if operand.source().initialized() and operand.source().id in behind:
+                    paddle.pir.set_insertion_point(operator)
+                    operand.set_source(paddle.assign(operand.source()))
+        behind |= _read(operator)
+
+
+def _read(operator: Any) -> set[int]:
+    """The values that an operator reads, or one of its blocks."""
+    inner = (_read(inner) for block in operator.blocks() for inner in block.ops)
+    sources = (operand.source() for operand in operator.operands())  # an optional one may not be there
+    return {source.id for source in sources if source.initialized()}.union(*inner)
+
+
+def followed(make: Callable[[], Any], now: dict[int, Any]) -> Any:
+    """What `make` gives in PIR; its operators read, and its values are, what each value means by then.
+
+    `now` holds meanings by the number of a value, before and afterwards.
+    """
+    import paddle
+
+    block = paddle.pir.get_current_insertion_point().block()
+    before = len(block.ops)
+    made = make()
+    _follow(block.ops[before:], now, _written())
+    return paddle.utils.map_structure(lambda value: latest(value, now), made) if now else made
+
+
+def with_writes(write: Callable[[Sequence[Any]], tuple[Any, Sequence[Any]]]) -> Any:
+    """What a branch or a loop of PIR gives, whose blocks may write values from outside.
+
+    `write(values)` appends the operator to the current block, and gives what it gives and what each of the `values`
+    means behind it. It is called again, and what it appended is removed, until `values` has all that the blocks write:
+    only a trace of them finds it.
+    """
+    import paddle
+
+    log = _WRITES.get()
+    values: list[Any] = []
+    while True:
+        before = len(log or ())
+        given, meanings = write(values)
+        block = paddle.pir.get_current_insertion_point().block()
+        operator = next(operator for operator in reversed(block.ops) if operator.blocks())
+        known = {value.id for value in values}
+        missed = [value for value in _written_outside(operator) if value.id not in known]
+        if not missed:
+            break
+        block.remove_op(operator)
+        del (log or [])[before:]
+        values += missed
+    for value, meaning in zip(values, meanings, strict=True):
+        remember(value, meaning)
+    return given
+
+
+def _written_outside(operator: Any) -> list[Any]:
+    """The values that the blocks of an operator write and do not make, each once."""
+    made, outside = set[int](), dict[int, Any]()
+    written = {result.id: value for value, result in _WRITES.get() or () if not value.is_same(result)}
+    blocks = list(operator.blocks())
+    while blocks:
+        block = blocks.pop()
+        made |= {argument.id for argument in block.args()}
+        for inner in block.ops:
+            blocks += inner.blocks()
+            made |= {result.id for result in inner.results() if result.initialized()}
+            targets = [
+                written[result.id] for result in inner.results() if result.initialized() and result.id in written
+            ]
+            targets += [inner.operands()[0].source()] if _writes_in_place(inner) else []
+            outside |= {target.id: target for target in targets}
+    return [value for number, value in outside.items() if number not in made]
+
+
+def _written() -> dict[int, int]:
+    """By the number of what a function gave that did not write in place: that of what it should have written."""
+    return {result.id: value.id for value, result in _WRITES.get() or () if not value.is_same(result)}
+
+
+def _writes_in_place(operator: Any) -> bool:
+    name = operator.name()
+    return name.startswith("pd_op.") and name.endswith("_") and name.removeprefix("pd_op.") not in _OTHERS
+
+
+def _follow(operators: Sequence[Any], now: dict[int, Any], written: dict[int, int]) -> None:
+    for operator in operators:
+        for operand in operator.operands():
+            source = operand.source()
+            meaning = latest(source, now)
+            if meaning is not source:
+                operand.set_source(meaning)
+        for inner in operator.blocks():
+            _follow(inner.ops, dict(now), written)
+        if _writes_in_place(operator):
             now[operator.operands()[0].source().id] = operator.results()[0]
         for result in operator.results():
             if result.initialized() and result.id in written:
                 now[written[result.id]] = result
 
 
-def _latest(value: Any, now: dict[int, Any]) -> Any:
+def latest(value: Any, now: dict[int, Any]) -> Any:
+    """What a value of PIR means by now."""
     from exporter.paddle.private import Value
 
     while now and isinstance(value, Value) and value.initialized() and value.id in now:

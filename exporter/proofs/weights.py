@@ -81,7 +81,14 @@ def _has_tensors(subject: Subject) -> bool:
     """A spec that names weights promises tensors; else a file or the manifest shows them."""
     spec = subject.spec
     promised = spec.recipe is not None or spec.checkpoint is not None
-    return promised or bool(subject.parameters) or any(artifact.weights for artifact in subject.artifacts.values())
+    return promised or bool(subject.parameters) or any(map(_shows_tensors, subject.artifacts.values()))
+
+
+def _shows_tensors(artifact: Artifact) -> bool:
+    """Whether its files hold tensors of a layer: the constants that a writer adds are none, nor is a filler."""
+    format = FORMATS[artifact.format]
+    others = set(artifact.weights) - {format.filler}
+    return bool(artifact.origins or artifact.details.get("folded") or (others and not format.folds))
 
 
 def _not_the_checkpoints(subject: Subject) -> Evidence | None:

@@ -5,6 +5,8 @@ import onnxruntime
 import paddle
 import pytest
 
+from exporter.engines.base import Runnable
+from exporter.engines.static import plugin as static
 from exporter.lower.base import Wish
 from exporter.lower.onnx import plugin as onnx
 from exporter.lower.pir import plugin as pir
@@ -37,7 +39,67 @@ class Put(paddle.nn.Layer):
         return y
 
 
-@pytest.mark.parametrize("kind", [Twice, AfterABranch, Put])
+class WithinALoop(paddle.nn.Layer):
+    """The body assigns the counter only."""
+
+    def forward(self, x):
+        y, turn = x * 2, paddle.zeros([1])
+        while turn < 3:
+            y.add_(x)
+            y.tanh_()
+            turn = turn + 1
+        return y, turn
+
+
+class OfWhatALoopCarries(paddle.nn.Layer):
+    def forward(self, x):
+        y = x * 2
+        while y.mean() < 9:
+            y = y + 2
+            y.add_(x * x)
+            if y.max() > 4:
+                y.scale_(1.5)
+        return y * 1
+
+
+class WithinBranches(paddle.nn.Layer):
+    def forward(self, x):
+        y, z = x * 2, x * 3
+        if x.sum() > 1e3:
+            y.add_(x)
+        else:
+            if x.max() > 0:
+                z.subtract_(y)
+            y.exp_()
+        return y, z
+
+
+class WithoutAnOperand(paddle.nn.Layer):
+    """An operator may have an optional operand that is not there, as the sizes of `interpolate`."""
+
+    def forward(self, x):
+        y = paddle.nn.functional.interpolate(x.reshape([1, 1, 3, 4]), size=[6, 8], mode="nearest")
+        y.tanh_()
+        if x.sum() > 1e3:
+            y.add_(paddle.nn.functional.interpolate(y, size=[6, 8], mode="nearest"))
+        return y
+
+
+class ReadBehindALoop(paddle.nn.Layer):
+    """A loop of PIR takes the memory of what it starts from."""
+
+    def forward(self, x):
+        before = y = x * 2
+        while y.mean() < 9:
+            y = y + x * x
+        return before, y
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [Twice, AfterABranch, Put, WithinALoop, OfWhatALoopCarries, WithinBranches, WithoutAnOperand, ReadBehindALoop],
+    ids=lambda kind: kind.__name__,
+)
 def test_what_is_written_is_what_is_read_afterwards(kind, tmp_path):
     x = np.random.default_rng(0).standard_normal([3, 4]).astype("float32")
     layer = kind()
@@ -56,6 +118,12 @@ def test_what_is_written_is_what_is_read_afterwards(kind, tmp_path):
     found = paddle.utils.flatten(paddle.jit.load(str(tmp_path / "pir" / "model"))(paddle.to_tensor(x)))
     session = onnxruntime.InferenceSession(tmp_path / "onnx" / "model.onnx", providers=["CPUExecutionProvider"])
     also = session.run([one.name for one in traced.outputs], {"x": x})
-    for want, one, other in zip(expected, found, also, strict=True):
+    names = tuple(spec.name for spec in traced.outputs)
+    source = {"model": f"{__name__}:{kind.__name__}", "checkpoint": None, "seed": 0, "outputs": list(names)}
+    source |= {"inputs": [{"name": "x", "dtype": "float32", "shape": [3, 4]}], "fixed": {}}
+    with static.open(Runnable("source", None, "", ("x",), names, source), "cpu") as running:
+        unsaved = running.run({"x": x})
+    for want, one, other, name in zip(expected, found, also, names, strict=True):
         np.testing.assert_array_equal(want.numpy(), one.numpy())
+        np.testing.assert_array_equal(want.numpy(), unsaved[name])
         np.testing.assert_allclose(want.numpy(), other, rtol=1e-5, atol=1e-6)

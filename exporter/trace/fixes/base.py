@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -81,11 +81,13 @@ class Fix(ABC):
         raise NotImplementedError
 
     @staticmethod
-    def within_programs(cure: Callable[..., Any], refuse: Refuse) -> Callable[..., Any]:
-        """For :meth:`Patches.body`: `cure(stock, …)` where a program is met, stock elsewhere."""
+    def within_programs(
+        cure: Callable[..., Any], refuse: Refuse, met: Callable[[Iterable[Any]], bool] = meets_program
+    ) -> Callable[..., Any]:
+        """For :meth:`Patches.body`: `cure(stock, …)` where a program is `met` in the arguments, stock elsewhere."""
 
         def body(stock: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-            if not meets_program((*args, *kwargs.values())):
+            if not met((*args, *kwargs.values())):
                 return stock(*args, **kwargs)
             try:
                 return cure(stock, *args, **kwargs)

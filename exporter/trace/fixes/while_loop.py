@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from exporter.paddle.in_place import followed, latest, with_writes
+from exporter.paddle.patches import Patches
+from exporter.paddle.private import found
 from exporter.paddle.refusal import cannot_lower
 from exporter.paddle.values import in_program, is_variable
-from exporter.trace.fixes.base import Example, Fix
+from exporter.trace.fixes.base import Example, Fix, Refuse
 
 
 def _named_twice(self: Any, x: Any) -> Any:
@@ -55,6 +59,24 @@ def _condition(self: Any, x: Any) -> Any:
     return x * turns + first.astype("float32")
 
 
+def _never_assigned(self: Any, x: Any) -> Any:
+    y = x * 2
+    while y.mean() < 9:
+        y.add_(x * x + 1)
+    return y - x
+
+
+def _never_assigned_within(self: Any, x: Any) -> Any:
+    y = x * 2
+    while y.mean() < 9:
+        while y.max() < 4:
+            y.add_(x * x + 1)
+        y = y + 1
+        if y.min() < 2:
+            y.scale_(2.0)
+    return y - x
+
+
 def _parameter() -> Any:
     import paddle
 
@@ -62,12 +84,12 @@ def _parameter() -> Any:
 
 
 class WhileLoop(Fix):
-    """Stock writes what a loop carries into the variables that it starts from, one after the other.
+    """Stock loses what a body changes in place and never assigns; in PIR a condition with another name changes.
 
-    A value changes under its other names, an input is written, and a weight is another one in the next run. Of two
-    values that trade places one is lost (static/nn/control_flow.py). What a turn sets in place means the same after the
-    loop, whatever the turn assigned later. In PIR a condition with another name changes. Others are lost
-    behind the loop there, and stay so: with copies of them the default predictor (oneDNN) ends in std::exception.
+    In a legacy program it writes what a loop carries into the variables that it starts from, one after the other. A
+    value changes under its other names, an input is written, and a weight is another one in the next run. Of two values
+    that trade places one is lost (static/nn/control_flow.py). What a turn sets in place means the same after the loop,
+    whatever the turn assigned later.
     """
 
     apis = ("paddle.static.nn.while_loop",)
@@ -75,20 +97,35 @@ class WhileLoop(Fix):
     examples = (
         Example(_named_twice, (("n", 4),), formats=("pdmodel",)),
         Example(_condition, (("n", 4),)),
+        Example(_never_assigned, (("n", 4),), formats=("pir",)),
+        Example(_never_assigned_within, (("n", 4),), formats=("pir",)),
         Example(_weight, (("n", 4),), {"weight": _parameter}, ("pdmodel",)),
         Example(_input, (("n", 4),), formats=("pdmodel",)),
         Example(_swapped, (("n", 4),), formats=("pdmodel",)),
         Example(_set_within, (("n", 4),), formats=("pdmodel",)),
     )
 
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        """Of a loop that carries no tensor of the program, too."""
+        import paddle
+
+        from exporter.paddle.private import inplace_utils
+
+        cure = self.within_programs(self.instead, refuse, lambda _: not paddle.in_dynamic_mode())
+        patches.body(found(self.apis[0]), cure)
+        if hasattr(inplace_utils, "check_view_value"):
+            patches.body(inplace_utils.check_view_value, _is_view)
+
     def instead(self, stock: Any, cond: Any, body: Any, loop_vars: Any, is_test: bool = False, name: Any = None) -> Any:
         """The loop over copies; within a turn, what takes the place of another is copied before that is written."""
         from paddle.utils import flatten, map_structure
 
-        from exporter.paddle.private import ProgramTranslator
+        from exporter.paddle.private import ProgramTranslator, in_pir_mode
 
+        if in_pir_mode():
+            return _in_pir(stock, cond, body, loop_vars)
         if not any(map(is_variable, flatten(loop_vars))):
-            return stock(lambda *now: _apart(cond(*now)), body, loop_vars, is_test, name)
+            return stock(cond, body, loop_vars, is_test, name)
         meanings: Any = ProgramTranslator.get_instance()._inplace_map
         before: Any = None
 
@@ -118,6 +155,50 @@ class WhileLoop(Fix):
 
         start = map_structure(lambda value: _carried(_latest(value, meanings)), loop_vars)
         return stock(asked, turn, start, is_test, name)
+
+
+def _is_view(stock: Any, value: Any) -> Any:
+    """Whether a value may be a view, or has one; what a loop carries has no operator, of which stock asks the name."""
+    from exporter.paddle.private import inplace_utils
+
+    if value.get_defining_op() is not None:
+        return stock(value)
+    views = [operator for operator in value.all_used_ops() if operator.name() in inplace_utils.stride_ops]
+    return any(view.operand_source(0).is_same(value) for view in views)
+
+
+def _in_pir(stock: Any, cond: Any, body: Any, loop_vars: Sequence[Any]) -> Any:
+    """The loop carries what its body writes, too."""
+    start = _apart(cond(*loop_vars))
+    count = len(loop_vars)
+
+    def write(values: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
+        now: dict[int, Any] = {}
+        turned = False
+
+        def asked(*carried: Any) -> Any:
+            if not turned:
+                return start
+            before = dict(now)
+            answer = followed(lambda: _apart(cond(*carried[:count])), now)
+            if any(latest(value, now) is not latest(value, before) for value in (*values, *carried)):
+                raise cannot_lower("while", "its condition changes a tensor in place", "change it in the body")
+            return answer
+
+        def turn(*carried: Any) -> Any:
+            nonlocal turned
+            turned = True
+            arguments = carried[count : count + len(values)]
+            now.update((value.id, argument) for value, argument in zip(values, arguments, strict=True))
+            result = followed(lambda: body(*carried[:count]), now)
+            result = result if isinstance(result, (list, tuple)) else [result]
+            return [*result, *(latest(value, now) for value in values), *carried[count + len(values) :]]
+
+        filler = [] if count or values else [start]  # a loop of nothing is none
+        made = stock(asked, turn, [*loop_vars, *values, *filler])
+        return made[:count], made[count : count + len(values)]
+
+    return with_writes(write)
 
 
 def _apart(value: Any) -> Any:
