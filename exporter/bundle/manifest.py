@@ -92,6 +92,7 @@ class _Details(_Loose):
     opset: int | None = None
     opset_asked: int | None = None
     folded: dict[str, tuple[Sha256, ...]] = {}
+    stateless: bool = False
     layers: dict[str, _Layer] = {}
     front: tuple[_Step, ...] = ()
     kept: tuple[str, ...] = ()

@@ -122,6 +122,7 @@ def _place(name: str, into: Path) -> Json:
 def _read_again(answer: Json, traced: Json, spec: Spec, folder: Path) -> Artifact:
     """The artifact of an answer, with the digests of what its files store and the layer's names for it.
 
+    Of a stateless layer that is noted, so that a bundle which records no tensor says whether there were any.
     They are read here: the child has imported the model, whose code may do anything to what it answers.
 
     Raises:
@@ -129,6 +130,8 @@ def _read_again(answer: Json, traced: Json, spec: Spec, folder: Path) -> Artifac
     """
     artifact = artifact_from_json(answer["artifact"])
     found = _as_read(artifact, folder, spec, set(traced["parameters"].values()))
+    if not traced["parameters"]:
+        found = replace(found, details={**found.details, "stateless": True})
     own = {stored: name for name, stored in sorted(traced["names"].items(), reverse=True)}
     return replace(found, origins={stored: own[stored] for stored in found.weights if stored in own})
 

@@ -37,8 +37,9 @@ class Artifact:
 
     `inputs` and `outputs` are in the order of the spec, `native_outputs` in the order of the file; the names are the
     same, since the writer gives the program ours. `details` holds what was asked and what became of it
-    (opset, writer's version), `weights` the digest of each tensor that the files store, by the file's name for it.
-    `origins` is the layer's own name for each stored tensor that the writer took over as it was.
+    (opset, writer's version, `stateless` where the layer has neither parameters nor buffers), `weights` the digest of
+    each tensor that the files store, by the file's name for it. `origins` is the layer's own name for each stored
+    tensor that the writer took over as it was.
     """
 
     format: str
@@ -72,8 +73,7 @@ class Format(ABC):
 
     `after` names the format whose files this one is made from, if any: `write` then finds them in `source`. `folds`
     says that the writer adds constants and folds parameters, so that not every stored tensor is one of the layer's.
-    `model` is the file with the program, `parameters` the one beside it with what it stores, if they lie apart, and
-    `filler` the tensor in it of a layer that has none.
+    `model` is the file with the program, `parameters` the one beside it with what it stores, if they lie apart.
 
     What else is known of a format has its name in other folders, and a package outside adds it by their entry points.
     `exporter.readers` reads its files, unless a reader of ours has their suffix. `exporter.root_cause.taps` shows its
@@ -85,7 +85,6 @@ class Format(ABC):
     after: ClassVar[str | None] = None
     model: ClassVar[str]
     parameters: ClassVar[str] = ""
-    filler: ClassVar[str] = ""
 
     def chosen(self, wish: Wish) -> Format:
         """What writes the format as it is wished; most formats have one writer."""

@@ -78,17 +78,17 @@ def _parts(artifact: Artifact, subject: Subject) -> dict[str, Array]:
 
 
 def _has_tensors(subject: Subject) -> bool:
-    """A spec that names weights promises tensors; else a file or the manifest shows them."""
+    """A spec that names weights promises tensors; else a file or the manifest shows them.
+
+    What stands in the files of a stateless layer are constants of the writer. Only a bundle that says so is one: what
+    nothing is said of may have been taken out.
+    """
     spec = subject.spec
     promised = spec.recipe is not None or spec.checkpoint is not None
-    return promised or bool(subject.parameters) or any(map(_shows_tensors, subject.artifacts.values()))
-
-
-def _shows_tensors(artifact: Artifact) -> bool:
-    """Whether its files hold tensors of a layer: the constants that a writer adds are none, nor is a filler."""
-    format = FORMATS[artifact.format]
-    others = set(artifact.weights) - {format.filler}
-    return bool(artifact.origins or artifact.details.get("folded") or (others and not format.folds))
+    plain = [one for one in subject.artifacts.values() if one.precision == "fp32"]
+    stateless = bool(plain) and all(one.details.get("stateless") for one in plain)
+    shown = not stateless and any(one.weights for one in subject.artifacts.values())
+    return promised or bool(subject.parameters) or shown
 
 
 def _not_the_checkpoints(subject: Subject) -> Evidence | None:

@@ -43,24 +43,13 @@ def test_without_digests_of_the_layer_nothing_is_proven(tmp_path: Path) -> None:
     assert found.reason == "the bundle does not record which tensors the layer has"
 
 
-@pytest.mark.parametrize(
-    ("format", "weights", "origins", "planned"),
-    [
-        ("onnx", {"const.1": "of a writer"}, {}, 0),
-        ("pdmodel", {"no_parameters": "a filler"}, {}, 0),
-        ("pir", {}, {}, 0),
-        ("onnx", {"const.1": "of a writer", "w": "a"}, {"w": "layer.a"}, 1),
-        ("pir", {"w": "a"}, {}, 1),
-        ("pdmodel", {"no_parameters": "a filler", "w": "a"}, {}, 1),
-    ],
-)
-def test_only_a_layer_that_has_tensors_promises_them(
-    format: str, weights: dict[str, str], origins: dict[str, str], planned: int
-) -> None:
-    """A layer without any is sound. Its files may hold constants, and Paddle's predictor wants one with something."""
-    held = Artifact(format, "fp32", ("m",), ("x",), ("y",), ("y",), {}, weights, origins)
-    of = harness(subject(held, parameters={}))
-    assert len(plugin.plan(of)) == planned * len(of.variants)
+@pytest.mark.parametrize("format", ["onnx", "pdmodel", "pir"])
+def test_only_a_layer_that_is_said_to_be_stateless_promises_no_tensors(format: str) -> None:
+    """Its files may hold constants, and a filler for the predictor. Of which nothing is said may have been stripped."""
+    for details, parameters, planned in (({"stateless": True}, {}, 0), ({}, {}, 1), ({"stateless": True}, TRAINED, 1)):
+        held = Artifact(format, "fp32", ("m",), ("x",), ("y",), ("y",), details, {"const.1": "of a writer"})
+        of = harness(subject(held, parameters=parameters))
+        assert len(plugin.plan(of)) == planned * len(of.variants)
 
 
 def test_the_digests_are_those_of_the_checkpoint_where_it_is_at_hand(tmp_path: Path, checkpoint: Path) -> None:

@@ -30,7 +30,7 @@ from packaging.version import Version
 
 from exporter.lower._paddle_save import save
 from exporter.lower.base import Format, Wish
-from exporter.lower.pdmodel.files import PLACEHOLDER, finish
+from exporter.lower.pdmodel.files import finish
 from exporter.lower.pdmodel.runtimes import runtimes
 from exporter.lower.pdmodel.session import legacy_export
 from exporter.lower.pdmodel.written import mend
@@ -42,7 +42,6 @@ class Pdmodel(Format):
 
     model = "model.pdmodel"
     parameters = "model.pdiparams"
-    filler = PLACEHOLDER
 
     def session(self, target: str | None) -> AbstractContextManager[None]:
         return legacy_export(Version(target) if target else None)
