@@ -118,8 +118,7 @@ def _met(point: Mapping[str, int], pairs: Mapping[tuple[str, int, str, int], Non
 
 def promised(dim: Dim) -> range:
     """Every size that a dim may have."""
-    step = dim.multiple_of
-    return range(-(-dim.min // step) * step, dim.max + 1, step)
+    return range(dim.min, dim.max + 1, dim.multiple_of)
 
 
 def odd_size(dim: Dim) -> int:

@@ -10,7 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.errors import UsageError
-from exporter.goldens.cases import MASKS, WHOLE, batch_dim, declared_range, kinds_of, odd_size, pairwise, plan_cases
+from exporter.goldens.cases import (
+    MASKS,
+    WHOLE,
+    batch_dim,
+    declared_range,
+    kinds_of,
+    odd_size,
+    pairwise,
+    plan_cases,
+    promised,
+)
 from exporter.goldens.values import content, draw
 from exporter.spec.inputs import Dim, Input
 from exporter.spec.model import Spec
@@ -352,6 +362,18 @@ def test_without_named_dims_there_is_one_size_drawn_twice() -> None:
         *((f"fixed:{kind}", 0) for kind in ("zeros", "large", "tiny", "one_hot", "smallest", "largest")),
     ]
     assert pairwise({}) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("dim", "sizes"),
+    [
+        (Dim(min=1, typical=3, max=4), [1, 2, 3, 4]),
+        (Dim(min=4, typical=4, max=8, multiple_of=2), [4, 6, 8]),
+        (Dim(min=32, typical=64, max=96, multiple_of=32), [32, 64, 96]),
+    ],
+)
+def test_every_size_that_a_dim_may_have(dim: Dim, sizes: list[int]) -> None:
+    assert list(promised(dim)) == sizes
 
 
 def test_points_are_no_more_than_the_two_dims_with_most_sizes_need() -> None:

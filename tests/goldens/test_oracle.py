@@ -167,6 +167,28 @@ def test_eager_that_differs_from_run_to_run_has_a_gate() -> None:
     assert gate == "eager gives other values when run twice: y"
 
 
+class Routed(paddle.nn.Layer):
+    """Which rows go on is undetermined where their scores are equal."""
+
+    def forward(self, x: Any) -> Any:
+        if x.shape[0] > 6:
+            raise RuntimeError("too many rows")
+        return x.gather(x.abs().sum(axis=1).topk(2)[1])
+
+
+def test_eager_is_asked_for_both_choices_among_equals_of_the_case_before() -> None:
+    oracle = make_oracle(Routed(), ("x",), ("y",), 0)
+    distinct, equal = np.diag([4.0, 3, 2, 1]).astype("float32"), np.eye(4, dtype="float32")
+    assert oracle.tied == frozenset()
+    for x, tied in ((distinct, frozenset[str]()), (equal, frozenset({"topk"})), (distinct, frozenset[str]())):
+        oracle.ask({"x": x})
+        assert oracle.tied == tied and len(oracle.otherwise({"x": x})) == 2 * len(tied)
+    oracle.ask({"x": equal})
+    first, last = oracle.otherwise({"x": equal})
+    np.testing.assert_array_equal(first["y"], equal[:2])
+    np.testing.assert_array_equal(last["y"], equal[:1:-1])
+
+
 @pytest.mark.parametrize("outputs", [1, 3, 6, 12, 25, 60])
 def test_runs_are_doubled_until_the_allowance_is_small_enough(outputs: int) -> None:
     layer = Counted(outputs)
