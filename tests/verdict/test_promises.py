@@ -158,7 +158,9 @@ def test_a_target_that_loads_nothing_that_is_written_is_refused(target: str, for
 
 
 def test_a_target_of_a_bundle_that_nobody_knows_any_more_is_no_promise_of_now() -> None:
-    refuse_promises(spec({}).model_copy(update={"targets": ("was_known_once>=1.0",)}))
+    known, unknown = (spec({}).model_copy(update={"targets": (name,)}) for name in ("paddle_lite", "known_once>=1.0"))
+    refuse_promises(unknown)
+    assert refusal(known).where == "targets"
 
 
 @pytest.mark.parametrize("key", [{"opset": 18}, {"writer": "paddle2onnx"}])
