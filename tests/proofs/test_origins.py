@@ -52,6 +52,26 @@ def test_only_a_layer_that_is_said_to_be_stateless_promises_no_tensors(format: s
         assert len(plugin.plan(of)) == planned * len(of.variants)
 
 
+@pytest.mark.parametrize(
+    ("held", "planned"),
+    [
+        ({("onnx", "fp32"): True, ("onnx", "fp16"): False}, False),
+        ({("onnx", "fp32"): True, ("pir", "fp32"): False}, True),
+        ({("onnx", "fp16"): False}, True),
+    ],
+)
+def test_a_layer_is_stateless_if_all_its_files_in_full_precision_are(
+    held: dict[tuple[str, str], bool], planned: bool
+) -> None:
+    """What is computed from such a file has constants, too, and says nothing of the layer."""
+    said = {True: {"stateless": True}, False: dict[str, Any]()}
+    files = (
+        Artifact(*variant, ("m",), ("x",), ("y",), ("y",), said[stateless], {"const.1": "of a writer"})
+        for variant, stateless in held.items()
+    )
+    assert bool(plugin.plan(harness(subject(*files, parameters={})))) == planned
+
+
 def test_the_digests_are_those_of_the_checkpoint_where_it_is_at_hand(tmp_path: Path, checkpoint: Path) -> None:
     artifact = stored(tmp_path, VALUES)
     assert proved(artifact, folder=tmp_path, checkpoint=checkpoint).outcome is Outcome.MATCH and plugin.reads
