@@ -173,26 +173,24 @@ def with_writes(write: Callable[[Sequence[Any]], tuple[Any, Sequence[Any]]]) -> 
 
 def _written_outside(operator: Any) -> list[Any]:
     """The values that the blocks of an operator write and do not make, each once."""
-    made, outside = set[int](), dict[int, Any]()
-    written = {result.id: value for value, result in _WRITES.get() or () if not value.is_same(result)}
+    made, outside, written = set[int](), dict[int, Any](), _written()
     blocks = list(operator.blocks())
     while blocks:
         block = blocks.pop()
         made |= {argument.id for argument in block.args()}
         for inner in block.ops:
             blocks += inner.blocks()
-            made |= {result.id for result in inner.results() if result.initialized()}
-            targets = [
-                written[result.id] for result in inner.results() if result.initialized() and result.id in written
-            ]
+            results = [result.id for result in inner.results() if result.initialized()]
+            made |= set(results)
+            targets = [written[result] for result in results if result in written]
             targets += [inner.operands()[0].source()] if _writes_in_place(inner) else []
             outside |= {target.id: target for target in targets}
     return [value for number, value in outside.items() if number not in made]
 
 
-def _written() -> dict[int, int]:
-    """By the number of what a function gave that did not write in place: that of what it should have written."""
-    return {result.id: value.id for value, result in _WRITES.get() or () if not value.is_same(result)}
+def _written() -> dict[int, Any]:
+    """By the number of what a function gave that did not write in place: what it should have written."""
+    return {result.id: value for value, result in _WRITES.get() or () if not value.is_same(result)}
 
 
 def _writes_in_place(operator: Any) -> bool:
@@ -200,7 +198,7 @@ def _writes_in_place(operator: Any) -> bool:
     return name.startswith("pd_op.") and name.endswith("_") and name.removeprefix("pd_op.") not in _OTHERS
 
 
-def _follow(operators: Sequence[Any], now: dict[int, Any], written: dict[int, int]) -> None:
+def _follow(operators: Sequence[Any], now: dict[int, Any], written: dict[int, Any]) -> None:
     for operator in operators:
         for operand in operator.operands():
             source = operand.source()
@@ -213,7 +211,7 @@ def _follow(operators: Sequence[Any], now: dict[int, Any], written: dict[int, in
             now[operator.operands()[0].source().id] = operator.results()[0]
         for result in operator.results():
             if result.initialized() and result.id in written:
-                now[written[result.id]] = result
+                now[written[result.id].id] = result
 
 
 def latest(value: Any, now: dict[int, Any]) -> Any:
