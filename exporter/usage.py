@@ -41,7 +41,8 @@ class _Look:
     """All processes of a child; `queued` is each thread's time in the queue, None if it is unknown.
 
     On a busy machine the looking takes long itself: it was done between the moments `since` and `until`. `stolen` is
-    the time that the host took from each processor; `alive` says whether the child itself had not ended.
+    the time that the host took from each processor; `busy` says whether any thread did something, or stood in a queue
+    for it; `whole` whether no process had ended by the time that it was looked at.
     """
 
     since: float
@@ -49,11 +50,10 @@ class _Look:
     own: float = 0.0
     ended: float = 0.0
     resident: int = 0
-    states: frozenset[str] = frozenset()
     queued: Mapping[int, float] | None = field(default_factory=dict)
-    members: tuple[int, ...] = ()
     stolen: tuple[float, ...] = ()
-    alive: bool = True
+    busy: bool = False
+    whole: bool = True
 
 
 class Meter:
@@ -82,11 +82,12 @@ class Meter:
         # What an ended child had used moves from its own line to its parent's.
         worked = min(now.until - before.until, max(0.0, now.own + now.ended - before.own - before.ended))
         self.worked += worked
-        # It waits for a disk; or for children that came and went unseen; or it has ended, and nothing is left to see.
-        if "D" in now.states or reaped or not now.alive:
+        # It does something; or it waited for children that came and went unseen; or one of them has ended, and nobody
+        # knows what it did last.
+        if now.busy or reaped or not now.whole:
             return now.resident
         if now.queued is None or before.queued is None:
-            if worked or "R" in now.states:
+            if worked:
                 return now.resident
             queued = 0.0
         else:
@@ -94,10 +95,7 @@ class Meter:
             queued = sum(late - before.queued.get(thread, 0.0) for thread, late in now.queued.items())
         # Of the time between the two looks: what was done during a look may be in its numbers or not.
         stolen = max((late - early for early, late in zip(before.stolen, now.stolen, strict=False)), default=0.0)
-        asleep = min(_MOST_ASLEEP, max(0.0, now.since - before.until - worked - queued - stolen))
-        # Linux counts a thread's time in the queue when it leaves it: one that is in it now did not sleep either.
-        if asleep and not any(map(_runnable, now.members)):
-            self.slept += asleep
+        self.slept += min(_MOST_ASLEEP, max(0.0, now.since - before.until - worked - queued - stolen))
         return now.resident
 
 
@@ -113,22 +111,24 @@ def _look(pid: int | None) -> _Look:
     since = time.monotonic()
     family = dict(_family(pid)) if pid is not None else {}
     queued: dict[int, float] = {}
-    known = True
-    for number in family:
-        for thread, run, late in _threads(number):
-            queued[thread] = late
-            known = known and (number != pid or thread != pid or run > 0)
+    known, busy, whole = True, False, pid is None or pid in family
+    for number, process in family.items():
+        threads = list(_threads(number))
+        whole = whole and bool(threads) and (number != pid or process.state not in _ENDED)
+        for thread in threads:
+            queued[thread.number] = thread.queued
+            busy = busy or thread.busy
+            known = known and (number != pid or thread.number != pid or thread.ran > 0)
     return _Look(
         since,
         until=time.monotonic(),
         own=sum(process.own for process in family.values()),
         ended=sum(process.ended for process in family.values()),
         resident=sum(process.resident for process in family.values()),
-        states=frozenset(process.state for process in family.values()),
         queued=queued if known else None,
-        members=tuple(family),
         stolen=_stolen(),
-        alive=pid is None or (pid in family and family[pid].state not in _ENDED),
+        busy=busy,
+        whole=whole,
     )
 
 
@@ -168,20 +168,27 @@ def _parsed(stat: bytes) -> _Process:
     return _Process(parent, state, user + system, ended_user + ended_system, int(fields[21]) * _PAGE)
 
 
-def _runnable(pid: int) -> bool:
-    """Whether any thread of a process computes, or waits for a processor."""
-    with contextlib.suppress(OSError), os.scandir(_PROC / str(pid) / "task") as threads:  # the process ended meanwhile
-        for thread in threads:
-            with contextlib.suppress(OSError):  # or this thread
-                if Path(thread.path, "stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"R"]:
-                    return True
-    return False
+@dataclass(frozen=True)
+class _Thread:
+    """`busy` if it computes, or waits for a processor or a disk; the seconds that it `ran`, and was `queued` to run.
+
+    Both are 0 where Linux counts none. It adds the time in the queue when a thread leaves it. So the state is read
+    first: of one that slept then all is counted, and one that was in the queue then may have left it since.
+    """
+
+    number: int
+    busy: bool
+    ran: float
+    queued: float
 
 
-def _threads(pid: int) -> Iterator[tuple[int, float, float]]:
-    """Of each thread its number, and the seconds that it ran and stood in the queue; zeros where none are counted."""
-    with contextlib.suppress(OSError, ValueError), os.scandir(_PROC / str(pid) / "task") as entries:
+def _threads(pid: int) -> Iterator[_Thread]:
+    """The threads of a process; none where it has ended."""
+    with contextlib.suppress(OSError), os.scandir(_PROC / str(pid) / "task") as entries:
         for entry in entries:
-            numbers = (Path(entry.path) / "schedstat").read_text().split()
-            run, late = (int(number) / 1e9 for number in numbers[:2])
-            yield int(entry.name), run, late
+            with contextlib.suppress(OSError, ValueError, IndexError):  # the thread ended meanwhile
+                counts = Path(entry.path, "schedstat")
+                counted = counts.exists()
+                state = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()[0]
+                ran, queued = map(int, counts.read_text().split()[:2]) if counted else (0, 0)
+                yield _Thread(int(entry.name), state in (b"R", b"D"), ran / 1e9, queued / 1e9)

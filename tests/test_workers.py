@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,8 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A kernel without CONFIG_SCHED_INFO, or with it switched off, says 0."""
-    monkeypatch.setattr(usage, "_threads", lambda pid: iter([(pid, 0.0, 0.0)]))
+    threads = usage._threads
+    monkeypatch.setattr(usage, "_threads", lambda pid: (replace(one, ran=0.0, queued=0.0) for one in threads(pid)))
     call("tests.children:burns", {"seconds": 0.8}, Limits(seconds=1.6))
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
         call("tests.children:locks", {}, SHORT)
@@ -163,7 +165,8 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 @pytest.mark.usefixtures("load")
 def test_a_thread_that_is_in_the_queue_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Linux adds the time in the queue when a thread leaves it, which on a busy machine is after many looks."""
-    monkeypatch.setattr(usage, "_threads", lambda pid: iter([(pid, 1.0, 0.0)]))
+    threads = usage._threads
+    monkeypatch.setattr(usage, "_threads", lambda pid: (replace(one, ran=1.0, queued=0.0) for one in threads(pid)))
     call("tests.children:burns", {"seconds": 1.5}, Limits(seconds=4.5))  # with the queue it would be charged some 8 s
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
         call("tests.children:locks", {}, SHORT)
@@ -189,15 +192,59 @@ def test_a_look_that_itself_took_long_charges_no_sleep(monkeypatch: pytest.Monke
 def test_a_child_that_has_ended_before_the_look_did_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a second and more lies between two looks: what it computed last is seen by neither."""
     now = time.monotonic()
-    before, gone_now = usage._Look(now, now, own=1.0), usage._Look(now + 1.5, now + 1.5, alive=False)
+    before, gone_now = usage._Look(now, now, own=1.0), usage._Look(now + 1.5, now + 1.5, whole=False)
     assert charged(monkeypatch, before, gone_now).slept == 0.0
     assert charged(monkeypatch, before, usage._Look(now + 1.5, now + 1.5, own=1.0)).slept == pytest.approx(1.5)
     monkeypatch.undo()
     ended = subprocess.Popen([sys.executable, "-c", ""])
     assert_soon(lambda: gone(ended.pid))
-    assert not usage._look(ended.pid).alive and usage._look(os.getpid()).alive
+    assert not usage._look(ended.pid).whole and usage._look(os.getpid()).whole
     ended.wait()
-    assert not usage._look(ended.pid).alive
+    assert not usage._look(ended.pid).whole
+
+
+def test_a_child_that_ends_while_it_is_looked_at_did_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a look takes long: of a child that was in the queue for seconds nothing tells any more."""
+    child, family = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]), usage._family
+
+    def ending(pid: int) -> Iterator[tuple[int, usage._Process]]:
+        alone = [(number, process) for number, process in family(pid) if number == pid]
+        child.kill()
+        child.wait()
+        return iter(alone)
+
+    meter = usage.Meter()
+    meter.look(child.pid)
+    time.sleep(0.3)
+    monkeypatch.setattr(usage, "_family", ending)
+    meter.look(child.pid)
+    assert meter.slept == 0.0
+
+
+def test_a_child_that_computes_at_the_moment_of_the_look_did_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time that it stood in the queue before may not be counted yet."""
+    now = time.monotonic()
+    before, after = usage._Look(now, now, own=1.0), usage._Look(now + 1.5, now + 1.5, own=1.0, busy=True)
+    assert charged(monkeypatch, before, after).slept == 0.0
+    monkeypatch.undo()
+    assert usage._look(os.getpid()).busy, "this thread looks"
+
+
+@pytest.mark.parametrize(("state", "busy"), [("R", True), ("D", True), ("S", False), ("T", False)])
+@pytest.mark.parametrize("counts", ["2000000000 500000000 7", None])
+def test_what_linux_tells_of_a_thread(
+    state: str, busy: bool, counts: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some kernels count no queues, and have no such file."""
+    task = tmp_path / "7" / "task" / "8"
+    task.mkdir(parents=True)
+    (task / "stat").write_text(f"8 (a) b) {state} 1 0 0")
+    if counts:
+        (task / "schedstat").write_text(counts)
+    monkeypatch.setattr(usage, "_PROC", tmp_path)
+    assert list(usage._threads(7)) == [usage._Thread(8, busy, *((2.0, 0.5) if counts else (0.0, 0.0)))]
+    (task / "stat").unlink()
+    assert list(usage._threads(7)) == [] == list(usage._threads(9))
 
 
 def test_what_the_host_took_from_a_processor_is_no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,14 +383,6 @@ def test_an_interrupt_reaches_the_child_and_then_the_caller(tmp_path: Path) -> N
     assert b"KeyboardInterrupt" in parent.communicate(timeout=PATIENCE)[1]
     assert gone(int(pid.read_text()))
     assert [path.name for path in tmp_path.iterdir()] == ["pid"], "its temporary folder stays behind"
-
-
-def test_a_process_that_ends_while_it_is_looked_at_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its folder was there when it was asked for, and gone when it was listed: an exit 70 in one of 700 verifies."""
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    monkeypatch.setattr(Path, "is_dir", lambda _self: True)
-    assert not usage._runnable(gone.pid)
 
 
 def test_what_a_child_runs_in_onnx_runtime_leaves_nothing_in_the_home_folder(tmp_path: Path) -> None:
