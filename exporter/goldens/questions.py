@@ -95,7 +95,7 @@ def _same(node: ast.Set | ast.Call | ast.BinOp) -> Iterator[Question]:
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, _SET_OPERATORS):
             for one, other in ((node.left, node.right), (node.right, node.left)):
-                if isinstance(one, ast.Set) and not isinstance(other, ast.Set):
+                if isinstance(one, ast.Set):
                     yield from (Question(part, other) for part in one.elts if not isinstance(part, ast.Constant))
         return
     written = node.elts if isinstance(node, ast.Set) else _collected(node)

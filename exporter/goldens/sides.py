@@ -10,11 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from types import CodeType
-from typing import TypeAlias
 
 from exporter.goldens.questions import Question
-
-_Place: TypeAlias = tuple[int, int]
 
 
 class Sides:
@@ -33,7 +30,7 @@ class Sides:
         return bool(self._marks)
 
     def ran(self, offset: int, asked: set[Question]) -> list[tuple[Question, bool]]:
-        """What an instruction answers; `asked` gets the conditions without `else` whose answer is still to come."""
+        """What an instruction answers; `asked` gets the conditions of an `if` whose answer is still to come."""
         answers = []
         for question, side in self._marks.get(offset, ()):
             if side is None:
@@ -45,26 +42,29 @@ class Sides:
 
 
 def passed_by(asked: set[Question], line: int) -> list[tuple[Question, bool]]:
-    """The conditions without `else` that a frame has left for `line` (0 as it returns), past what they guard."""
+    """The conditions of an `if` that a frame has left for `line` (0 as it returns), past what they guard."""
     left = [one for one in asked if not one.node.lineno <= line <= (one.node.end_lineno or 0)]
     asked.difference_update(left)
     return [(question, False) for question in left]
 
 
-def _sides(question: Question) -> list[tuple[bool | None, Sequence[ast.AST]]]:
+def _sides(question: Question) -> list[tuple[bool | None, Sequence[ast.expr | ast.stmt]]]:
     guard = question.guard
     if guard is None:
         return []
     if isinstance(guard, ast.IfExp):
         return [(True, [guard.body]), (False, [guard.orelse])]
-    return [(True, guard.body), (False, guard.orelse) if guard.orelse else (None, [guard.test])]
+    return [(True, guard.body), (None, [guard.test])]  # an `else` begins another line, past what the `if` guards
 
 
 def _offsets(
-    places: Sequence[tuple[int | None, int | None, int | None, int | None]], parts: Sequence[ast.AST]
+    places: Sequence[tuple[int | None, int | None, int | None, int | None]], parts: Sequence[ast.expr | ast.stmt]
 ) -> list[int]:
     """Where the instructions stand that belong to these parts of the source."""
-    spans = [(_start(part), _end(part)) for part in parts]
+    spans = [
+        ((part.lineno, part.col_offset), (part.end_lineno or 0, part.end_col_offset or 0))  # 0 for the type checker
+        for part in parts
+    ]
     found = []
     for at, (line, end_line, column, end_column) in enumerate(places):
         if line is None or end_line is None or column is None or end_column is None:
@@ -72,11 +72,3 @@ def _offsets(
         if any(start <= (line, column) and (end_line, end_column) <= end for start, end in spans):
             found.append(2 * at)
     return found
-
-
-def _start(node: ast.AST) -> _Place:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-
-
-def _end(node: ast.AST) -> _Place:
-    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)

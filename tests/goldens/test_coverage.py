@@ -187,6 +187,7 @@ QUESTIONS: dict[str, tuple[str, list[str]]] = {
         ["`n == m` is True in no case"],
     ),
     "a set that loses a size": ("s = {37}\ns.discard(x.shape[0])\ny = x * len(s)", ["entry 37 of `s`"]),
+    "what two sets that are written out share": ("y = x * len({37} & {x.shape[0]})", ["entry 37 of `{37}`"]),
     "what two sets share": ("y = x * len({x.shape[0]} & TABLE.keys())", ["entry 37 of `TABLE.keys()`"]),
     "a conditional expression": ("y = 3 if x.shape[0] == LIMIT else 1", ["`x.shape[0] == LIMIT` is True in no case"]),
     "a conditional expression that configuration settles": ("y = 3 if LIMIT and x.shape[0] == 5 else 1", []),

@@ -9,10 +9,15 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Room:
-    """`paths` are files and folders below the repository; `tests` those that are run on their mutants."""
+    """`paths` are files and folders below the repository; `tests` those that are run on their mutants.
+
+    Code that `traces` puts a tracer in the place of the one that records which lines a test runs: each of the room's
+    tests counts as one that may run any of its lines.
+    """
 
     paths: tuple[str, ...]
     tests: tuple[str, ...]
+    traces: bool = False
 
 
 #: Without `declared`, `pipeline` and `sublayers`, which release or verify bundles: that takes a minute for each fault.
@@ -56,6 +61,11 @@ ROOMS = {
             f"tests/goldens/test_{name}.py"
             for name in ("cases", "finish", "float64", "fresh", "oracle", "telling", "truth")
         ),
+    ),
+    "search": Room(
+        ("exporter/goldens/questions.py", "exporter/goldens/sides.py"),
+        tuple(f"tests/goldens/test_{name}.py" for name in ("coverage", "questions", "sides")),
+        traces=True,
     ),
 }
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -29,12 +29,13 @@ BATCH = 20.0
 
 @dataclass(frozen=True)
 class Plan:
-    """All mutants to run, each with its room."""
+    """All mutants to run, each with its room; `unrecorded` are files of which nobody knows which lines a test runs."""
 
     mutants: tuple[Mutant, ...]
     rooms: Mapping[str, str]
     files: tuple[str, ...]
     tests: tuple[str, ...]
+    unrecorded: Mapping[str, tuple[str, ...]]
     root: Path
 
     @staticmethod
@@ -51,7 +52,8 @@ class Plan:
             if not lines or int(first) <= mutant.line <= int(last or first)
         ]
         tests = dict.fromkeys(test for room in rooms.values() for test in room.tests if (root / test).exists())
-        return Plan(tuple(planned[::sample]), of_file, tuple(of_file), tuple(tests), root)
+        unrecorded = {path: rooms[name].tests for path, name in of_file.items() if rooms[name].traces}
+        return Plan(tuple(planned[::sample]), of_file, tuple(of_file), tuple(tests), unrecorded, root)
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,18 @@ class Coverage:
         for name, told in self.tests.items():
             for place in ("lines", "children"):
                 for file, lines in told[place].items():
-                    for line in lines:
-                        self.by_line.setdefault((file, line), set()).add(name)
+                    self._ran(name, file, lines)
+
+    def may_run(self, file: str, folders: tuple[str, ...]) -> None:
+        """Count the tests in these files and folders as such that run every line of a file."""
+        lines = range(1, len((self.root / file).read_text().splitlines()) + 1)
+        for name in self.tests:
+            if name.startswith(folders):
+                self._ran(name, file, lines)
+
+    def _ran(self, test: str, file: str, lines: Iterable[int]) -> None:
+        for line in lines:
+            self.by_line.setdefault((file, line), set()).add(test)
 
     def of(self, mutant: Mutant, users: Mapping[str, set[tuple[str, int]]]) -> list[str]:
         """The tests that can notice, the quickest first; of what runs at import those that run a line which uses it."""
@@ -295,7 +307,10 @@ def _coverage(plan: Plan, tree: Tree) -> Coverage:
         tests |= json.loads(stored.read_text())
     for name in sorted(name for name, told in tests.items() if told["failed"]):
         print(f"! {name} fails without any mutant, so it is left out", flush=True)
-    return Coverage(plan.root, tests)
+    coverage = Coverage(plan.root, tests)
+    for file, folders in plan.unrecorded.items():
+        coverage.may_run(file, folders)
+    return coverage
 
 
 def _users(root: Path) -> dict[str, set[tuple[str, int]]]:
