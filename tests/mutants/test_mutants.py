@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -105,6 +106,23 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
     ]
     assert "| small |" in table(plan, results)
     return {result.mutant.partition(" ")[2]: result for result in results}
+
+
+@pytest.mark.parametrize(("traces", "outcome"), [(True, "killed"), (False, "uncovered")])
+def test_each_test_counts_where_the_code_takes_the_tracer_s_place(
+    traces: bool, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "repository"
+    code = "import sys\n\n\ndef follow(value):\n    sys.settrace(None)\n    return value + 1\n"
+    test = "from exporter.follow import follow\n\n\ndef test_follow():\n    assert follow(3) == 4\n"
+    for name, text in {"exporter/__init__.py": "", "exporter/follow.py": code, "tests/test_follow.py": test}.items():
+        (root / name).parent.mkdir(exist_ok=True, parents=True)
+        (root / name).write_text(text)
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    room = Room(("exporter/follow.py",), ("tests",), traces)
+    plan = Plan.of({"follow": room}, "exporter/follow.py:6", 1, root)
+    assert {result.outcome for result in run(plan, Options(jobs=1), Explained([]))} == {outcome}
 
 
 def test_what_no_test_notices_is_reported(results: dict[str, Result]) -> None:
