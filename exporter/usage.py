@@ -110,25 +110,19 @@ def resident_bytes(pid: int) -> int:
 def _look(pid: int | None) -> _Look:
     since = time.monotonic()
     family = dict(_family(pid)) if pid is not None else {}
-    queued: dict[int, float] = {}
-    known, busy, whole = True, False, pid is None or pid in family
-    for number, process in family.items():
-        threads = list(_threads(number))
-        whole = whole and bool(threads) and (number != pid or process.state not in _ENDED)
-        for thread in threads:
-            queued[thread.number] = thread.queued
-            busy = busy or thread.busy
-            known = known and (number != pid or thread.number != pid or thread.ran > 0)
+    threads = {number: list(_threads(number)) for number in family}
+    every = [thread for of_process in threads.values() for thread in of_process]
+    counted = all(thread.ran > 0 for thread in every if thread.number == pid)
     return _Look(
         since,
         until=time.monotonic(),
         own=sum(process.own for process in family.values()),
         ended=sum(process.ended for process in family.values()),
         resident=sum(process.resident for process in family.values()),
-        queued=queued if known else None,
+        queued={thread.number: thread.queued for thread in every} if counted else None,
         stolen=_stolen(),
-        busy=busy,
-        whole=whole,
+        busy=any(thread.busy for thread in every),
+        whole=pid is not None and pid in family and family[pid].state not in _ENDED and all(threads.values()),
     )
 
 
@@ -146,7 +140,7 @@ def _family(pid: int) -> Iterator[tuple[int, _Process]]:
     for entry in os.scandir(_PROC):
         if entry.name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):  # it ended meanwhile
-                everybody[int(entry.name)] = _parsed((_PROC / entry.name / "stat").read_bytes())
+                everybody[int(entry.name)] = _parsed(_fields(_PROC / entry.name / "stat"))
     if pid not in everybody:
         return
     below: dict[int, list[int]] = {}
@@ -160,9 +154,13 @@ def _family(pid: int) -> Iterator[tuple[int, _Process]]:
         waiting += below.get(number, [])
 
 
-def _parsed(stat: bytes) -> _Process:
-    """The fields after the name, which stands in parentheses and may hold anything."""
-    fields = stat.rpartition(b")")[2].split()
+def _fields(stat: Path) -> list[bytes]:
+    """Those after the name, which stands in parentheses and may hold anything."""
+    return stat.read_bytes().rpartition(b")")[2].split()
+
+
+def _parsed(fields: list[bytes]) -> _Process:
+    """A process by the fields of its line, from its state on."""
     state, parent = fields[0].decode(), int(fields[1])
     user, system, ended_user, ended_system = (int(number) * _TICK for number in fields[11:15])
     return _Process(parent, state, user + system, ended_user + ended_system, int(fields[21]) * _PAGE)
@@ -189,6 +187,6 @@ def _threads(pid: int) -> Iterator[_Thread]:
             with contextlib.suppress(OSError, ValueError, IndexError):  # the thread ended meanwhile
                 counts = Path(entry.path, "schedstat")
                 counted = counts.exists()
-                state = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()[0]
+                state = _fields(Path(entry.path, "stat"))[0]
                 ran, queued = map(int, counts.read_text().split()[:2]) if counted else (0, 0)
                 yield _Thread(int(entry.name), state in (b"R", b"D"), ran / 1e9, queued / 1e9)

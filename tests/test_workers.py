@@ -150,13 +150,18 @@ def test_a_busy_machine_ends_no_child_that_computes_less_than_its_limit(function
     assert time.monotonic() - began > 1.6, "the clock would have ended it: else the load was none"
 
 
+def without_queues(monkeypatch: pytest.MonkeyPatch, ran: float) -> None:
+    """Each thread ran so many seconds and was never queued, by what Linux counts."""
+    threads = usage._threads
+    monkeypatch.setattr(usage, "_threads", lambda pid: (replace(one, ran=ran, queued=0.0) for one in threads(pid)))
+
+
 @pytest.mark.usefixtures("load")
 def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A kernel without CONFIG_SCHED_INFO, or with it switched off, says 0."""
-    threads = usage._threads
-    monkeypatch.setattr(usage, "_threads", lambda pid: (replace(one, ran=0.0, queued=0.0) for one in threads(pid)))
+    without_queues(monkeypatch, ran=0.0)
     call("tests.children:burns", {"seconds": 0.8}, Limits(seconds=1.6))
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
         call("tests.children:locks", {}, SHORT)
@@ -165,8 +170,7 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 @pytest.mark.usefixtures("load")
 def test_a_thread_that_is_in_the_queue_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Linux adds the time in the queue when a thread leaves it, which on a busy machine is after many looks."""
-    threads = usage._threads
-    monkeypatch.setattr(usage, "_threads", lambda pid: (replace(one, ran=1.0, queued=0.0) for one in threads(pid)))
+    without_queues(monkeypatch, ran=1.0)
     call("tests.children:burns", {"seconds": 1.5}, Limits(seconds=4.5))  # with the queue it would be charged some 8 s
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
         call("tests.children:locks", {}, SHORT)

@@ -106,11 +106,7 @@ ASKED: dict[str, list[tuple[str, str | None, str | None]]] = {
 def test_what_decides_within_a_line_is_a_question(text: str) -> None:
     asked = [question for node in ast.walk(ast.parse(text)) for question in questions(node)]
     told = [
-        (
-            ast.unparse(one.node),
-            ast.unparse(one.table) if one.table else None,
-            type(one.guard).__name__ if one.guard else None,
-        )
+        (ast.unparse(one.node), one.table and ast.unparse(one.table), one.guard and type(one.guard).__name__)
         for one in asked
     ]
     assert told == ASKED[text]
