@@ -63,8 +63,8 @@ ROOMS = {
         ),
     ),
     "search": Room(
-        ("exporter/goldens/questions.py", "exporter/goldens/sides.py"),
-        tuple(f"tests/goldens/test_{name}.py" for name in ("coverage", "questions", "sides")),
+        tuple(f"exporter/goldens/{name}.py" for name in ("coverage", "questions", "sides")),
+        tuple(f"tests/goldens/test_{name}.py" for name in ("coverage", "coverage_noted", "questions", "sides")),
         traces=True,
     ),
 }
