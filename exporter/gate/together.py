@@ -86,4 +86,7 @@ def _begin(parent: int, at_once: int) -> None:
 def _interrupted(_signal: int, _frame: object) -> None:
     if not _BUSY:
         os._exit(ExitCode.INTERRUPTED)
+    # One is enough: a pool whose first process has ended sends the others SIGTERM, while they tidy up.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -81,6 +81,30 @@ def test_what_kills_its_process_each_time_is_lost_alone(tmp_path: Path) -> None:
     assert [name for name, _ in found] == ["b", "lost", "c"] and found[1][1] == 1
 
 
+def tidies_slowly(folder: Path) -> tuple[str, int]:
+    try:
+        (folder / "a").touch()
+        time.sleep(PATIENCE)
+    finally:
+        (folder / "tidying").touch()
+        time.sleep(2.0)
+        (folder / "tidy").touch()
+    raise AssertionError
+
+
+def complains_then(folder: Path) -> tuple[str, int]:
+    wait_for(folder / "a")
+    return complains()
+
+
+def test_what_is_interrupted_tidies_up_though_another_process_ended_first(tmp_path: Path) -> None:
+    """The pool ends the rest by SIGTERM as soon as one process is gone; the one interrupt is enough."""
+    tasks: list[Callable[[], tuple[str, int]]] = [partial(complains_then, tmp_path), partial(tidies_slowly, tmp_path)]
+    with pytest.raises(UsageError, match="it fails"):
+        list(in_processes(tasks, 2))
+    assert (tmp_path / "tidying").exists() and (tmp_path / "tidy").exists()
+
+
 def test_an_error_is_heard_and_ends_the_others(tmp_path: Path) -> None:
     before = psutil.Process().children()  # servers of other tests
     tasks: list[Callable[[], tuple[str, int]]] = [complains, partial(meets, tmp_path, "a", "never")]
