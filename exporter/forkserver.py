@@ -51,7 +51,10 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
     signal.signal(signal.SIGCHLD, _reap)  # and so count the processor time of the jobs as this process's children's
     channel.send(b"ready")
     while True:
-        message, descriptors, _, _ = socket.recv_fds(channel, LARGEST, DESCRIPTORS)
+        try:
+            message, descriptors, _, _ = socket.recv_fds(channel, LARGEST, DESCRIPTORS)
+        except ConnectionResetError:  # it is closed with our `ready` unread: the main process only looks at that
+            message = b""
         if not message:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _reap_all()

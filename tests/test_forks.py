@@ -146,6 +146,14 @@ def test_a_server_that_still_imports_ends_at_once() -> None:
     assert server.process.returncode == -signal.SIGKILL
 
 
+def test_a_server_ends_in_order_when_it_is_stopped() -> None:
+    """So that it has waited for what it started, and the processor time of that counts."""
+    call("tests.children:imported", {"name": "json"})
+    servers = list(forks._servers.values())
+    forks.stop_servers()
+    assert servers and [server.process.returncode for server in servers] == [0] * len(servers)
+
+
 def test_the_processor_time_of_a_child_counts_as_the_command_s(tmp_path: Path) -> None:
     script = (
         "import resource; from exporter import forks; from exporter.workers import call\n"
