@@ -54,7 +54,7 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
         try:
             message, descriptors, _, _ = socket.recv_fds(channel, LARGEST, DESCRIPTORS)
         except ConnectionResetError:  # it is closed with our `ready` unread: the main process only looks at that
-            message = b""
+            message, descriptors = b"", []
         if not message:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _reap_all()
