@@ -31,6 +31,7 @@ MODULES = {
 
 @pytest.fixture(autouse=True)
 def servers_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    forks.stop_servers()  # those of other tests
     monkeypatch.chdir(ROOT)
     modules = tmp_path / "modules"
     modules.mkdir()
