@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -41,14 +42,19 @@ def module(tmp_path: Path, text: str) -> ModuleType:
     return made
 
 
+def watched(net: Any, *cases: Value, sizes: Sequence[range] = ()) -> Coverage:
+    """What a coverage of these cases, one after the other, has seen."""
+    coverage = Coverage(net, ("x",), sizes)
+    for case in cases:
+        with coverage.watching():
+            net.forward(case)
+    return coverage
+
+
 def missing(tmp_path: Path, text: str, *cases: Value) -> list[tuple[str, int]]:
     """The text of each line that is named after these cases, and what decides it."""
     made = module(tmp_path, text)
-    net = made.Net()
-    coverage = Coverage(net, ("x",))
-    for case in cases or (Value(1.0, 2, 4), Value(2.0, 3, 4)):
-        with coverage.watching():
-            net.forward(case)
+    coverage = watched(made.Net(), *(cases or (Value(1.0, 2, 4), Value(2.0, 3, 4))))
     lines = Path(str(made.__file__)).read_text().splitlines()
     return [(lines[left.line - 1].strip(), left.by) for left in coverage.unreached()]
 
@@ -215,10 +221,7 @@ def test_an_answer_within_a_line_that_no_case_gave_is_named_until_one_does(name:
     """A table that is asked for a size is baked into the program as the trace found it: 37 has to be run."""
     body, says = QUESTIONS[name]
     net = module(tmp_path, TABLES + textwrap.indent(body, " " * 8) + "\n        return x").Net()
-    coverage = Coverage(net, ("x",), [range(1, 65)])
-    for rows in (2, 3):
-        with coverage.watching():
-            net.forward(Value(1.0, rows, 4))
+    coverage = watched(net, Value(1.0, 2, 4), Value(1.0, 3, 4), sizes=[range(1, 65)])
     left = coverage.unreached()
     assert len(left) == len(says) and all(what in one.what for one, what in zip(left, says, strict=True)), left
     assert all(one.by == SIZE for one in left)
@@ -248,10 +251,7 @@ SIDES: dict[str, tuple[str, int]] = {
 def test_a_side_within_a_line_that_no_case_took_is_named_until_one_does(body: str, tmp_path: Path) -> None:
     condition, by = SIDES[body]
     net = module(tmp_path, NET + textwrap.indent(body, " " * 8) + "\n        return x").Net()
-    coverage = Coverage(net, ("x",), [range(1, 65)])
-    for case in (Value(1.0, 2, 4), Value(2.0, 3, 4)):
-        with coverage.watching():
-            net.forward(case)
+    coverage = watched(net, Value(1.0, 2, 4), Value(2.0, 3, 4), sizes=[range(1, 65)])
     (left,) = coverage.unreached()
     assert left.by == by and left.what.startswith(f"`{condition}` is True in no case")
     with coverage.watching():
@@ -263,10 +263,7 @@ def test_a_side_within_a_line_that_no_case_took_is_named_until_one_does(body: st
 @pytest.mark.parametrize("body", ["y = 3 if x.sum() > -5 else 1", "y = 1\nif x.sum() > -5: y = 3"])
 def test_a_side_that_is_always_taken_is_named(body: str, tmp_path: Path) -> None:
     net = module(tmp_path, NET + textwrap.indent(body, " " * 8) + "\n        return x").Net()
-    coverage = Coverage(net, ("x",))
-    for number in (1.0, 2.0):
-        with coverage.watching():
-            net.forward(Value(number, 2, 4))
+    coverage = watched(net, Value(1.0, 2, 4), Value(2.0, 2, 4))
     assert [left.what[:34] for left in coverage.unreached()] == ["`x.sum() > -5` is False in no case"]
 
 
@@ -285,10 +282,7 @@ def test_sizes_that_are_compared_with_each_other_are_worth_a_try(condition: str,
     """Both vary: that one of them becomes what the other is, no number in the condition says."""
     body = textwrap.indent(f"h, w = x.shape\n{form.format(condition)}\nreturn x", " " * 8)
     net = module(tmp_path, NET + body).Net()
-    coverage = Coverage(net, ("x",), [range(1, 65), range(1, 65)])
-    for sizes in ((8, 24), (7, 30)):
-        with coverage.watching():
-            net.forward(Value(1.0, *sizes))
+    coverage = watched(net, Value(1.0, 8, 24), Value(1.0, 7, 30), sizes=[range(1, 65), range(1, 65)])
     (left,) = coverage.unreached()
     assert left.by == SIZE and {8, 24} <= set(left.numbers)
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from exporter.goldens import coverage as rooms
+from exporter.goldens import coverage as search
 from exporter.goldens.coverage import (
     SIZE,
     VALUE,
@@ -26,7 +26,7 @@ from exporter.goldens.coverage import (
     _truth,
     _varies,
 )
-from tests.goldens.test_coverage import NET, Value, missing, module
+from tests.goldens.test_coverage import NET, Value, missing, module, watched
 
 
 class Sized:
@@ -241,7 +241,7 @@ def test_a_layer_that_a_library_calls_was_called_by_the_users_line(tmp_path: Pat
     library = module(
         tmp_path / "library", "class Base:\n    def __call__(self, *given):\n        return self.forward(*given)"
     )
-    monkeypatch.setattr(rooms, "_ELSEWHERE", (*rooms._ELSEWHERE, str(tmp_path / "library")))
+    monkeypatch.setattr(search, "_ELSEWHERE", (*search._ELSEWHERE, str(tmp_path / "library")))
     part = f"""
 from {library.__name__} import Base
 
@@ -255,13 +255,12 @@ class Sub(Base):
     assert missing(tmp_path, part + NET + body) == [("return x * 6", VALUE)]
 
 
+TWO_SIZES = (Value(1.0, 2, 4), Value(1.0, 3, 4))
+
+
 def test_an_entry_is_asked_for_if_any_dim_promises_it_and_is_itself_the_number_to_try(tmp_path: Path) -> None:
     net = module(tmp_path, NET + "        y = {37: 3, 90: 4}.get(x.shape[0] * 1, 5)\n        return x").Net()
-    coverage = Coverage(net, ("x",), [range(1, 65), range(1, 5)])
-    for rows in (2, 3):
-        with coverage.watching():
-            net.forward(Value(1.0, rows, 4))
-    (left,) = coverage.unreached()
+    (left,) = watched(net, *TWO_SIZES, sizes=[range(1, 65), range(1, 5)]).unreached()
     assert "entry 37 " in left.what and left.numbers == (37,)
 
 
@@ -269,20 +268,12 @@ def test_of_a_table_no_entry_is_asked_for_that_a_value_decides(tmp_path: Path) -
     """No input can be given the value 37 as a dim can the size, and EX143 refuses such a table before anything runs."""
     body = "        k = int(x.sum())\n        y = {37: 3}.get(k, 1)\n        return x"
     net = module(tmp_path, NET + body).Net()
-    coverage = Coverage(net, ("x",), [range(1, 65)])
-    for number in (1.0, 2.0):
-        with coverage.watching():
-            net.forward(Value(number, 2, 4))
-    assert coverage.unreached() == []
+    assert watched(net, Value(1.0, 2, 4), Value(2.0, 2, 4), sizes=[range(1, 65)]).unreached() == []
 
 
 def test_of_a_side_the_number_in_its_condition_is_worth_a_try(tmp_path: Path) -> None:
     net = module(tmp_path, NET + "        n = x.shape[0]\n        y = 3 if n == 37 else 1\n        return x").Net()
-    coverage = Coverage(net, ("x",))
-    for rows in (2, 3):
-        with coverage.watching():
-            net.forward(Value(1.0, rows, 4))
-    (left,) = coverage.unreached()
+    (left,) = watched(net, *TWO_SIZES).unreached()
     assert left.numbers == (37,)
 
 
@@ -350,8 +341,8 @@ def test_lines_are_counted_one_by_one_and_the_longest_run_is_told(tmp_path: Path
 
 def test_a_file_is_read_once_for_all_its_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    plain = rooms.functions
-    monkeypatch.setattr(rooms, "functions", lambda path: read.append(path) or plain(path))
+    plain = search.functions
+    monkeypatch.setattr(search, "functions", lambda path: read.append(path) or plain(path))
     body = "        x = helper(x.sum(), x)\n        x = self.part(x, False)\n        return self.layers[0](x)"
     assert missing(tmp_path, NET + body) == [("return x * 9", VALUE)]
     assert len([path for path in read if path.startswith(str(tmp_path))]) == 1
