@@ -18,6 +18,7 @@ import numpy as np
 
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings
 from exporter.lower.base import Artifact
+from exporter.mutation.lengths import recurrent
 from exporter.mutation.material import PROGRAMS
 from exporter.readers._framework import DTYPES
 from exporter.readers.base import map_file
@@ -70,7 +71,7 @@ class _Reference:
         from onnx.reference import ReferenceEvaluator
 
         with _border():
-            self._evaluator: Any = ReferenceEvaluator(str(path))
+            self._evaluator: Any = ReferenceEvaluator(str(path), new_ops=recurrent())
 
     def run(self, inputs: TensorMap) -> dict[str, Array]:
         with _border():

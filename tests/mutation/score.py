@@ -39,8 +39,7 @@ _SEQUENCES = "batch=1..3..5 seq=2..5..9"
 NETWORKS: dict[str, dict[str, Any]] = {
     "transformer": about("ids=int64[batch,seq]: integers(0,50)", _SEQUENCES),
     "lstm": about("x=float32[batch,7,6]"),
-    # paddle2onnx 2.1.0 ignores the lengths, and the release says so.
-    "lengths": about("x=float32[batch,7,5]; lengths=int64[batch]: integers(1,8)", formats=["pir", "pdmodel"]),
+    "lengths": about("x=float32[batch,7,5]; lengths=int64[batch]: integers(1,8)"),
     # No engine runs the legacy program of this one (Paddle 3.3.1), and its release says so.
     "branches": about("x=float32[batch,6]", formats=["pir", "onnx"]),
     "tiny": about("x=float32[batch,3,16,16]"),
