@@ -16,6 +16,7 @@ from exporter.files import write_draft
 from exporter.lower.precision._half import LARGEST, rounded_to_half
 from exporter.lower.precision._int8_onnx import layers_of, run
 from exporter.lower.precision._noise import snr_db
+from exporter.lower.precision._onnx_file import finished
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision.base import Order
 from exporter.tensors import Array
@@ -96,5 +97,4 @@ def _converted(model: Any, kept: Sequence[str]) -> bytes:
             value = rounded_to_half(onnx.numpy_helper.to_array(exact[one.name]))
             one.CopyFrom(onnx.numpy_helper.from_array(value, one.name))
     del half.graph.value_info[:]  # shapes and dtypes of before, some of them wrong now; engines infer them
-    content: bytes = half.SerializeToString(deterministic=True)
-    return content
+    return finished(half)

@@ -16,7 +16,9 @@ from typing import Any
 
 from exporter.errors import ModelError
 from exporter.files import write_draft
+from exporter.lower.onnx_program.passes.graph import Graph, captured
 from exporter.lower.precision._noise import snr_db
+from exporter.lower.precision._onnx_file import finished
 from exporter.lower.precision._ranges import Flow, Range, told, trained_ranges
 from exporter.lower.precision._saturation import safe_steps
 from exporter.lower.precision._search import Candidate, choose, resolve
@@ -147,8 +149,7 @@ class _Maker:
             },
         )
         quantizer.quantize_model()
-        content: bytes = _plain(_float_outputs(quantizer.model.model)).SerializeToString(deterministic=True)
-        return content
+        return finished(_float_outputs(quantizer.model.model))
 
     def describe(self, content: bytes) -> dict[str, Any]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
@@ -207,7 +208,8 @@ def flow_of(model: Any) -> Flow:
     """Layers by the names that training knew their weights by, what moves values, and who reads them."""
     layers = [(node.input[1].removesuffix(".folded"), node.input[0]) for node in layers_of(model).values()]
     moves = [(node.input[0], node.output[0]) for node in model.graph.node if node.op_type in MOVES]
-    read = [name for node in model.graph.node for name in node.input] + [one.name for one in model.graph.output]
+    read = [name for node in model.graph.node for name in (*node.input, *captured(node))]
+    read += [one.name for one in model.graph.output]
     return Flow(layers, moves, Counter(read))
 
 
@@ -282,31 +284,21 @@ def _calibrate(model: Any, inputs: Sequence[TensorMap], method: str) -> Any:
 
 def _float_outputs(model: Any) -> Any:
     """Leave what the graph puts out unrounded: its last 8 bits would cost 0.6 dB and make nothing faster."""
-    nodes = {name: node for node in model.graph.node for name in node.output}
+    graph = Graph(model, {})
     for output in [one.name for one in model.graph.output]:
-        back = nodes[output]
-        there = nodes.get(back.input[0]) if back.op_type == "DequantizeLinear" else None
+        back = graph.maker(output)
+        there = graph.maker(back.input[0]) if back is not None and back.op_type == "DequantizeLinear" else None
         if there is None or there.op_type != "QuantizeLinear":
             continue
         source = there.input[0]
-        model.graph.node.remove(back)
-        others = [node for node in model.graph.node if node is not there and there.output[0] in node.input]
-        if not others:
-            model.graph.node.remove(there)
-        for node in model.graph.node:
-            for names in (node.input, node.output):
-                for at, name in enumerate(names):
-                    names[at] = output if name == source else name
-    return model
-
-
-def _plain(model: Any) -> Any:
-    """Without what is left behind: opsets of other domains and numbers that no node uses, and notes to other tools."""
-    read = {name for node in model.graph.node for name in node.input}
-    for one in [one for one in model.graph.initializer if one.name not in read]:
-        model.graph.initializer.remove(one)
-    used = {node.domain for node in model.graph.node}
-    for one in [one for one in model.opset_import if one.domain and one.domain not in used]:
-        model.opset_import.remove(one)
-    del model.metadata_props[:]
+        maker = graph.maker(source)
+        if maker is None or source in graph.output_names:
+            continue
+        graph.drop(back)
+        if not graph.readers(there.output[0]):
+            graph.drop(there)
+        graph.puts_out_instead(maker, source, output)
+    nodes = graph.nodes
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
     return model

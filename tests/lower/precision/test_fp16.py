@@ -13,6 +13,7 @@ from exporter.errors import EnvironmentLacks, ModelError, UsageError
 from exporter.lower._convert import refuse_precisions
 from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact
+from exporter.lower.precision._onnx_file import finished
 from exporter.lower.precision.base import Order
 from exporter.lower.precision.fp16 import plugin
 from exporter.proofs.weights import prove_halved
@@ -72,6 +73,48 @@ def test_weights_and_arithmetic_are_halved_and_the_interface_is_not(tmp_path: Pa
     assert 50 < noise < 90, "as near as eleven bits are, and no nearer"
     assert details["kept"] == [] and details["constants_at_the_limit"] == 0
     assert proven(tmp_path) is Outcome.MATCH
+
+
+def exponentials() -> bytes:
+    """Two nodes that stay in float32 read one value, and a third stands in a branch and reads what the branch makes."""
+    types = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("up", "down")}
+    within = [helper.make_node("Neg", ["hidden"], ["turned"]), helper.make_node("Exp", ["turned"], ["up"])]
+    larger = helper.make_graph(within, "then", [], [types["up"]])
+    smaller = helper.make_graph([helper.make_node("Exp", ["hidden"], ["down"])], "else", [], [types["down"]])
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", SECOND),
+        constant("none", 0),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["wide"]),
+        helper.make_node("Tanh", ["wide"], ["hidden"]),
+        helper.make_node("Exp", ["hidden"], ["grown"]),
+        helper.make_node("Reciprocal", ["hidden"], ["inverse"]),
+        helper.make_node("ReduceMean", ["hidden"], ["mean"], keepdims=0),
+        helper.make_node("Greater", ["mean", "none"], ["go"]),
+        helper.make_node("If", ["go"], ["chosen"], then_branch=larger, else_branch=smaller),
+        helper.make_node("Add", ["grown", "chosen"], ["sum"]),
+        helper.make_node("MatMul", ["sum", "two.w_0"], ["y"]),
+    ]
+    return made(model(nodes, {"x": [None, 6]}, ["y", "inverse"])).content
+
+
+def test_nodes_that_stay_in_float32_each_have_their_casts_where_they_stand(tmp_path: Path) -> None:
+    plugin.write(order(tmp_path, exponentials()))
+    content = (tmp_path / "onnx-fp16/model.onnx").read_bytes()
+    found = onnx.load_model_from_string(content)
+    onnx.checker.check_model(found, full_check=True)
+    for sign in (1, -1):
+        inputs = {"x": sign * X["x"]}
+        for want, got in zip(run(exponentials(), inputs), run(content, inputs), strict=True):
+            np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2)
+
+
+def test_a_file_that_no_order_makes_valid_is_refused() -> None:
+    turning = onnx.load_model_from_string(network())
+    turning.graph.node[0].input[0] = "bent"
+    with pytest.raises(ModelError, match="topologically sorted") as caught:
+        finished(turning)
+    assert "leave the precision out" in caught.value.hint
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:

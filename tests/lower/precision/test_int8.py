@@ -26,6 +26,8 @@ from tests.lower.passes.models import constant, made, model
 
 RNG = np.random.default_rng(0)
 CALLS = [{"x": RNG.normal(size=(8, 16)).astype("float32")} for _ in range(4)]
+#: What the mean of the first layer's result is above in some calls.
+SOME = 0.2
 FIRST, SECOND = RNG.normal(size=(16, 32)), RNG.normal(size=(32, 5))
 
 
@@ -39,6 +41,26 @@ def network() -> bytes:
         helper.make_node("MatMul", ["bent", "two.w_0"], ["y"]),
     ]
     return made(model(nodes, {"x": [None, 16]})).content
+
+
+def branching() -> bytes:
+    """A branch reads a stored number, and a rounded value that the graph also puts out under the name of `bent`."""
+    types = {name: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("up", "down")}
+    larger = helper.make_graph([helper.make_node("Mul", ["bent", "twice"], ["up"])], "then", [], [types["up"]])
+    smaller = helper.make_graph([helper.make_node("Neg", ["bent"], ["down"])], "else", [], [types["down"]])
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", SECOND),
+        constant("twice", 2),
+        constant("some", SOME),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Relu", ["hidden"], ["bent"]),
+        helper.make_node("ReduceMean", ["hidden"], ["mean"], keepdims=0),
+        helper.make_node("Greater", ["mean", "some"], ["go"]),
+        helper.make_node("If", ["go"], ["chosen"], then_branch=larger, else_branch=smaller),
+        helper.make_node("MatMul", ["chosen", "two.w_0"], ["y"]),
+    ]
+    return made(model(nodes, {"x": [None, 16]}, ["y", "bent"])).content
 
 
 def order(place: Path, content: bytes, budget: Budget | None = None, **settings: object) -> Order:
@@ -95,6 +117,16 @@ def test_what_the_graph_puts_out_is_not_rounded(tmp_path: Path) -> None:
     graph = onnx.load_from_string(written(tmp_path)[1]).graph
     makers = {name: node.op_type for node in graph.node for name in node.output}
     assert makers["y"] == "MatMul"
+
+
+def test_what_a_branch_reads_is_there_in_both_its_sides(tmp_path: Path) -> None:
+    plugin.write(order(tmp_path, branching()))
+    content = (tmp_path / "onnx-int8/model.onnx").read_bytes()
+    onnx.checker.check_model(onnx.load_from_string(content), full_check=True)
+    true, got = run(branching(), CALLS), run(content, CALLS)
+    assert {bool((one["x"] @ FIRST).mean() > SOME) for one in CALLS} == {True, False}, "each side is taken"
+    for one, other in zip(true, got, strict=True):
+        assert min(snr_db([(one[name], other[name])]) for name in ("y", "bent")) > 25
 
 
 def test_layers_that_are_named_stay_in_float32(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ class Graph:
         """Take a node out; whoever read its outputs must be rewired by the caller."""
         self.inferred = None
         del self._nodes[id(node)]
-        for name in _reads(node):
+        for name in reads(node):
             self._readers.get(name, {}).pop(id(node), None)
         for name in node.output:
             if self._makers.get(name) is node:
@@ -99,16 +99,16 @@ class Graph:
     def rewire(self, node: Node, inputs: Sequence[str]) -> None:
         """Give a node other inputs."""
         self.inferred = None
-        for name in _reads(node):
+        for name in reads(node):
             self._readers.get(name, {}).pop(id(node), None)
         node.input[:] = inputs
-        for name in _reads(node):
+        for name in reads(node):
             self._readers.setdefault(name, {})[id(node)] = node
 
     def reads_instead(self, old: str, new: str) -> None:
         """Let everything that read `old` read `new`; bodies too."""
         for node in self.readers(old):
-            for body in _bodies(node):
+            for body in bodies(node):
                 _rename(body, old, new)
             self.rewire(node, [new if name == old else name for name in node.input])
         self._readers.pop(old, None)
@@ -150,7 +150,7 @@ class Graph:
 
     def _enter(self, node: Node) -> None:
         self._nodes[id(node)] = node
-        for name in _reads(node):
+        for name in reads(node):
             self._readers.setdefault(name, {})[id(node)] = node
         for name in node.output:
             if name:
@@ -166,20 +166,30 @@ def attribute(node: Node, name: str, default: Any = None) -> Any:
 
 def captured(node: Node) -> set[str]:
     """What a node's bodies read; names within are unique in a model, so those that they make themselves do no harm."""
-    return {name for body in _bodies(node) for one in body.node for name in _reads(one)} | {
-        one.name for body in _bodies(node) for one in body.output
+    return {name for body in bodies(node) for one in body.node for name in reads(one)} | {
+        one.name for body in bodies(node) for one in body.output
     }
 
 
-def _reads(node: Node) -> set[str]:
-    return {name for name in node.input if name} | (captured(node) if _bodies(node) else set())
+def reads(node: Node) -> set[str]:
+    """What a node reads from outside, its bodies included."""
+    return {name for name in node.input if name} | (captured(node) if bodies(node) else set())
+
+
+def every(graph: Proto) -> Iterator[Node]:
+    """The nodes of a graph and those of their bodies, however deep."""
+    for node in graph.node:
+        yield node
+        for body in bodies(node):
+            yield from every(body)
 
 
 def _equal(one: Array, other: Array) -> bool:
     return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
 
 
-def _bodies(node: Node) -> list[Proto]:
+def bodies(node: Node) -> list[Proto]:
+    """The graphs that a node runs, such as the sides of an `If`."""
     found = [one.g for one in node.attribute if one.type == one.GRAPH]
     return found + [body for one in node.attribute if one.type == one.GRAPHS for body in one.graphs]
 
@@ -187,7 +197,7 @@ def _bodies(node: Node) -> list[Proto]:
 def _rename(body: Proto, old: str, new: str) -> None:
     for node in body.node:
         node.input[:] = [new if name == old else name for name in node.input]
-        for inner in _bodies(node):
+        for inner in bodies(node):
             _rename(inner, old, new)
     for one in body.output:
         if one.name == old:
