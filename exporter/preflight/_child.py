@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import UsageError, did_you_mean
+from exporter.engines._paddle import call_layer, named_arrays
+from exporter.errors import ExporterError, UsageError, did_you_mean
 from exporter.goldens.cases import Case, batch_dim, plan_cases
 from exporter.goldens.domain import OutOfRange, checked_places
 from exporter.goldens.values import Rows, draw
+from exporter.recipe.base import Data, Recipe
 from exporter.recipe.load import load_data, load_recipe, rows_of
 from exporter.spec.inputs import Input
 from exporter.spec.model import Spec
 from exporter.tensors import Array
 from exporter.trace.blame import blamed
 from exporter.trace.layer import load_layer
+from exporter.trace.structure import output_names
 from exporter.trace.traced import bind_inputs
+from exporter.train.evaluate import refuse_other_rows, try_metric
 from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
@@ -32,21 +37,28 @@ _MOST_BYTES = 1 << 26
 def try_cases(request: Json) -> Json:
     """Draw every case that may lack values; answer with the sizes at which the layer ran.
 
+    Where it will be `rated`, the recipe's metric is asked about its outputs.
+
     The sizes of the dim that counts rows come last, with all others at each of their sizes before: code depends on a
     length or a width far more often than on the number of rows, and many rows take long.
 
     Raises:
-        UsageError: values that do not fit the inputs; the weights do not fit the model.
+        UsageError: values that do not fit the inputs; the weights do not fit the model; the metric does not rate it.
         ModelError: `forward` does not run at a size that the spec promises.
     """
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
     spec = Spec.model_validate(request["spec"])
-    rows = _rows(spec)
+    recipe, data = _data(spec) or (None, None)
+    rows: Rows | None = partial(rows_of, data, "held_out") if data else None
     _draw(spec, rows)
     doing("building the layer")
-    return _ran(_layer(spec, request), spec, rows)
+    layer = _layer(spec, request)
+    ran = _ran(layer, spec, rows)
+    if request["rated"] and recipe and data:
+        _rate(layer, spec, recipe, data)
+    return ran
 
 
 def try_layer(layer: paddle.nn.Layer, request: Json) -> Json:
@@ -93,8 +105,34 @@ def _can_lack(asked: Input) -> bool:
     return not asked.values.startswith(("normal", "uniform"))
 
 
-def _rows(spec: Spec) -> Rows | None:
-    """The held-out data, loaded once for all cases."""
+def _rate(layer: paddle.nn.Layer, spec: Spec, recipe: Recipe, data: Data) -> None:
+    """Ask the metric about a few samples, as :mod:`exporter.proofs.metric` will about all of them."""
+    doing("asking the recipe's metric")
+    assert spec.recipe is not None  # noqa: S101  # its data are here
+    order = tuple(bound.name for bound in bind_inputs(layer, spec.input_specs()))
+    batch = batch_dim(spec)
+    count = spec.dims[batch].min if batch else int(next(iter(spec.inputs.values())).shape[0])
+    value = call_layer(layer, order, {name: data.held_out[name][:count] for name in order})
+    outputs = named_arrays(value, output_names(value, spec.outputs))
+    try:
+        refuse_other_rows(outputs, count, recipe, spec.recipe)
+        try_metric(
+            recipe,
+            list(outputs.values()),
+            lambda most: {name: data.held_out[name][:most] for name in recipe.labels},
+            spec.recipe,
+        )
+    except ExporterError as error:
+        raise UsageError(
+            f"the recipe's metric does not rate what this model gives: {error.what}",
+            where=f"model: {spec.model}, recipe: {spec.recipe}",
+            hint="let it give what the metric takes; or promise none, with `max_metric_loss: unrated` in the budget of "
+            "each precision but fp32, and in `pipeline`",
+        ) from error
+
+
+def _data(spec: Spec) -> tuple[Recipe, Data] | None:
+    """The recipe and its data, loaded once for all cases."""
     if spec.recipe is None or all(asked.values != "dataset" for asked in spec.inputs.values()):
         return None
     doing("loading the data")
@@ -108,7 +146,7 @@ def _rows(spec: Spec) -> Rows | None:
                 where=f"inputs.{name}.values: dataset",
                 hint=did_you_mean(name, sorted(known)),
             )
-    return lambda names, count, seed: rows_of(data, "held_out", names, count, seed)
+    return recipe, data
 
 
 def _layer(spec: Spec, request: Mapping[str, Any]) -> paddle.nn.Layer:

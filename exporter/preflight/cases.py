@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporter.errors import CannotRun, ModelError
+from exporter.proofs.metric import is_rated
 from exporter.spec.model import Spec
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
@@ -24,13 +25,15 @@ def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: S
 
     Raises:
         CannotRun: the model cannot be built, or `forward` fails, crashes or takes too long.
-        UsageError, EnvironmentLacks: the factory, its data or the values of the inputs are wrong.
+        UsageError, EnvironmentLacks: the factory, its data or the values of the inputs are wrong, or the recipe's
+            metric does not rate what the model gives.
     """
     setting.say("trying the planned cases")
     asked = {
         "spec": spec.without_verdict().model_dump(mode="json"),
         "checkpoint": str(weights) if weights else None,
         "initial": str(initial) if initial else None,
+        "rated": is_rated(spec),
     }
     target = "exporter.preflight._child:try_cases"
     try:

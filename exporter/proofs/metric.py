@@ -14,10 +14,12 @@ from exporter.engines._job import REFUSED, EngineCase
 from exporter.errors import ExporterError, UsageError
 from exporter.goldens.cases import batch_dim
 from exporter.harness import Bench
+from exporter.lower._convert import effective_budget
 from exporter.proofs._promises import Promise, lower_runs, promises, weighed
 from exporter.proofs.base import Harness, Proof, per_run
 from exporter.scratch import scratch
 from exporter.spec.model import Spec
+from exporter.spec.pipeline import UNRATED, Unrated
 from exporter.train import qat
 from exporter.verdict.claim import Claim, Evidence, Outcome
 from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call, doing
@@ -40,8 +42,8 @@ class TaskMetric(Proof):
     """One claim for each run in low precision, and of fp32 where the spec says what surrounds the model (`pipeline`).
 
     A loss that the spec itself bounds is planned always, the default of a precision where the spec has a recipe that
-    feeds every input. Where the model or the recipe is not at hand, the claims are MISSING; those of fp32 are planned
-    only with the source: without it the recorded outputs judge.
+    feeds every input, and none that the spec calls `unrated`. Where the model or the recipe is not at hand, the claims
+    are MISSING; those of fp32 are planned only with the source: without it the recorded outputs judge.
     """
 
     kind = "metric"
@@ -49,13 +51,9 @@ class TaskMetric(Proof):
     promise = True
 
     def plan(self, harness: Harness) -> frozenset[Claim]:
-        ratable = Task(harness.spec, None).ratable
-        runs = []
-        for run in lower_runs(harness):
-            said = harness.spec.precisions[run.precision].budget.max_metric_loss
-            if said is not None or (ratable and harness.promised(run.precision).max_metric_loss is not None):
-                runs.append(run)
-        if ratable and harness.spec.pipeline is not None and not harness.subject.no_source:
+        spec = harness.spec
+        runs = [run for run in lower_runs(harness) if _promises(spec, run.precision)]
+        if _promises_around(spec) and not harness.subject.no_source:
             runs += [run for run in harness.runs if run.format != "source" and run.precision == "fp32"]
         return per_run(self.kind, runs)
 
@@ -68,13 +66,34 @@ class TaskMetric(Proof):
             reason = f"the metric cannot be rated: {why_not}; or leave it out on purpose, --without {self.kind}"
             return dict.fromkeys(claims, Evidence(Outcome.MISSING, reason, stage="environment"))
         low = [claim for claim in claims if claim.precision != "fp32"]
-        wanted = promises(low, harness, lambda budget, _: budget.max_metric_loss)
+        wanted = promises(low, harness, lambda budget, _: _bound(budget.max_metric_loss))
         around = harness.spec.pipeline
-        if around is not None:
-            wanted += [Promise(claim, around.max_metric_loss) for claim in claims if claim.precision == "fp32"]
+        if around is not None and (loss := _bound(around.max_metric_loss)) is not None:
+            wanted += [Promise(claim, loss) for claim in claims if claim.precision == "fp32"]
         with scratch() as place:
             proven = prove_metric(task, harness.bench, wanted, place, harness.setting)
         return {claim: _beside_outputs(claim, found, harness.evidence) for claim, found in proven.items()}
+
+
+def is_rated(spec: Spec) -> bool:
+    """Whether the recipe's metric will be asked about what the model gives, where the recipe is at hand."""
+    low = {precision for _, precision in spec.variants()} - {"fp32"}
+    return Task(spec, None).ratable and (_promises_around(spec) or any(_promises(spec, one) for one in low))
+
+
+def _promises(spec: Spec, precision: str) -> bool:
+    if spec.precisions[precision].budget.max_metric_loss is None and not Task(spec, None).ratable:
+        return False
+    return _bound(effective_budget(precision, spec).max_metric_loss) is not None
+
+
+def _promises_around(spec: Spec) -> bool:
+    around = spec.pipeline
+    return around is not None and Task(spec, None).ratable and _bound(around.max_metric_loss) is not None
+
+
+def _bound(loss: float | Unrated | None) -> float | None:
+    return None if loss == UNRATED else loss
 
 
 def _beside_outputs(claim: Claim, found: Evidence, evidence: Mapping[Claim, Evidence]) -> Evidence:
@@ -166,6 +185,7 @@ def prepare(request: dict[str, Any]) -> dict[str, Any]:
     from exporter.tensors import save_scratch
     from exporter.trace.layer import load_layer
     from exporter.trace.traced import bind_inputs
+    from exporter.train.evaluate import refuse_other_rows
 
     spec = Spec.model_validate(request["spec"])
     assert spec.recipe is not None  # noqa: S101  # the metric was planned because there is one
@@ -185,6 +205,7 @@ def prepare(request: dict[str, Any]) -> dict[str, Any]:
         part = {name: held_out[name][start:stop] for name in order}
         tensors |= {f"{case}/input/{name}": value for name, value in part.items()}
         named = named_arrays(call_layer(layer, order, part), tuple(request["outputs"]))
+        refuse_other_rows(named, stop - start, recipe, spec.recipe)
         tensors |= {f"{case}/eager/{name}": value for name, value in named.items()}
         cases.append(case)
     save_scratch(Path(request["into"]), tensors)

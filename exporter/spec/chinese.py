@@ -142,8 +142,9 @@ SENTENCES = {
         "每一步之后允许的差异，以该步数值范围的 1/255 为单位：解码器或缩放实现的像素取整方式不同时写 1。不写则整数必须相等，浮点数只允许 float32 的舍入误差。",
     ),
     "pipeline.max_metric_loss": (
-        "c24db90f",
-        "fp32 产物在全部留出样本上允许的 recipe 指标损失；只在每个输入都是 `values: dataset` 时测量，动态图与各产物用同一份 recipe 代码计算；其他情况下写此键会被拒绝。",
+        "57d5b7c1",
+        "fp32 产物在全部留出样本上允许的 recipe 指标损失；只在每个输入都是 `values: dataset` 时测量，动态图与各产物用同一份 recipe 代码计算；其他情况下写此键会被拒绝。"
+        "`unrated`：该指标不能评价此模型的输出。",
     ),
     "section pipeline.preprocess": (
         "f00f733c",
@@ -207,8 +208,9 @@ SENTENCES = {
         "最高分位置与动态图一致的行所占比例；对整数输出则是相等的行所占比例，不写时为 0.9。",
     ),
     "precisions.NAME.budget.max_metric_loss": (
-        "83075170",
-        "在全部留出样本上，recipe 的指标最多允许下降多少；此时每个输入都要写 `values: dataset`。",
+        "2e172883",
+        "在全部留出样本上，recipe 的指标最多允许下降多少；此时每个输入都要写 `values: dataset`。"
+        "`unrated`：不承诺指标，因为它不能评价此模型的输出。",
     ),
     "precisions.NAME.budget.max_size": ("347b6eff", "该变体文件的字节数，相对 fp32 的比例。"),
     "precisions.NAME.budget.min_speedup": ("733f2a7a", "承诺的加速比；不写则不评判速度，任何精度都没有默认值。"),

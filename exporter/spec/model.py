@@ -23,7 +23,7 @@ from exporter.errors import closest
 from exporter.references import factory_text
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.named import Names, Pattern
-from exporter.spec.pipeline import Pipeline, fit
+from exporter.spec.pipeline import Pipeline, Unrated, fit
 from exporter.spec.pipeline import Postprocess as Postprocess  # the documentation finds every model here
 from exporter.spec.pipeline import Preprocess as Preprocess
 from exporter.spec.reserved import RESERVED
@@ -105,8 +105,10 @@ class Budget(Frozen):
         description="Share of rows whose highest score is where eager has it; of whole-number outputs the share of "
         "equal rows, 0.9 without the key.",
     )
-    max_metric_loss: Annotated[float, Strict(), Field(ge=0)] | None = Field(
-        None, description="Loss of the recipe's metric on all held-out samples; every input has `values: dataset` then."
+    max_metric_loss: Annotated[float, Strict(), Field(ge=0)] | Unrated | None = Field(
+        None,
+        description="Loss of the recipe's metric on all held-out samples; every input has `values: dataset` then. "
+        "`unrated`: none is promised, since the metric does not rate what this model gives.",
     )
     max_size: Annotated[float, Strict(), Field(gt=0)] | None = Field(
         None, description="Bytes of the variant's files, as a share of fp32's."

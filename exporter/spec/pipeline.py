@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue
 
@@ -15,6 +15,9 @@ from exporter.spec.named import Names, Pattern
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.settle import FAMILIES, NAMED, Side, settled
 
+#: Said of a model whose outputs are not what the recipe's metric takes.
+UNRATED: Final = "unrated"
+Unrated = Literal["unrated"]
 _CHAINS = ("training", "deployment")
 _FUNCTION = re.compile(r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")
 
@@ -75,11 +78,11 @@ class Pipeline(Frozen):
         description="Difference that is allowed after a step, in 255ths of the range of its values: 1 where decoders "
         "or resizers round pixels otherwise. Without the key integers are equal, and floats within float32's rounding.",
     )
-    max_metric_loss: Annotated[float, Field(ge=0)] = Field(
+    max_metric_loss: Annotated[float, Field(ge=0)] | Unrated = Field(
         0.001,
         description="Loss of the recipe's metric on all held-out samples that an fp32 artifact may have; it is "
         "measured where every input has `values: dataset`, by the recipe's own code on eager and on every artifact; "
-        "elsewhere the key is refused.",
+        "elsewhere the key is refused. `unrated`: the metric does not rate what this model gives.",
     )
 
     def settled(self) -> Pipeline:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from exporter.errors import ModelError, UsageError
+from exporter.errors import ExporterError, ModelError, UsageError
 from exporter.numbers.intervals import of_mean
 from exporter.recipe.base import Recipe, unset
 from exporter.recipe.batches import as_array, as_tensor
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Samples whose metric is asked one by one for its interval.
 MOST_ROWS = 20_000
+#: More bytes of repeated outputs than this are not made; the metric is then tried on fewer samples.
+_MOST_BYTES = 1 << 28
+#: How often the metric is tried on other outputs, where those of an untrained layer fail it.
+_TRIES = 2
 
 
 def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: Mapping[str, Any], where: str) -> tuple[paddle.Tensor, ...]:
@@ -71,6 +75,57 @@ def score(recipe: Recipe, outputs: Sequence[Array], labels: TensorMap, where: st
     scoring = Scoring(recipe, where)
     scoring.add(outputs, labels)
     return scoring.value()
+
+
+def refuse_other_rows(outputs: Mapping[str, Array], count: int, recipe: Recipe, where: str) -> None:
+    """Make sure that a metric can tell whose each row of the outputs is.
+
+    Raises:
+        UsageError: an output has not one row for each of the `count` samples.
+    """
+    for name, output in outputs.items():
+        if output.shape[:1] != (count,):
+            raise UsageError(
+                f"output '{name}' has shape {list(output.shape)} for {count} of the samples, and metric "
+                f"'{recipe.metric_name}' takes one row for each",
+                where=where,
+                hint="give one row for each sample",
+            )
+
+
+def try_metric(recipe: Recipe, outputs: Sequence[Array], labels: Callable[[int], TensorMap], where: str) -> None:
+    """Ask the metric about the outputs of a few samples, repeated until there is one for each label.
+
+    `labels` gives those of the first samples, at most so many. An untrained layer may give one class to every sample,
+    for which a sound metric has no value: random outputs of the same shapes are tried then.
+
+    Raises:
+        UsageError, ModelError: as :func:`score`, of random outputs as well.
+    """
+    import numpy as np
+
+    size = max(sum(output.nbytes // len(output) for output in outputs), 1)
+    held = labels(max(len(outputs[0]), _MOST_BYTES // size))
+    count = len(held[recipe.labels[0]])
+    made = [np.resize(output, (count, *output.shape[1:])) for output in outputs]
+    try:
+        score(recipe, made, held, where)
+    except ExporterError:
+        if not any(_scores(recipe, made, held, where, seed) for seed in range(_TRIES)):
+            raise
+
+
+def _scores(recipe: Recipe, outputs: Sequence[Array], labels: TensorMap, where: str, seed: int) -> bool:
+    """Whether the metric has a value for random outputs of the same shapes."""
+    import numpy as np
+
+    generator = np.random.default_rng(seed)
+    drawn = [generator.uniform(0, 1, output.shape).astype(output.dtype) for output in outputs]
+    try:
+        score(recipe, drawn, labels, where)
+    except ExporterError:
+        return False
+    return True
 
 
 def _number(recipe: Recipe, value: Any, where: str) -> float:

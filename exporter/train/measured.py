@@ -107,7 +107,8 @@ def require_floor(spec: Spec, found: Measured) -> Measured:
 def _promised(spec: Spec) -> float:
     """The loss of the metric that the spec itself promises of the precision with trained ranges."""
     asked = qat.wanted(spec)
-    return (asked.budget.max_metric_loss or 0.0) if asked else 0.0
+    loss = asked.budget.max_metric_loss if asked else None
+    return loss if isinstance(loss, float) else 0.0
 
 
 def _note(found: Measured, run: TrainResult) -> str:

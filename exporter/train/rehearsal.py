@@ -11,9 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from exporter.errors import ExporterError
 from exporter.recipe.base import Recipe
 from exporter.recipe.batches import Batches, Whole, as_array
 from exporter.recipe.load import load_recipe
@@ -26,13 +23,6 @@ from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
     import paddle
-
-    from exporter.tensors import Array
-
-#: More bytes of repeated outputs than this are not made; the metric then gets fewer samples.
-_MOST_BYTES = 1 << 28
-#: How often the metric is tried on other outputs, where those of an untrained layer fail it.
-_TRIES = 2
 
 
 def rehearse(request: Json) -> Json:
@@ -88,26 +78,6 @@ def _evaluate(layer: paddle.nn.Layer, recipe: Recipe, batches: Batches, referenc
     where = f"{reference}, held-out data"
     ends = batches.ends()  # the last one may be smaller
     made = [evaluate.outputs_of(layer, recipe, batch, where) for batch in ends]
-    labels = {name: as_array(ends[0][name]) for name in recipe.labels}
-    if isinstance(batches, Whole):
-        size = max(sum(output.nbytes // len(output) for output in made[0]), 1)
-        labels = batches.labels(max(len(made[0][0]), _MOST_BYTES // size))
-    few = len(labels[recipe.labels[0]])
-    outputs = [np.resize(output, (few, *output.shape[1:])) for output in made[0]]
-    try:
-        evaluate.score(recipe, outputs, labels, where)
-    except ExporterError:
-        # An untrained layer may give one class to every sample, for which a sound metric has no value.
-        if not any(_scores(recipe, outputs, labels, where, number) for number in range(_TRIES)):
-            raise
-
-
-def _scores(recipe: Recipe, outputs: list[Array], labels: dict[str, Array], where: str, seed: int) -> bool:
-    """Whether the metric has a value for random outputs of the same shapes."""
-    generator = np.random.default_rng(seed)
-    drawn = [generator.uniform(0, 1, output.shape).astype(output.dtype) for output in outputs]
-    try:
-        evaluate.score(recipe, drawn, labels, where)
-    except ExporterError:
-        return False
-    return True
+    of_batch = {name: as_array(ends[0][name]) for name in recipe.labels}
+    labels = batches.labels if isinstance(batches, Whole) else lambda _: of_batch
+    evaluate.try_metric(recipe, made[0], labels, where)

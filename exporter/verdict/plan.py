@@ -138,11 +138,12 @@ def refuse_promises(spec: Spec) -> None:
         hint = "make them alike, or leave out `fold`: then both are run and compared"
         raise UsageError(what, where="pipeline.postprocess", hint=hint)
     bounds = {
-        f"precisions.{precision}.budget": settings.budget.max_metric_loss is not None
+        f"precisions.{precision}.budget": isinstance(settings.budget.max_metric_loss, float)
         for precision, settings in spec.precisions.items()
     }
     if spec.pipeline is not None:
-        bounds["pipeline"] = "max_metric_loss" in spec.pipeline.model_fields_set
+        given = spec.pipeline.max_metric_loss if "max_metric_loss" in spec.pipeline.model_fields_set else None
+        bounds["pipeline"] = isinstance(given, float)
     dataset = all(one.values == "dataset" for one in spec.inputs.values())
     if not dataset and (bound := next((where for where, given in bounds.items() if given), "")):  # it needs a recipe
         raise UsageError(

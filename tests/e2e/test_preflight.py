@@ -216,6 +216,35 @@ def test_what_only_one_format_refuses_is_told_before_any_training(workplace: Pat
     assert not (workplace / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("x.flatten()", "output 'logits' has shape [10] for 1 of the samples, and metric 'accuracy' takes one row for"),
+        ("(x, x + 1)", "metric 'accuracy' failed"),
+    ],
+    ids=["other rows", "more outputs"],
+)
+@pytest.mark.parametrize("unrated", [False, True], ids=["promised", "unrated"])
+def test_a_metric_that_does_not_rate_the_model_is_told_before_any_training(
+    workplace: Path, given: str, said: str, unrated: bool
+) -> None:
+    """The spec's model gives something else than the layer that the recipe trains, which is sound."""
+    forward = f"    def forward(self, image):\n        x = super().forward(image)\n        return {given}"
+    edit(workplace / RECIPE, ("    return Digits()", "    return Other()"), ("    build=build,", "    build=Digits,"))
+    edit(workplace / RECIPE, ("def build()", f"class Other(Digits):\n{forward}\n\n\ndef build()"))
+    loss = "max_metric_loss: unrated, " if unrated else ""
+    outputs = "outputs: [logits, again]" if given == "(x, x + 1)" else "outputs: [logits]"
+    int8 = f"int8: {{formats: [onnx], keep: [conv9], budget: {{{loss}max_size: 1}}}}"
+    low = f"precisions: {{fp32: {{}}, {int8}}}\nbudget: 4 "
+    edit(workplace / SPEC, ("outputs: [logits]", outputs), ("budget: 4 ", low))
+    done = exporter("release", SPEC, cwd=workplace)
+    if unrated:  # what comes next is told
+        refused(done, 2, "no layer 'conv9'")
+    else:
+        refused(done, 2, "the recipe's metric does not rate what this model gives", said, "max_metric_loss: unrated")
+    assert "training" not in done.err and not (workplace / "runs").exists()
+
+
 METRIC = MISTAKES["the metric takes one argument"]
 
 

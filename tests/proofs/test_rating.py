@@ -21,7 +21,7 @@ from exporter.memo import Question, remembering
 from exporter.numbers.intervals import bootstrap, paired
 from exporter.proofs import metric
 from exporter.proofs.base import Narrowing
-from exporter.proofs.metric import Task, _cuts, _impostors, plugin, prepare, rate
+from exporter.proofs.metric import Task, _cuts, _impostors, is_rated, plugin, prepare, rate
 from exporter.spec.model import Budget, Spec
 from exporter.tensors import Array, load, save
 from exporter.verdict.claim import Claim, Evidence, Outcome
@@ -141,6 +141,20 @@ class TestThePlan:
         monkeypatch.setattr(type(PRECISIONS["int8"]), "budget", Budget(min_snr_db=25.0))
         assert self.planned(task()) == set()
         assert self.planned(task(precisions=budget(max_metric_loss=0.1))) == {claim("metric")}
+
+    def test_what_the_spec_calls_unrated_is_not_planned(self) -> None:
+        low, around = budget(max_metric_loss="unrated"), {**AROUND, "max_metric_loss": "unrated"}
+        assert self.planned(task(precisions=low)) == set() and not is_rated(task(precisions=low))
+        assert self.planned(task(precisions=low, pipeline=AROUND), PLAIN, LOW) == {claim("metric", PLAIN)}
+        assert self.planned(task(pipeline=around), PLAIN, LOW) == {claim("metric")}
+        assert self.planned(task(precisions=low, pipeline=around), PLAIN, LOW) == set()
+
+    def test_a_spec_says_by_itself_whether_its_metric_is_rated(self) -> None:
+        plain: Any = {"fp32": {}}
+        assert is_rated(task()) and is_rated(task(precisions=plain, pipeline=AROUND))
+        assert not is_rated(task(precisions=plain)) and not is_rated(spec(precisions=budget(max_metric_loss=0.1)))
+        assert is_rated(task(precisions=budget(max_metric_loss="unrated"), pipeline=AROUND))
+        assert not is_rated(task(precisions=plain, pipeline={**AROUND, "max_metric_loss": "unrated"}))
 
     def test_with_a_pipeline_fp32_is_rated_too_where_the_source_is_at_hand(
         self, monkeypatch: pytest.MonkeyPatch
@@ -479,3 +493,10 @@ class TestInChildren:
         (tmp_path / f"{recipes}.py").write_text(RECIPE.replace("def build", "def built"))
         found = self.proved(tmp_path, recipes)
         assert (found.outcome, found.stage) == (Outcome.MISSING, "run") and found.reason.startswith("no samples: ")
+
+    def test_outputs_without_a_row_for_each_sample_cannot_be_rated(self, tmp_path: Path, recipes: str) -> None:
+        self.written(tmp_path, recipes)
+        (tmp_path / f"{recipes}.py").write_text(RECIPE.replace("return self.body(x)", "return self.body(x).flatten()"))
+        found = self.proved(tmp_path, recipes)
+        assert (found.outcome, found.stage) == (Outcome.MISSING, "run")
+        assert "output 'y' has shape [24] for 6 of the samples, and metric 'accuracy' takes one row" in found.reason

@@ -165,9 +165,9 @@ def test_what_a_fine_tuning_has_spoilt_is_held_to_the_floor(place: Path) -> None
     refused_below_the_floor(done, place, "rounded", "runs/rounded.qat/best.safetensors", "max_metric_loss")
 
 
-@pytest.mark.parametrize(("loss", "missed"), [(None, 0.9), (0.1, 0.8), (1.0, None)])
+@pytest.mark.parametrize(("loss", "missed"), [(None, 0.9), (0.1, 0.8), (1.0, None), ("unrated", 0.9)])
 def test_a_promised_loss_lowers_the_floor_of_what_was_trained_with_roundings(
-    place: Path, loss: float | None, missed: float | None
+    place: Path, loss: float | str | None, missed: float | None
 ) -> None:
     tensors = {name: np.zeros_like(value) for name, value in load_file(best(place)).items()}
     save_file(tensors, "zeros.safetensors", {KEY: as_text({"0": [-1.0, 1.0]})})

@@ -40,6 +40,7 @@ def refusal(asked: Spec) -> UsageError:
         {},
         {"min_snr_db": 30},
         {"max_metric_loss": 0.0},
+        {"max_metric_loss": "unrated"},
         {"min_speedup": {"engine": "onnxruntime", "ratio": 2}},
         {"min_speedup": {"engine": "onnxruntime", "ratio": 2, "over": "jit_load"}},
     ],
@@ -53,6 +54,13 @@ def test_a_metric_needs_a_recipe() -> None:
     found = refusal(asked)
     assert "nothing says what it is measured on" in found.what
     assert found.where == "precisions.int8.budget.max_metric_loss"
+
+
+def test_no_metric_needs_nothing() -> None:
+    inputs = {"x": {**IMAGE, "values": "normal"}}
+    asked = spec({"max_metric_loss": "unrated"}, recipe=None, weights="factory", inputs=inputs)
+    assert refuse_promises(asked) is None
+    assert refuse_promises(spec({}, inputs=inputs, pipeline={**AROUND, "max_metric_loss": "unrated"})) is None
 
 
 def test_a_metric_needs_the_recipe_s_data_in_every_input() -> None:
