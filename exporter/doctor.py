@@ -127,15 +127,17 @@ def _packages() -> Iterator[Check]:
         ]
         if not groups:
             continue
-        found = _version(need.name)
+        on_gpu = f"{need.name}-gpu"  # the same package, built for CUDA: it serves the CPU, too
+        name = on_gpu if _version(need.name) is None and _version(on_gpu) else need.name
+        found = _version(name)
         if found and need.specifier.contains(found, prereleases=True):
-            yield Check(f"package {need.name}", State.OK, found)
+            yield Check(f"package {name}", State.OK, found)
         else:
             said = f"{found}, not {need.specifier}" if found else "not installed"
             optional = {"paddle2onnx", "sign", "train"} | (set() if _writes() else {"convert"})
             state = State.ABSENT if set(groups) <= optional else State.LACKING
-            cure = f"scripts/install, or pip install '{need.name}{need.specifier}'"
-            yield Check(f"package {need.name}", state, said, cure)
+            cure = f"scripts/install, or pip install '{name}{need.specifier}'"
+            yield Check(f"package {name}", state, said, cure)
 
 
 def _engines(device: str, limits: Limits) -> list[Check]:

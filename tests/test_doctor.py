@@ -73,6 +73,21 @@ def test_a_package_out_of_its_range_is_lacking_and_one_for_training_only_absent(
     assert found["package numpy"].state is State.OK
 
 
+@pytest.mark.parametrize(("version", "state"), [("1.31.1", State.OK), ("1.2.0", State.LACKING)])
+def test_the_onnxruntime_for_cuda_stands_for_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, state: State
+) -> None:
+    folder = tmp_path / f"onnxruntime_gpu-{version}.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: onnxruntime-gpu\nVersion: {version}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    installed = doctor._version
+    monkeypatch.setattr(doctor, "_version", lambda name: None if name == "onnxruntime" else installed(name))
+    found = {one.what: one for one in doctor._packages()}
+    assert found["package onnxruntime-gpu"].state is state and "package onnxruntime" not in found
+    assert state is State.OK or "onnxruntime-gpu>=1.20" in found["package onnxruntime-gpu"].cure
+
+
 def test_a_folder_that_cannot_be_written_to_is_lacking(tmp_path: Path) -> None:
     disk = machine.disk(tmp_path)
     assert disk["writable"] and 0 < disk["free"] <= disk["total"]

@@ -186,6 +186,9 @@ def _by_outcome(claim: Claim, evidence: Evidence) -> list[Try]:
 
 def _of_low_precision(report: Report, claim: Claim) -> list[Try]:
     facts, name = report.facts or Facts(), claim.precision
+    if any(_overflows(report, one) for one in report.verdict.plan if one.variant == claim.variant):
+        said = "Write weights of which no two products overflow: right on every x86, for at most one bit."
+        return [Try(said, f"`exporter release SPEC --set precisions.{name}.cpu=any`")]
     if name not in facts.searched:
         said = "Search for the layers to keep in float32, the noisiest first, until the budget holds."
         return [Try(said, f"`exporter release SPEC --set precisions.{name}.search=true`")]
@@ -195,6 +198,10 @@ def _of_low_precision(report: Report, claim: Claim) -> list[Try]:
     return [
         Try("Promise less, if the task bears it: a search has been tried.", f"`precisions.{name}.budget` in the spec")
     ]
+
+
+def _overflows(report: Report, claim: Claim) -> bool:
+    return claim.kind == "overflow" and report.verdict.of(claim).outcome is Outcome.MISMATCH
 
 
 def _by_stage(blame: Blame | None) -> list[Try]:

@@ -191,6 +191,11 @@ def test_of_int8_the_loss_is_told_and_a_search_is_tried_first() -> None:
     assert "onnx holds on every engine" in cause.tries[1].what
     (unsearched,) = causes(replace(noisy, facts=replace(FACTS, searched=())))
     assert unsearched.tries[0].command == "`exporter release SPEC --set precisions.int8.search=true`"
+    low = Claim("onnx", "int8", kind="overflow")
+    for outcome, first in ((Outcome.MISMATCH, "cpu=any"), (Outcome.MATCH, "search=true")):
+        found = {**noisy.verdict.evidence, low: Evidence(outcome, "by arithmetic", elements=1)}
+        overflown = replace(noisy, facts=replace(FACTS, searched=()), verdict=Verdict(frozenset(found), found))
+        assert first in causes(overflown)[0].tries[0].command
     told = seen(page_of(noisy))
     assert "conv2d_1 16.9 none" in told and "linear_0 24.2 40.1" in told, "and each layer's noise, as a table"
 
