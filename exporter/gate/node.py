@@ -17,6 +17,7 @@ from exporter.cache.identity import code_digest
 from exporter.files import write_json
 from exporter.forkserver import die_with_parent
 from exporter.gate.task import Task
+from exporter.gate.together import interrupt_once
 from exporter.gate.told import told_gated
 from exporter.gate.touched import Touched
 from exporter.workers import Limits, Setting
@@ -34,7 +35,7 @@ def request_of(task: Task, spec: Touched, jobs: int) -> dict[str, Any]:
 def main(request: Path, answer: Path) -> None:
     """Release the spec, and leave what became of it as JSON; `lacks` says why this node cannot."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt_once)
     asked, answer = json.loads(request.read_bytes()), answer.absolute()
     die_with_parent(signal.SIGTERM, asked["parent"])
     if asked["code"] != code_digest():

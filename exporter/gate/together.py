@@ -83,10 +83,17 @@ def _begin(parent: int, at_once: int) -> None:
     die_with_parent(signal.SIGTERM, parent)
 
 
-def _interrupted(_signal: int, _frame: object) -> None:
+def _interrupted(number: int, frame: object) -> None:
     if not _BUSY:
         os._exit(ExitCode.INTERRUPTED)
-    # One is enough: a pool whose first process has ended sends the others SIGTERM, while they tidy up.
+    interrupt_once(number, frame)
+
+
+def interrupt_once(_signal: int, _frame: object) -> None:
+    """Take a signal as an interrupt, and none after it: whoever waits may send more to a process that tidies up.
+
+    A pool does, whose first process has ended, and so does the end of a parent.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt
