@@ -13,6 +13,7 @@ from typing import Any
 
 from exporter.errors import ModelError
 from exporter.files import write_draft
+from exporter.lower.onnx_program.passes.graph import attribute, every
 from exporter.lower.precision._half import LARGEST, rounded_to_half
 from exporter.lower.precision._int8_onnx import layers_of, run
 from exporter.lower.precision._noise import snr_db
@@ -47,8 +48,10 @@ def halve(order: Order) -> dict[str, Any]:
             hint="leave fp16 out",
         )
 
+    fatal = _moves_the_batch(model)
+
     def make(kept: tuple[str, ...]) -> bytes:
-        return _converted(model, [nodes[layer].name for layer in (*beyond, *kept)])
+        return _converted(model, [*fatal, *(nodes[layer].name for layer in (*beyond, *kept))])
 
     def measured(kept: tuple[str, ...]) -> Candidate:
         content = make(kept)
@@ -66,6 +69,25 @@ def halve(order: Order) -> dict[str, Any]:
         "constants_at_the_limit": moved,
         **tried.to_json(),
     }
+
+
+def _moves_the_batch(model: Any) -> list[str]:
+    """The transposes of the first axis to the last or the last but one that a product reads: they stay in float32.
+
+    ONNX Runtime makes one node of both (`FusedMatMul`, transBatchA), which its CPU has no fp16 kernel for, and while it
+    loads the file the process dies (1.31.1: SIGSEGV in NchwcTransformer). A recurrent layer before a linear one has it.
+    """
+    read = {name for node in every(model.graph) if node.op_type == "MatMul" for name in node.input}
+    return [
+        node.name
+        for node in every(model.graph)
+        if node.op_type == "Transpose" and node.output[0] in read and _first_goes_back(attribute(node, "perm", ()))
+    ]
+
+
+def _first_goes_back(axes: Sequence[int]) -> bool:
+    last = len(axes) - 1
+    return last > 1 and [*axes[:-2]] == [*range(1, last)] and {*axes[-2:]} == {0, last}
 
 
 def _beyond(value: Array) -> bool:

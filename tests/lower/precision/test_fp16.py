@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +16,7 @@ from exporter.errors import EnvironmentLacks, ModelError, UsageError
 from exporter.lower._convert import refuse_precisions
 from exporter.lower._stored import stored_digests
 from exporter.lower.base import Artifact
+from exporter.lower.precision._fp16_onnx import _converted
 from exporter.lower.precision._onnx_file import finished
 from exporter.lower.precision.base import Order
 from exporter.lower.precision.fp16 import plugin
@@ -107,6 +111,37 @@ def test_nodes_that_stay_in_float32_each_have_their_casts_where_they_stand(tmp_p
         inputs = {"x": sign * X["x"]}
         for want, got in zip(run(exponentials(), inputs), run(content, inputs), strict=True):
             np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("axes", "fatal"),
+    [((1, 0, 2), True), ((1, 2, 0), True), ((1, 2, 0, 3), True), ((0, 2, 1), False), ((0, 2, 1, 3), False)],
+    ids=str,
+)
+def test_a_transpose_that_onnx_runtime_dies_of_stays_in_float32(
+    tmp_path: Path, axes: tuple[int, ...], fatal: bool
+) -> None:
+    shape: list[int | str | None] = [None] * len(axes)
+    shape[axes[-1]] = 6
+    nodes = [
+        constant("one.w_0", FIRST),
+        helper.make_node("Transpose", ["x"], ["turned"], perm=axes),
+        helper.make_node("MatMul", ["turned", "one.w_0"], ["y"]),
+    ]
+    plain = made(model(nodes, {"x": shape})).content
+    plugin.write(order(tmp_path, plain))
+    content = (tmp_path / "onnx-fp16/model.onnx").read_bytes()
+    inputs = {"x": RNG.normal(size=[6 if one else 3 for one in shape]).astype("float32")}
+    (want,), (got,) = run(plain, inputs), run(content, inputs)
+    np.testing.assert_allclose(got, want, rtol=2e-2, atol=2e-2)
+
+    def opens(name: str) -> int:
+        script = f"import onnxruntime; onnxruntime.InferenceSession({name!r}, providers=['CPUExecutionProvider'])"
+        return subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False, capture_output=True).returncode
+
+    assert opens("onnx-fp16/model.onnx") == 0
+    (tmp_path / "all.onnx").write_bytes(_converted(onnx.load_model_from_string(plain), []))
+    assert opens("all.onnx") == (-signal.SIGSEGV if fatal else 0), "where it no longer dies, delete _moves_the_batch"
 
 
 def test_a_file_that_no_order_makes_valid_is_refused() -> None:
