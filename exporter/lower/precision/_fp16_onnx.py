@@ -17,7 +17,7 @@ from exporter.lower.onnx_program.passes.graph import attribute, every
 from exporter.lower.precision._half import LARGEST, rounded_to_half
 from exporter.lower.precision._int8_onnx import layers_of, run
 from exporter.lower.precision._noise import snr_db
-from exporter.lower.precision._onnx_file import finished
+from exporter.lower.precision._onnx_file import finished, name_nodes
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision.base import Order
 from exporter.tensors import Array
@@ -38,7 +38,8 @@ def halve(order: Order) -> dict[str, Any]:
 
     model = onnx.load(order.source / order.model)
     stored = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
-    nodes = layers_of(model)
+    name_nodes(model.graph)
+    nodes = layers_of(model, every(model.graph))
     beyond = tuple(layer for layer, node in nodes.items() if _beyond(stored[node.input[1]]))
     layers = [layer for layer in nodes if layer not in beyond]
     if not layers:

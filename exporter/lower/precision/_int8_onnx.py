@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from exporter.errors import ModelError
 from exporter.files import write_draft
 from exporter.lower.onnx_program.passes.graph import Graph, captured
 from exporter.lower.precision._noise import snr_db
-from exporter.lower.precision._onnx_file import finished
+from exporter.lower.precision._onnx_file import finished, name_nodes
 from exporter.lower.precision._ranges import Flow, Range, told, trained_ranges
 from exporter.lower.precision._saturation import safe_steps
 from exporter.lower.precision._search import Candidate, choose, resolve
@@ -72,12 +72,13 @@ class _Maker:
         self._order = order
         model = onnx.load(order.source / order.model)
         self._model = named(model)
-        found = layers_of(self._model)
+        found = layers_of(self._model, self._model.graph.node)
         self.layers = {layer: node.name for layer, node in found.items()}
         self._weights = {layer: node.input[1] for layer, node in found.items()}
         if not self.layers:
             raise ModelError(
-                "the program has no convolution and no matrix product with weights, so int8 would change nothing",
+                "the program has no convolution and no matrix product with weights, outside of branches and loops, so "
+                "int8 would change nothing",
                 where=order.model,
                 hint="leave int8 out",
             )
@@ -181,23 +182,22 @@ class _Maker:
 
 
 def named(model: Any) -> Any:
-    """Give every node a name of its own, which the quantizer tells nodes by, and values their shapes."""
+    """Give every node a name of its own, and values their shapes."""
     import onnx
 
     model = onnx.shape_inference.infer_shapes(model)
-    taken: set[str] = set()
-    for index, node in enumerate(model.graph.node):
-        if not node.name or node.name in taken:
-            node.name = f"{node.op_type}.{index}"
-        taken.add(node.name)
+    name_nodes(model.graph)
     return model
 
 
-def layers_of(model: Any) -> dict[str, Any]:
-    """The nodes with stored weights, by the weight's name without what Paddle appends (`conv2d_0.w_0`: `conv2d_0`)."""
+def layers_of(model: Any, nodes: Iterable[Any]) -> dict[str, Any]:
+    """Those of a model's nodes with stored weights, by the weight's name without what Paddle appends.
+
+    `conv2d_0.w_0`: `conv2d_0`.
+    """
     stored = {one.name for one in model.graph.initializer}
     found: dict[str, Any] = {}
-    for node in model.graph.node:
+    for node in nodes:
         if node.op_type in LAYERS and len(node.input) > 1 and node.input[1] in stored:
             name = node.input[1].removesuffix(".folded").removesuffix(".w_0")  # folded: with its batch norm
             found[name if name not in found else f"{name}@{node.name}"] = node
@@ -206,7 +206,9 @@ def layers_of(model: Any) -> dict[str, Any]:
 
 def flow_of(model: Any) -> Flow:
     """Layers by the names that training knew their weights by, what moves values, and who reads them."""
-    layers = [(node.input[1].removesuffix(".folded"), node.input[0]) for node in layers_of(model).values()]
+    layers = [
+        (node.input[1].removesuffix(".folded"), node.input[0]) for node in layers_of(model, model.graph.node).values()
+    ]
     moves = [(node.input[0], node.output[0]) for node in model.graph.node if node.op_type in MOVES]
     read = [name for node in model.graph.node for name in (*node.input, *captured(node))]
     read += [one.name for one in model.graph.output]

@@ -8,10 +8,23 @@ ONNX wants each name made once, and before it is read (onnx/docs/IR.md, "Graphs"
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import count
 from typing import Any
 
 from exporter.errors import ModelError
 from exporter.lower.onnx_program.passes.graph import bodies, every, reads
+
+
+def name_nodes(graph: Any) -> None:
+    """Give every node a name of its own, in bodies too: the converters tell nodes by their names."""
+    taken = {node.name for node in every(graph)}
+    seen = set[str]()
+    for index, node in enumerate(every(graph)):
+        if not node.name or node.name in seen:
+            free = (f"{node.op_type}.{number}" for number in count(index))
+            node.name = next(name for name in free if name not in taken)
+            taken.add(node.name)
+        seen.add(node.name)
 
 
 def finished(model: Any) -> bytes:

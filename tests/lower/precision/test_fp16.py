@@ -102,6 +102,33 @@ def exponentials() -> bytes:
     return made(model(nodes, {"x": [None, 6]}, ["y", "inverse"])).content
 
 
+def test_a_layer_in_a_branch_is_a_layer(tmp_path: Path) -> None:
+    """Of one that holds a weight beyond fp16 all stays as it is; the other is halved."""
+    types = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("up", "down")}
+    larger = helper.make_graph([helper.make_node("MatMul", ["x", "one.w_0"], ["up"])], "then", [], [types["up"]])
+    smaller = helper.make_graph([helper.make_node("MatMul", ["x", "two.w_0"], ["down"])], "else", [], [types["down"]])
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", 1e5 * FIRST),
+        constant("none", 0),
+        helper.make_node("ReduceMean", ["x"], ["mean"], keepdims=0),
+        helper.make_node("Greater", ["mean", "none"], ["go"]),
+        helper.make_node("If", ["go"], ["chosen"], then_branch=larger, else_branch=smaller),
+        helper.make_node("Tanh", ["chosen"], ["y"]),
+    ]
+    plain = made(model(nodes, {"x": [None, 6]})).content
+    assert plugin.write(order(tmp_path, plain))["kept"] == ["two"]
+    content = (tmp_path / "onnx-fp16/model.onnx").read_bytes()
+    onnx.checker.check_model(onnx.load_model_from_string(content), full_check=True)
+    assert {name: one.dtype.name for name, one in stored(tmp_path).items() if "w_0" in name} == {
+        "one.w_0": "float16",
+        "two.w_0": "float32",
+    }
+    for sign in (1, -1):
+        inputs = {"x": sign * X["x"]}
+        np.testing.assert_allclose(run(content, inputs)[0], run(plain, inputs)[0], rtol=2e-2, atol=2e-2)
+
+
 def test_nodes_that_stay_in_float32_each_have_their_casts_where_they_stand(tmp_path: Path) -> None:
     plugin.write(order(tmp_path, exponentials()))
     content = (tmp_path / "onnx-fp16/model.onnx").read_bytes()
