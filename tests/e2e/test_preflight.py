@@ -219,10 +219,11 @@ def test_what_only_one_format_refuses_is_told_before_any_training(workplace: Pat
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("x.flatten()", "output 'logits' has shape [10] for 1 of the samples, and metric 'accuracy' takes one row for"),
+        ("x.flatten()", "output 'logits' has shape [20] for 2 of the samples, and metric 'accuracy' takes one row for"),
+        ("x.sum(0, True)", "output 'logits' has shape [1, 10] for 2 of the samples"),
         ("(x, x + 1)", "metric 'accuracy' failed"),
     ],
-    ids=["other rows", "more outputs"],
+    ids=["other rows", "one row for all", "more outputs"],
 )
 @pytest.mark.parametrize("unrated", [False, True], ids=["promised", "unrated"])
 def test_a_metric_that_does_not_rate_the_model_is_told_before_any_training(
