@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exporter.verdict.blame import Blame
+from exporter.verdict.blame import CODE, Blame, Layer
 from exporter.verdict.claim import Claim
 
 CLAIM = Claim("onnx", "fp16", "onnxruntime", "batch=8", "logits")
@@ -59,3 +59,8 @@ def test_every_fact_stands_in_the_report() -> None:
         "reason": "its weights are not the checkpoint's",
         "repro": "repro/onnx",
     }
+
+
+def test_the_code_between_the_calls_is_no_call_and_none_is_to_blame_unless_it_is_said() -> None:
+    assert CODE < 0 and CODE == -1, "stored reports have this number"
+    assert Layer("norm1", "LayerNorm", None, (CODE,), None).blamed is False
