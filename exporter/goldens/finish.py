@@ -18,8 +18,8 @@ import numpy as np
 from exporter.compare.informative import AMONG_EQUALS, eager_judged
 from exporter.compare.outputs import compare_case
 from exporter.goldens.cases import Case, plan_cases
-from exporter.goldens.truth import SPREAD, UNTOLD, Truth, measured
-from exporter.numbers.golden import GoldenCase, is_argmax, read_cases
+from exporter.goldens.truth import UNTOLD, Truth, measured
+from exporter.numbers.golden import SPREAD, GoldenCase, is_argmax, read_cases
 from exporter.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.spec.model import Spec
 from exporter.tensors import Array, TensorMap, load, save

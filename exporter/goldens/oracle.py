@@ -28,8 +28,9 @@ from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
 from exporter.goldens.domain import checked_places
 from exporter.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
-from exporter.goldens.truth import SPREAD, UNTOLD, Truth, measured, same_bits, unmoved
+from exporter.goldens.truth import UNTOLD, Truth, measured, same_bits, unmoved
 from exporter.numbers.allowance import ENOUGH, MOST_RUNS
+from exporter.numbers.golden import SPREAD
 from exporter.paddle.choices import FIRST, LAST, choosing
 from exporter.tensors import Array, TensorMap
 

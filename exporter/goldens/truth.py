@@ -11,8 +11,7 @@ from exporter.numbers.allowance import allowance, independent_numbers
 from exporter.numbers.norms import error
 from exporter.tensors import Array
 
-#: How the method is called where float32 runs stand for the truth, and where there is none.
-SPREAD = "spread of float32 runs"
+#: How the method is called where there is no truth.
 UNTOLD = "none: its shape depends on rounding"
 
 

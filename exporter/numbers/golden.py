@@ -36,6 +36,8 @@ E_REF_TIMES, MANY = 24.0, 64
 CONSTANT, CONSTANT_TIMES = (":zeros", ":one_hot", ":padded", ":smallest", ":largest", ":all_ones"), 4.0
 #: Eager's own error, computed again, is at most e_ref; other versions of numpy add in another order.
 OTHER_ROUNDING = 1.01
+#: How the method begins by which the middle of eager's float32 runs stands for the truth.
+SPREAD = "spread of float32 runs"
 #: What the name of a case ends in when it is run once more, and when it is run in more threads than the others.
 AGAIN, IN_THREADS = ":again", ":threads="
 #: The other number of threads: two share the work wherever there is some, on any machine.
@@ -50,7 +52,7 @@ class GoldenOutput:
     value, rms) of the whole truth, `own` eager's relative error in the same two norms, `e_ref` the largest of it and of
     some more float32 runs. Cases of one `draw` have related values. `scores` names the float output and the axis whose
     argmax an integer is. `allowance` widens the tolerance of few numbers, `slack` that of a case of constant inputs.
-    `wide`: float64, and no input is narrower.
+    `wide`: float64, and no input is narrower. `central`: the truth is the middle of float32 runs.
     """
 
     name: str
@@ -68,6 +70,7 @@ class GoldenOutput:
     slack: float = 1.0
     wide: bool = False
     own: tuple[float, float] = (0.0, 0.0)
+    central: bool = False
 
     @property
     def floor(self) -> float:
@@ -207,6 +210,7 @@ def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> Go
                 allowance=min(about.get("allowance", 1.0), LARGEST_ALLOWANCE),
                 slack=CONSTANT_TIMES if case.endswith(CONSTANT) else 1.0,
                 wide=eager.dtype.name == "float64" and not {"float16", "float32"}.intersection(inputs),
+                central=about["method"].startswith(SPREAD),
             )
         )
     return GoldenCase(case, described["dims"], outputs, case)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from exporter.goldens.cases import Case, plan_cases
 from exporter.goldens.finish import SAMPLE, Recorded, batch_note, bounded, describe, finish, note_scores, untelling
-from exporter.goldens.truth import SPREAD, UNTOLD, Truth, measured
+from exporter.goldens.truth import UNTOLD, Truth, measured
+from exporter.numbers.golden import SPREAD
 from exporter.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.spec.model import Spec
 from exporter.spec.read import validate

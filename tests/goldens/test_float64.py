@@ -247,6 +247,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "linspace": lambda: paddle.linspace(0.1, 0.1, 3, dtype="float32"),
     "logspace": lambda: paddle.logspace(-1, -1, 3, dtype="float32"),
     "to_tensor": lambda: paddle.to_tensor([0.1, 0.1], dtype="float32"),
+    "one_hot": lambda: paddle.nn.functional.one_hot(paddle.to_tensor([1, 0]), 2),
+    "sequence_mask": lambda: paddle.nn.functional.sequence_mask(paddle.to_tensor([1, 2]), 3, dtype="float32"),
     "half": lambda: paddle.to_tensor(np.full(2, 0.1, "float16")).astype("float64"),
 }
 
@@ -267,6 +269,46 @@ def test_whole_numbers_and_what_is_no_tensor_stay_what_they_are(wide: Any) -> No
         assert paddle.eye(2, dtype="float32").numpy().tolist() == [[1.0, 0.0], [0.0, 1.0]]
         assert paddle.to_tensor([1, 2]).dtype == paddle.int64
         assert wide.type == kind, "a property of tensors that is called like a cast is none"
+
+
+FRACTIONS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda whole: whole + 0.1,
+    "sum, turned": lambda whole: 0.1 + whole,
+    "difference": lambda whole: whole - 0.1,
+    "difference, turned": lambda whole: 1.0 - whole,
+    "product": lambda whole: whole * 0.1,
+    "product, turned": lambda whole: 0.7 * whole,
+    "of numpy": lambda whole: whole * np.float64(0.1),
+    "quotient": lambda whole: whole / 0.3,
+    "quotient, turned": lambda whole: 0.3 / (whole + 1),
+    "quotient of whole numbers": lambda whole: whole / 3,
+    "quotient of tensors": lambda whole: whole / (whole + 3),
+    "quotient of a number": lambda whole: 7 / (whole + 3),
+    "power": lambda whole: whole**0.5,
+    "mask": lambda whole: (1.0 - (whole > 3)) * -1e4,
+}
+
+
+@pytest.mark.parametrize("name", FRACTIONS)
+def test_what_whole_numbers_and_a_fraction_give_keeps_the_value_that_it_has_in_float32(name: str) -> None:
+    whole = paddle.arange(100, dtype="int64")
+    plain = FRACTIONS[name](whole)
+    assert plain.dtype == paddle.float32
+    with lifted(), narrow_kernels() as narrow:
+        made = FRACTIONS[name](whole)
+    assert made.dtype == paddle.float64 and not narrow
+    if name == "power":  # float32's own is no nearer than this to the power itself
+        np.testing.assert_allclose(made.numpy(), plain.numpy(), rtol=2e-7)
+    else:
+        assert made.numpy().tolist() == plain.numpy().astype("float64").tolist()
+    assert FRACTIONS[name](whole).dtype == paddle.float32, "it is over"
+
+
+def test_whole_arithmetic_and_that_of_float64_stays_what_it_is(wide: Any) -> None:
+    whole = paddle.arange(3, dtype="int64")
+    with lifted():
+        assert [(whole * 2).dtype, (whole - whole).dtype, (2**whole).dtype] == [paddle.int64] * 3
+        assert (wide * 0.1).numpy().tolist() == (np.full(3, 0.1) * 0.1).tolist(), "no number is rounded to float32"
 
 
 @paddle.jit.to_static(full_graph=True)

@@ -11,9 +11,9 @@ import pytest
 from exporter.engines.base import EngineRefused
 from exporter.goldens import oracle as oracles
 from exporter.goldens.oracle import Truth, _Lifting, _moved, _moved_inputs, _wide, make_oracle
-from exporter.goldens.truth import SPREAD, UNTOLD, measured
+from exporter.goldens.truth import UNTOLD, measured
 from exporter.numbers.allowance import ENOUGH, MOST_RUNS
-from exporter.numbers.golden import LARGEST_ALLOWANCE
+from exporter.numbers.golden import LARGEST_ALLOWANCE, SPREAD
 from exporter.tensors import TensorMap
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from exporter.goldens.finish import AMPLIFIED, SAMPLE, amplified, batch_note, find_scores
-from exporter.goldens.truth import SPREAD
-from exporter.numbers.golden import GoldenCase
+from exporter.numbers.golden import SPREAD, GoldenCase
 from tests.compare.goldens import cases_of
 from tests.goldens.test_finish import VALUES, recorded
 

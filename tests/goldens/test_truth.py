@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.goldens.truth import SPREAD, measured, same_bits, unmoved
+from exporter.goldens.truth import measured, same_bits, unmoved
 from exporter.numbers.allowance import allowance, independent_numbers
-from exporter.numbers.golden import LARGEST_ALLOWANCE
+from exporter.numbers.golden import LARGEST_ALLOWANCE, SPREAD
 from exporter.numbers.norms import error
 from exporter.tensors import Array
 

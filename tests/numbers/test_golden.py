@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.numbers.golden import E_REF_TIMES, MANY, GoldenCase, read_cases, to_run, unvaried
+from exporter.numbers.golden import E_REF_TIMES, MANY, SPREAD, GoldenCase, read_cases, to_run, unvaried
 from exporter.numbers.norms import FLOOR, error, norms
 from exporter.tensors import Array
 
@@ -36,6 +36,14 @@ def drawn(size: int, seed: int, noise: float) -> tuple[Array, Array]:
 
 def only(cases: tuple[GoldenCase, ...], name: str = "a") -> Any:
     return next(case.outputs["y"] for case in cases if case.name == name)
+
+
+@pytest.mark.parametrize(
+    ("method", "central"),
+    [(SPREAD, True), (f"{SPREAD} (float64: it does not run)", True), ("float64", False), ("exact", False)],
+)
+def test_the_method_says_whether_float32_runs_stand_for_the_truth(method: str, central: bool) -> None:
+    assert only(read_cases(*recorded({"a": drawn(100, 1, 1e-6)}, method=method))).central is central
 
 
 @given(st.floats(1e-3, 1e12), st.booleans(), st.integers(0, 2**32 - 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -234,6 +235,18 @@ def test_eager_s_own_sum_is_the_unit_where_it_is_larger_than_one() -> None:
     ]
     assert draws(slightly)["y"].of_eager == pytest.approx(0.5)
     assert judged(slightly, UNIT, UNIT).metrics["combined_ratio"] == pytest.approx(3.0)
+
+
+def test_where_float32_runs_stand_for_the_truth_what_they_err_alike_is_not_known() -> None:
+    central = [
+        GoldenCase(case.name, {}, {"y": replace(one, central=case.name == "a")}, case.name)
+        for case in varied()
+        for one in case.outputs.values()
+    ]
+    count = draws(central)["y"].count
+    assert draws(central)["y"].of_eager == pytest.approx(count**0.5) and draws(varied())["y"].of_eager == 0.0
+    assert judged(central, 2.99 * UNIT, 2.99 * UNIT).outcome == "match"
+    assert judged(central, 3.01 * UNIT, 3.01 * UNIT).outcome == "mismatch", "an error as large as a case allows"
 
 
 class TestWhatIsAdded:
