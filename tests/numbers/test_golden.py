@@ -46,25 +46,6 @@ def test_the_method_says_whether_float32_runs_stand_for_the_truth(method: str, c
     assert only(read_cases(*recorded({"a": drawn(100, 1, 1e-6)}, method=method))).central is central
 
 
-@pytest.mark.parametrize(
-    ("output", "input", "wide"),
-    [
-        ("float64", "float64", True),
-        ("float64", "int64", True),
-        ("float64", "float32", False),
-        ("float64", "float16", False),
-        ("float32", "float64", False),
-    ],
-)
-def test_float64_is_measured_in_its_own_rounding_where_no_input_is_narrower(
-    output: str, input: str, wide: bool
-) -> None:
-    eager, truth = drawn(100, 1, 1e-6)
-    tensors, cases = recorded({"a": (eager.astype(output), truth)})
-    tensors["a/input/x"] = np.zeros(1, input)
-    assert only(read_cases(tensors, cases)).wide is wide
-
-
 @given(st.floats(1e-3, 1e12), st.booleans(), st.integers(0, 2**32 - 1))
 def test_scale_gate_and_whether_it_is_exact_are_computed(said: float, exact: bool, seed: int) -> None:
     values = {"a": drawn(100, 1, 1e-6), "b": drawn(100, 2, 1e-6)}

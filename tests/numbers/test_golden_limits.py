@@ -41,7 +41,7 @@ def read(eager: Array, truth: Array = TRUTH, index: Array | None = None, **said:
     if index is not None:
         tensors["a/index/y"] = index
     e_ref = error(truth, eager) if eager.dtype.kind == "f" and truth.size else (0.0, 0.0)
-    about = {"dtype": eager.dtype.name, "shape": list(whole.shape), "gate": "", "scores": None}
+    about = {"dtype": eager.dtype.name, "shape": list(whole.shape), "method": "float64", "gate": "", "scores": None}
     about |= dict(zip(("scale_max", "scale_l2", "e_ref_max", "e_ref_l2"), (*norms(whole), *e_ref), strict=True))
     (case,) = read_cases(tensors, [{"name": "a", "dims": {"n": 4}, "outputs": {"y": {**about, **said}}}])
     assert (case.name, case.recorded, case.threads, case.dims) == ("a", "a", 1, {"n": 4})
@@ -188,7 +188,8 @@ class TestWhatExplainsAnError:
             eager = near(noise, truth)
             tensors |= {f"{name}/input/x": np.zeros(1, "float32"), f"{name}/eager/y": eager, f"{name}/truth/y": truth}
             own = error(truth, eager)
-            said = {"dtype": "float64", "shape": [size], "gate": "", "scores": None, "scale_max": 1.0, "scale_l2": 1.0}
+            said = {"dtype": "float64", "shape": [size], "method": "float64", "gate": "", "scores": None}
+            said |= {"scale_max": 1.0, "scale_l2": 1.0}
             said |= {"e_ref_max": max(own[0], 0.0 if at else e_ref), "e_ref_l2": own[1], **({} if at else more)}
             cases.append({"name": name, "dims": {}, "outputs": {"y": said}})
         return {case.name: case.outputs["y"].gate for case in read_cases(tensors, cases)}
