@@ -304,6 +304,16 @@ def test_what_whole_numbers_and_a_fraction_give_keeps_the_value_that_it_has_in_f
     assert FRACTIONS[name](whole).dtype == paddle.float32, "it is over"
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64"])
+def test_whole_numbers_of_each_dtype_and_a_fraction(dtype: str) -> None:
+    whole = paddle.to_tensor([0, 1, 1]).astype(dtype)
+    plain = whole * 0.1
+    assert plain.dtype == paddle.float32
+    with lifted():
+        made = whole * 0.1
+    assert made.dtype == paddle.float64 and made.numpy().tolist() == plain.numpy().astype("float64").tolist()
+
+
 def test_whole_arithmetic_and_that_of_float64_stays_what_it_is(wide: Any) -> None:
     whole = paddle.arange(3, dtype="int64")
     with lifted():
