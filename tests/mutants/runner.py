@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import queue
+import re
 import sys
 import tempfile
 import threading
@@ -112,17 +113,31 @@ class Coverage:
             self.by_line.setdefault((file, line), set()).add(test)
 
     def of(self, mutant: Mutant, users: Mapping[str, set[tuple[str, int]]]) -> list[str]:
-        """The tests that can notice, the quickest first; of what runs at import those that run a line which uses it."""
+        """The tests that can notice, the quickest first.
+
+        Of what runs at import those that run a line which uses it, or whose file imports it: what a test itself makes
+        of a constant, or of a field of a dataclass, runs no line of the file.
+        """
         if mutant.scope:
             names = set(self.by_line.get((mutant.file, mutant.line), ()))
             names = names or self._of_function(mutant)
         else:
             lines = [place for name in mutant.names for place in users.get(name, ())]
             names = {test for place in lines for test in self.by_line.get(place, ())} | self._of_file(mutant.file)
+            names |= self._of_importers(mutant.file)
         return sorted(names, key=lambda name: (self.tests[name]["cpu"] + self.tests[name]["seconds"], name))
 
     def _of_file(self, name: str) -> set[str]:
         return {test for (file, _), tests in self.by_line.items() if file == name for test in tests}
+
+    def _of_importers(self, name: str) -> set[str]:
+        module = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        importers = {
+            file
+            for file in {test.partition("::")[0] for test in self.tests}
+            if re.search(rf"\b{re.escape(module)}\b", (self.root / file).read_text())
+        }
+        return {test for test in self.tests if test.partition("::")[0] in importers}
 
     def _of_function(self, mutant: Mutant) -> set[str]:
         """A line within a long expression has no event of its own: the nearest one above that has."""

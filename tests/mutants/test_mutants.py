@@ -17,6 +17,8 @@ from tests.mutants.runner import Options, Plan, Result, refuse_false_kills, run
 from tests.mutants.tree import ROOT
 
 SMALL = """
+from dataclasses import dataclass
+
 LIMIT = 4
 
 
@@ -44,6 +46,18 @@ def tripled(value):
 
 def never():
     return 5 < 6
+
+
+@dataclass
+class Point:
+    side: int = 11
+"""
+POINT = """
+from exporter.small import Point
+
+
+def test_a_point():
+    assert Point().side == 11
 """
 TESTS = """
 import subprocess
@@ -93,7 +107,8 @@ def test_import():
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
     root = tmp_path_factory.mktemp("repository")
-    for name, text in {"exporter/__init__.py": "", "exporter/small.py": SMALL, "tests/test_small.py": TESTS}.items():
+    files = {"exporter/__init__.py": "", "exporter/small.py": SMALL}
+    for name, text in {**files, "tests/test_small.py": TESTS, "tests/test_point.py": POINT}.items():
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text(text)
     subprocess.run(["git", "init", "-q", str(root)], check=True)
@@ -153,6 +168,8 @@ def test_what_a_shared_fixture_costs_is_no_loop_without_end(results: dict[str, R
 def test_what_runs_at_import_is_mutated_too(results: dict[str, Result]) -> None:
     for change in ("constant: 4 -> 5", "constant: 3 -> 4"):
         assert (results[change].outcome, results[change].by) == ("killed", "tests/test_small.py::test_import")
+    found = results["constant: 11 -> 12"]
+    assert (found.outcome, found.by) == ("killed", "tests/test_point.py::test_a_point"), "no line of the file is run"
 
 
 def test_a_loop_without_end_is_ended_by_its_processor_time(results: dict[str, Result]) -> None:
@@ -186,12 +203,19 @@ def test_the_rooms_have_files_and_tests_and_every_explanation_a_mutant() -> None
         assert plan.mutants and not known.stale({mutant.key for mutant in plan.mutants}, plan.files)
 
 
-@pytest.mark.parametrize(("chosen", "lines"), [("", set(range(1, 400))), (":33", {33}), (":33-36", {33, 36})])
-def test_a_file_a_line_or_some_lines_can_be_chosen(chosen: str, lines: set[int]) -> None:
-    plan = Plan.of(ROOMS, f"exporter/numbers/pooled.py{chosen}", 1)
+@pytest.mark.parametrize(
+    ("chosen", "reach"), [("", (-400, 400)), (":{0}", (0, 0)), (":{0}-{1}", (0, 3))], ids=["file", "line", "lines"]
+)
+def test_a_file_a_line_or_some_lines_can_be_chosen(chosen: str, reach: tuple[int, int]) -> None:
+    """Two constants stand three lines apart."""
+    lines = (ROOT / "exporter/numbers/pooled.py").read_text().splitlines()
+    share, alike = lines.index("SHARE = 0.75") + 1, lines.index("ALIKE = 1e-3") + 1
+    plan = Plan.of(ROOMS, f"exporter/numbers/pooled.py{chosen.format(share, alike)}", 1)
     assert {mutant.file for mutant in plan.mutants} == {"exporter/numbers/pooled.py"}
+    wanted = range(share + reach[0], share + reach[1] + 1)
     found = {mutant.line for mutant in plan.mutants}
-    assert found == lines & found and found >= lines & {33, 36}
+    assert found == {line for line in found if line in wanted}
+    assert found >= {line for line in (share, alike) if line in wanted}
 
 
 SOURCE = """def f(a, b):
