@@ -36,6 +36,9 @@ def test_a_mean_of_hits_has_the_interval_of_a_share_and_any_other_that_of_a_mean
     half = 1.959964 * np.sqrt(10 / 3) / 2
     assert of_mean(scores) == pytest.approx((3 - half, 3 + half))
     assert of_mean([0.5]) == (-np.inf, np.inf)
+    assert of_mean([0.5, 0.7]) == pytest.approx((0.6 - 1.959964 * 0.1, 0.6 + 1.959964 * 0.1)), "two are enough"
+    narrow = np.array([1e8, 1e8 + 8, 1e8 + 24], "float32")
+    assert of_mean(narrow) == of_mean(narrow.astype("float64")), "float32 adds no such numbers"
 
 
 def test_of_pairs_the_bounds_of_both_shares_are_taken_together() -> None:
