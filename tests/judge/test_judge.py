@@ -19,6 +19,7 @@ from exporter.lower.base import Artifact
 from exporter.numbers.golden import GoldenCase
 from exporter.proofs.base import Narrowing, Subject
 from exporter.proofs.process import Process
+from exporter.proofs.quantisation.noise import LayerNoise, Suffering
 from exporter.spec.read import validate
 from exporter.tensors import Array, TensorSpec
 from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
@@ -228,6 +229,13 @@ def test_what_was_judged_before_counts_no_more() -> None:
     harness = harness_of(subject(SOUND), (RUN,), Setting())
     harness.evidence[Claim("pir", "fp32", kind="weights")] = Evidence(Outcome.MATCH, elements=1)
     assert judge(harness, About("n", "1")).verdict.counts["match"] == 0
+
+
+def test_the_noise_that_a_proof_has_measured_stands_in_the_report() -> None:
+    harness = harness_of(subject(SOUND), (RUN,), Setting())
+    layers = {"conv2d_0": LayerNoise(16.9, None)}
+    harness._noise["onnx-int8"] = Suffering([], "", layers)
+    assert judge(harness, About("n", "1")).noise == {"onnx-int8": layers}
 
 
 def test_of_what_the_bundle_lacks_the_source_is_no_part() -> None:
