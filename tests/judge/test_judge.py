@@ -234,8 +234,10 @@ def test_what_was_judged_before_counts_no_more() -> None:
 def test_the_noise_that_a_proof_has_measured_stands_in_the_report() -> None:
     harness = harness_of(subject(SOUND), (RUN,), Setting())
     layers = {"conv2d_0": LayerNoise(16.9, None)}
-    harness._noise["onnx-int8"] = Suffering([], "", layers)
-    assert judge(harness, About("n", "1")).noise == {"onnx-int8": layers}
+    harness._noise.update({name: Suffering([], "", layers) for name in ("pdmodel-int8", "onnx-int8")})
+    harness._noise["onnx-fp16"] = Suffering([], "", {})  # of which none was measured
+    found = judge(harness, About("n", "1")).noise
+    assert list(found.items()) == [("onnx-int8", layers), ("pdmodel-int8", layers)]
 
 
 def test_of_what_the_bundle_lacks_the_source_is_no_part() -> None:

@@ -1,0 +1,48 @@
+"""A report as a value: its exit code, and what it holds where nothing was said."""
+
+from __future__ import annotations
+
+import pytest
+
+from exporter.errors import ExitCode
+from exporter.judge.facts import Facts, Timed
+from exporter.judge.report import Report
+from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+
+ONE, OTHER = (Claim("onnx", "fp32", "onnxruntime", case, "y") for case in ("batch=1", "batch=2"))
+MATCH = Evidence(Outcome.MATCH, elements=1)
+
+
+def report(*evidence: Evidence) -> Report:
+    plan = dict(zip((ONE, OTHER), evidence, strict=False))
+    return Report("n", "1", Verdict(frozenset({ONE, OTHER}), plan), 4.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "code"),
+    [
+        (MATCH, MATCH, ExitCode.PASSED),
+        (MATCH, Evidence(Outcome.MISMATCH, "off"), ExitCode.REFUSED),
+        (MATCH, Evidence(Outcome.MISSING, "not here", stage="environment"), ExitCode.ENVIRONMENT),
+        (
+            Evidence(Outcome.MISMATCH, "off"),
+            Evidence(Outcome.MISSING, "absent", stage="environment"),
+            ExitCode.ENVIRONMENT,
+        ),
+        (MATCH, Evidence(Outcome.MISSING, "no samples", stage="run"), ExitCode.REFUSED),
+        (MATCH, Evidence(Outcome.CRASHED, "died", stage="environment"), ExitCode.REFUSED),
+    ],
+    ids=["passed", "refused", "absent", "absent and refused", "missing", "died"],
+)
+def test_an_engine_that_is_not_here_comes_before_the_verdict(one: Evidence, other: Evidence, code: ExitCode) -> None:
+    assert report(one, other).exit_code is code
+
+
+def test_what_nobody_has_judged_is_no_pass() -> None:
+    assert report(MATCH).exit_code is ExitCode.REFUSED
+
+
+def test_what_was_not_said_is_empty() -> None:
+    assert Facts() == Facts(dims={}, sizes={}, packages={}, fronts={}, inputs=(), outputs=(), engines=())
+    assert Timed("cpu", 1, ()).failed == {}
+    assert (report(MATCH).noise, report(MATCH).facts, report(MATCH).blames) == ({}, None, ())
