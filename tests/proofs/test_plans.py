@@ -186,6 +186,7 @@ class TestPlans:
         of = harness(subject(*BOTH, of=spec(precisions=budget(**bounds))))
         assert PROOFS["snr_db"].plan(of) == {claim("snr_db", output=name) for name in ratio}
         assert PROOFS["top1"].plan(of) == {claim("top1", output=name) for name in share}
+        assert PROOFS["top1"].promise and PROOFS["top1"].after == (OUTPUTS,)
 
     def test_a_ratio_that_is_promised_and_has_no_float_to_bound_is_missing(self) -> None:
         asked = harness(subject(*BOTH, of=spec(precisions=budget(min_snr_db=20)), outputs=(LABEL,)))
