@@ -319,6 +319,8 @@ def test_whole_arithmetic_and_that_of_float64_stays_what_it_is(wide: Any) -> Non
     with lifted():
         assert [(whole * 2).dtype, (whole - whole).dtype, (2**whole).dtype] == [paddle.int64] * 3
         assert (wide * 0.1).numpy().tolist() == (np.full(3, 0.1) * 0.1).tolist(), "no number is rounded to float32"
+        with pytest.raises(TypeError, match="Type promotion"):  # Paddle's own
+            whole / wide
 
 
 @paddle.jit.to_static(full_graph=True)
