@@ -18,7 +18,7 @@ from exporter.errors import ModelError
 from exporter.files import write_draft
 from exporter.lower.onnx_program.passes.graph import Graph, captured
 from exporter.lower.precision._noise import snr_db
-from exporter.lower.precision._onnx_file import finished, name_nodes
+from exporter.lower.precision._onnx_file import finished, hold, name_nodes
 from exporter.lower.precision._ranges import Flow, Range, told, trained_ranges
 from exporter.lower.precision._saturation import safe_steps
 from exporter.lower.precision._search import Candidate, choose, resolve
@@ -300,7 +300,5 @@ def _float_outputs(model: Any) -> Any:
         if not graph.readers(there.output[0]):
             graph.drop(there)
         graph.puts_out_instead(maker, source, output)
-    nodes = graph.nodes
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
+    hold(model.graph, graph.nodes)
     return model

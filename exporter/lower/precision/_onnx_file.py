@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
-from exporter.errors import ModelError
-from exporter.lower.onnx_program.passes.graph import bodies, every, reads
+from exporter.lower.onnx_program.passes.graph import bodies, every, reads, refuse_invalid
 
 
 def name_nodes(graph: Any) -> None:
@@ -33,19 +32,10 @@ def finished(model: Any) -> bytes:
     Raises:
         ModelError: even so it is no valid ONNX.
     """
-    import onnx
-
     _put_where_they_belong(model.graph)
     _put_in_order(model.graph)
     _leave_out_the_unused(model)
-    try:
-        onnx.checker.check_model(model)
-    except onnx.checker.ValidationError as error:
-        raise ModelError(
-            f"the file is not valid: {' '.join(str(error).split())[:300]}",
-            where="onnx",
-            hint="report it with the model; until then leave the precision out",
-        ) from error
+    refuse_invalid(model, "the file", "the precision out")
     content: bytes = model.SerializeToString(deterministic=True)
     return content
 
@@ -55,7 +45,7 @@ def _put_where_they_belong(graph: Any) -> None:
     nodes = list({tuple(node.output): node for node in graph.node}.values())
     inside = set(_made(body for node in nodes for body in bodies(node)))
     strays = [node for node in nodes if inside & {*node.input}]
-    _hold(graph, [node for node in nodes if not inside & {*node.input}])
+    hold(graph, [node for node in nodes if not inside & {*node.input}])
     for body in [body for node in every(graph) for body in bodies(node)]:
         own = {name for node in body.node for name in node.output} | {one.name for one in body.input}
         body.node.extend(node for node in strays if own & {*node.input})
@@ -88,10 +78,11 @@ def _put_in_order(graph: Any) -> None:
     for node in nodes:
         for body in bodies(node):
             _put_in_order(body)
-    _hold(graph, list(placed.values()))
+    hold(graph, list(placed.values()))
 
 
-def _hold(graph: Any, nodes: list[Any]) -> None:
+def hold(graph: Any, nodes: list[Any]) -> None:
+    """Let these be the nodes of a graph."""
     del graph.node[:]
     graph.node.extend(nodes)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeAlias
 
+from exporter.errors import ModelError
 from exporter.tensors import Array
 
 Node: TypeAlias = Any
@@ -182,6 +183,24 @@ def every(graph: Proto) -> Iterator[Node]:
         yield node
         for body in bodies(node):
             yield from every(body)
+
+
+def refuse_invalid(model: Proto, what: str, leave_out: str) -> None:
+    """Make sure that a model is valid ONNX; `what` it is, and what a user should `leave_out` until it is.
+
+    Raises:
+        ModelError: it is not.
+    """
+    import onnx
+
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise ModelError(
+            f"{what} is not valid: {str(error).splitlines()[0][:300]}",
+            where="onnx",
+            hint=f"report it with the model; until then leave {leave_out}",
+        ) from error
 
 
 def _equal(one: Array, other: Array) -> bool:
