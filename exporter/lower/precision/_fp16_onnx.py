@@ -13,11 +13,11 @@ from typing import Any
 
 from exporter.errors import ModelError
 from exporter.files import write_draft
-from exporter.lower.onnx_program.passes.graph import attribute, every
+from exporter.lower.onnx_program.passes.graph import attribute, bodies, every
 from exporter.lower.precision._half import LARGEST, rounded_to_half
 from exporter.lower.precision._int8_onnx import layers_of, run
 from exporter.lower.precision._noise import snr_db
-from exporter.lower.precision._onnx_file import finished, name_nodes
+from exporter.lower.precision._onnx_file import finished, hold, name_nodes
 from exporter.lower.precision._search import Candidate, choose
 from exporter.lower.precision.base import Order
 from exporter.tensors import Array
@@ -49,10 +49,9 @@ def halve(order: Order) -> dict[str, Any]:
             hint="leave fp16 out",
         )
 
-    fatal = _moves_the_batch(model)
-
     def make(kept: tuple[str, ...]) -> bytes:
-        return _converted(model, [*fatal, *(nodes[layer].name for layer in (*beyond, *kept))])
+        in_float32 = [nodes[layer].name for layer in (*beyond, *kept)]
+        return _converted(_held_apart(model, in_float32), in_float32)
 
     def measured(kept: tuple[str, ...]) -> Candidate:
         content = make(kept)
@@ -72,18 +71,35 @@ def halve(order: Order) -> dict[str, Any]:
     }
 
 
-def _moves_the_batch(model: Any) -> list[str]:
-    """The transposes of the first axis to the last or the last but one that a product reads: they stay in float32.
+def _held_apart(model: Any, in_float32: Sequence[str]) -> Any:
+    """A copy with a Reshape that changes nothing between a transpose and a product that ONNX Runtime fuses badly.
 
-    ONNX Runtime makes one node of both (`FusedMatMul`, transBatchA), which its CPU has no fp16 kernel for, and while it
-    loads the file the process dies (1.31.1: SIGSEGV in NchwcTransformer). A recurrent layer before a linear one has it.
+    It makes one node of both (`MatmulTransposeFusion`, 1.31.1), and ends while it loads the file: on CPUs where the
+    transpose moves the first axis back, as behind a recurrent layer (`transBatchA` has no fp16 kernel there: SIGSEGV in
+    NchwcTransformer); with CUDA where a cast stands between them, as before a product that stays in float32 (`Failed to
+    find kernel for Cast(-1)`).
     """
-    read = {name for node in every(model.graph) if node.op_type == "MatMul" for name in node.input}
-    return [
-        node.name
-        for node in every(model.graph)
-        if node.op_type == "Transpose" and node.output[0] in read and _first_goes_back(attribute(node, "perm", ()))
-    ]
+    import numpy as np
+    from onnx import ModelProto, helper, numpy_helper
+
+    copy, ranks = ModelProto.FromString(model.SerializeToString()), set[int]()
+    for graph in (copy.graph, *(body for node in every(copy.graph) for body in bodies(node))):
+        turns = {node.output[0]: attribute(node, "perm", ()) for node in graph.node if node.op_type == "Transpose"}
+        nodes = dict[str, Any]()
+        for node in graph.node:
+            for place, name in enumerate(node.input if node.op_type == "MatMul" else ()):
+                axes = turns.get(name, ())
+                if axes and (node.name in in_float32 or _first_goes_back(axes)):
+                    ranks.add(len(axes))
+                    output = f"{name}.apart"
+                    nodes[output] = helper.make_node("Reshape", [name, f"same_sizes.{len(axes)}"], [output], output)
+                    node.input[place] = output
+            nodes[node.name] = node
+        hold(graph, list(nodes.values()))  # in order: the converter goes by it
+    for rank in sorted(ranks):
+        same = np.zeros(rank, np.int64)  # 0: the size that is there
+        copy.graph.initializer.append(numpy_helper.from_array(same, f"same_sizes.{rank}"))
+    return copy
 
 
 def _first_goes_back(axes: Sequence[int]) -> bool:
