@@ -39,9 +39,11 @@ _OPEN_THROUGH_PYTHON = frozenset(
 _STARTS = frozenset(("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"))
 #: What talks to another process.
 _TALKS = frozenset(("socket.connect", "socket.sendto", "socket.sendmsg"))
-#: Modules of the standard library that are imported where they are used, and open files or start processes without an
-#: event.
-_WITHOUT_EVENTS = {"_dbm": "dbm", "_gdbm": "dbm", "multiprocessing.popen_spawn_posix": "a process of its own"}
+#: Modules of the standard library that are imported where they are used, and start processes without an event.
+_WITHOUT_EVENTS = {"multiprocessing.popen_spawn_posix": "a process of its own"}
+#: Modules of the standard library whose `open` is compiled code that raises no event. That they are loaded says
+#: nothing: Paddle asks each module that there is for its members, and then six, which it needs, imports these.
+_DATABASES = ("_dbm", "_gdbm", "dbm.gnu", "dbm.ndbm")
 
 
 @dataclass
@@ -173,6 +175,7 @@ def watch() -> Callable[[], Seen]:
     sys.addaudithook(seen.hear)
     sys.addaudithook(functools.partial(_hear_starts, seen))
     _hear_safetensors()
+    _hear_databases(seen)
     _hear_questions(seen)
     environ: Any = type(os.environ)
     environ.__getitem__ = _getitem(environ.__getitem__, seen)
@@ -282,6 +285,23 @@ def _hear_safetensors() -> None:
     for module in loaded:
         if vars(module).get("safe_open") is opened:
             module.safe_open = audited
+
+
+def _hear_databases(seen: Seen) -> None:
+    """Who opens a database of `dbm` reads files that nobody names."""
+    for name in _DATABASES:
+        with contextlib.suppress(ImportError):  # most builds of Python have one of them or none
+            module: Any = importlib.import_module(name)
+            module.open = _hidden(module.open, "dbm", seen)
+
+
+def _hidden(function: Callable[..., Any], who: str, seen: Seen) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def called(*arguments: Any, **how: Any) -> Any:
+        seen.hidden.add(who)
+        return function(*arguments, **how)
+
+    return called
 
 
 def _server(address: object) -> str:

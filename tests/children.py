@@ -280,6 +280,7 @@ def _appends(_: object) -> None:
 #: another by the file's content.
 BESIDES: dict[str, Callable[[Any], object]] = {
     "imports": importlib.import_module,
+    "databases": lambda name: importlib.import_module(name).open("table.dbm", "c").close(),
     "starts": lambda command: subprocess.run(command, check=True),
     "connects": lambda port: socket.create_connection(("127.0.0.1", port)).close(),
     "changes": lambda _: Path("table.bin").open("r+").close(),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
+from exporter import watch
 from exporter.cache import answers as room
 from exporter.cache import identity
 from exporter.cache.answers import FUNCTIONS, Answers
@@ -18,7 +21,7 @@ from exporter.cache.store import Store
 from exporter.errors import UsageError
 from exporter.memo import remembering
 from exporter.scratch import scratch
-from exporter.watch import watching
+from exporter.watch import Seen, watching
 from exporter.workers import Limits, call
 from tests.command import ROOT
 
@@ -208,7 +211,7 @@ def test_what_depends_is_believed_for_is_told_and_holds_for_no_other(project: Pr
     ("more", "who"),
     [
         ({"imports": "_cffi_backend"}, "_cffi_backend"),
-        pytest.param({"imports": "_dbm"}, "dbm", marks=pytest.mark.skipif(not find_spec("_dbm"), reason="no dbm")),
+        pytest.param({"databases": "_dbm"}, "dbm", marks=pytest.mark.skipif(not find_spec("_dbm"), reason="no dbm")),
         ({"starts": ["/bin/sh", "-c", "true"]}, "the process sh"),
         ({"forks": True}, "a process of its own"),
         ({"imports": "multiprocessing.popen_spawn_posix"}, "a process of its own"),
@@ -224,6 +227,20 @@ def test_what_may_have_read_unseen_is_not_kept_unless_the_spec_names_it(
     assert len(unkept) == 2 and f"files {who} may have read" in unkept[0] and "`depends`" in unkept[0]
     project.answers.named = ("besides.txt",)
     assert not project.reuses(**more) and project.reuses(**more)
+
+
+@pytest.mark.parametrize("name", ["_dbm", "_gdbm", "dbm.gnu", "dbm.ndbm"])
+def test_a_database_is_heard_when_it_is_opened_and_not_when_it_is_imported(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paddle looks at every module that six can import, and so imports it where Python has it, as Debian's has."""
+    database = ModuleType(name)
+    vars(database)["open"] = lambda *_: "opened"
+    monkeypatch.setitem(sys.modules, name, database)
+    seen = Seen()
+    watch._hear_databases(seen)
+    assert not seen.hidden and "dbm" not in watch._compiled()
+    assert vars(database)["open"]("some.dbm", "c") == "opened" and seen.hidden == {"dbm"}
 
 
 def test_a_file_that_is_asked_about_counts_as_one_that_is_read(project: Project) -> None:
