@@ -52,7 +52,23 @@ def packed(folder: Path, without: Collection[Path] = ()) -> bytes:
 def unpacked(content: bytes, into: Path) -> None:
     """Lay the files of :func:`packed` into a new folder; raises tarfile.TarError where one would lie outside it."""
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
-        archive.extractall(into, filter="tar")
+        if hasattr(tarfile, "tar_filter"):
+            archive.extractall(into, filter="tar")
+        else:
+            archive.extractall(into, _inside(archive, into.resolve()))  # noqa: S202 - looked at there
+
+
+def _inside(archive: tarfile.TarFile, root: Path) -> Iterator[tarfile.TarInfo]:
+    """What the filter `tar` lets through, for Pythons before 3.10.12 and 3.11.4 (Debian 12 has 3.11.2), which lack it.
+
+    Each member is looked at when its turn comes: an earlier one may be a link that leads outside.
+    """
+    for about in archive:
+        about.name = about.name.lstrip("/")
+        if not (root / about.name).resolve().is_relative_to(root):
+            raise tarfile.TarError(f"{about.name} would lie outside of {root}")
+        about.mode &= 0o755
+        yield about
 
 
 def files_below(folder: Path, places: Collection[Path]) -> Files:

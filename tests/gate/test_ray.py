@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Iterator
+from functools import partialmethod
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +75,47 @@ def test_a_folder_comes_out_as_it_went_in_but_for_what_no_release_reads(work: Pa
     into = work.parent / "into"
     tree.unpacked(tree.packed(work, [work / "kept"]), into)
     assert contents(into) == whole and (into / "link").readlink() == Path("runs/a")
+
+
+@pytest.fixture(params=["of Python's", "ours"])
+def filters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the filter that newer Pythons have, and by ours for the others."""
+    if request.param == "ours":
+        monkeypatch.delattr(tarfile, "tar_filter", raising=False)
+        extract = tarfile.TarFile.extractall
+        trusting = {"filter": "fully_trusted"} if "filter" in signature(extract).parameters else {}
+        monkeypatch.setattr(tarfile.TarFile, "extractall", partialmethod(extract, **trusting))
+    elif not hasattr(tarfile, "tar_filter"):
+        pytest.skip("this Python has none")
+
+
+def tar(*members: tuple[str, bytes, str, int]) -> bytes:
+    """Names, kinds, what they link to, and modes."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, kind, link, mode in members:
+            about = tarfile.TarInfo(name)
+            about.type, about.linkname, about.mode = kind, link, mode
+            archive.addfile(about)
+    return content.getvalue()
+
+
+@pytest.mark.usefixtures("filters")
+def test_files_of_any_mode_and_links_are_laid_inside(tmp_path: Path) -> None:
+    members = ("/a/file", tarfile.REGTYPE, "", 0o6777), ("b", tarfile.SYMTYPE, "a", 0o777)
+    tree.unpacked(tar(("a", tarfile.DIRTYPE, "", 0o777), *members), tmp_path / "into")
+    assert (tmp_path / "into/a/file").stat().st_mode & 0o7777 == 0o755
+    assert (tmp_path / "into/a").stat().st_mode & 0o7777 == 0o755
+    assert (tmp_path / "into/b/file").is_file() and (tmp_path / "into/b").is_symlink()
+
+
+@pytest.mark.usefixtures("filters")
+@pytest.mark.parametrize("name", ["../outside", "a/../../outside", "link/outside"])
+def test_a_file_that_would_lie_outside_is_refused(name: str, tmp_path: Path) -> None:
+    link = ("link", tarfile.SYMTYPE, str(tmp_path), 0o777)
+    with pytest.raises(tarfile.TarError, match="outside"):
+        tree.unpacked(tar(link, (name, tarfile.REGTYPE, "", 0o644)), tmp_path / "into")
+    assert not (tmp_path / "outside").exists()
 
 
 def test_the_commit_goes_along_without_its_history(work: Path) -> None:
