@@ -50,8 +50,7 @@ def halve(order: Order) -> dict[str, Any]:
         )
 
     def make(kept: tuple[str, ...]) -> bytes:
-        in_float32 = [nodes[layer].name for layer in (*beyond, *kept)]
-        return _converted(_held_apart(model, in_float32), in_float32)
+        return _converted(model, [nodes[layer].name for layer in (*beyond, *kept)])
 
     def measured(kept: tuple[str, ...]) -> Candidate:
         content = make(kept)
@@ -71,8 +70,8 @@ def halve(order: Order) -> dict[str, Any]:
     }
 
 
-def _held_apart(model: Any, in_float32: Sequence[str]) -> Any:
-    """A copy with a Reshape that changes nothing between a transpose and a product that ONNX Runtime fuses badly.
+def _hold_apart(model: Any, in_float32: Sequence[str]) -> None:
+    """Put a Reshape that changes nothing between each transpose and product that ONNX Runtime fuses badly.
 
     It makes one node of both (`MatmulTransposeFusion`, 1.31.1), and ends while it loads the file: on CPUs where the
     transpose moves the first axis back, as behind a recurrent layer (`transBatchA` has no fp16 kernel there: SIGSEGV in
@@ -80,10 +79,10 @@ def _held_apart(model: Any, in_float32: Sequence[str]) -> Any:
     find kernel for Cast(-1)`).
     """
     import numpy as np
-    from onnx import ModelProto, helper, numpy_helper
+    from onnx import helper, numpy_helper
 
-    copy, ranks = ModelProto.FromString(model.SerializeToString()), set[int]()
-    for graph in (copy.graph, *(body for node in every(copy.graph) for body in bodies(node))):
+    ranks = set[int]()
+    for graph in (model.graph, *(body for node in every(model.graph) for body in bodies(node))):
         turns = {node.output[0]: attribute(node, "perm", ()) for node in graph.node if node.op_type == "Transpose"}
         nodes = dict[str, Any]()
         for node in graph.node:
@@ -98,8 +97,7 @@ def _held_apart(model: Any, in_float32: Sequence[str]) -> Any:
         hold(graph, list(nodes.values()))  # in order: the converter goes by it
     for rank in sorted(ranks):
         same = np.zeros(rank, np.int64)  # 0: the size that is there
-        copy.graph.initializer.append(numpy_helper.from_array(same, f"same_sizes.{rank}"))
-    return copy
+        model.graph.initializer.append(numpy_helper.from_array(same, f"same_sizes.{rank}"))
 
 
 def _first_goes_back(axes: Sequence[int]) -> bool:
@@ -121,6 +119,7 @@ def _converted(model: Any, kept: Sequence[str]) -> bytes:
     from onnxruntime.transformers.float16 import DEFAULT_OP_BLOCK_LIST, convert_float_to_float16
 
     copy = onnx.ModelProto.FromString(model.SerializeToString())
+    _hold_apart(copy, kept)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what is moved to the limit, which is counted
         half = convert_float_to_float16(
