@@ -19,9 +19,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
+T = TypeVar("T")
 _PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 #: Seconds that what a command left behind has to end; then it is killed, since it would disturb the next.
 _LEFT = 5.0
@@ -77,9 +79,9 @@ def _side(folder: Path, checkout: Path) -> Command:
     return Command(start, folder, {"PYTHONPATH": str(checkout), "XDG_CACHE_HOME": str(folder / "cache")})
 
 
-def by_turns(step: Callable[[Command], Run], new: Command, old: Command, rounds: int) -> tuple[list[Run], list[Run]]:
+def by_turns(step: Callable[[Command], T], new: Command, old: Command, rounds: int) -> tuple[list[T], list[T]]:
     """What a step takes on both sides, which begin in turn."""
-    pairs: list[tuple[Run, Run]] = []
+    pairs: list[tuple[T, T]] = []
     for at in range(rounds):
         runs = {id(side): step(side) for side in ((new, old) if at % 2 else (old, new))}
         pairs.append((runs[id(new)], runs[id(old)]))
