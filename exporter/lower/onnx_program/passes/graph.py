@@ -85,12 +85,12 @@ class Graph:
         del node.attribute[:]
         node.attribute.extend(helper.make_attribute(name, value) for name, value in sorted(attributes.items()))
 
-    def put_before(self, node: Node, kind: str, inputs: Sequence[str], output: str) -> None:
+    def put_before(self, node: Node, kind: str, inputs: Sequence[str], output: str, **attributes: int) -> None:
         """Insert a new node just before another one, and with what that says of where it comes from."""
         from onnx import helper
 
         self.inferred = None
-        made = helper.make_node(kind, inputs, [output])
+        made = helper.make_node(kind, inputs, [output], **attributes)
         made.metadata_props.extend(node.metadata_props)
         self._enter(made)
         order = list(self._nodes.items())

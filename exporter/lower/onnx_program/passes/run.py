@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from exporter.lower.onnx_program.passes import tidy
 from exporter.lower.onnx_program.passes.affine import affine_folded
+from exporter.lower.onnx_program.passes.casts import casts_put_first
 from exporter.lower.onnx_program.passes.declare import outputs_named
 from exporter.lower.onnx_program.passes.encode import pieces
 from exporter.lower.onnx_program.passes.exact import constants_folded
@@ -54,6 +55,7 @@ def canonical_model(model: ModelProto, constants: Mapping[str, Array], inputs: S
     linear_joined(graph)
     affine_folded(graph)
     small_values_kept(graph)
+    casts_put_first(graph)
     tidy.unread_dropped(graph)
     tidy.equal_constants_merged(graph)
     tidy.nodes_numbered(graph)
