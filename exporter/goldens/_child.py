@@ -51,7 +51,7 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)
     oracle.watch = coverage.watching
     rows, cases = real_rows(spec), plan_cases(spec)
-    planned = _Planned(Path(request["into"]))
+    planned = _Planned(Path(request["into"]), left_out=dict(request.get("fatal", {})))
     whole = planned.record(oracle, spec, cases, rows)
     recorded, left_out = planned.recorded, planned.left_out
     found: list[Recorded] = []
@@ -101,6 +101,8 @@ class _Planned:
         """Record one after the other; False where it was given up, since the promised ones tell nothing."""
         promised = sum(not case.kind for case in cases)
         for number, case in enumerate(cases, start=1):
+            if case.name in self.left_out:
+                continue
             doing(f"recording case {case.name}", case=case.name, number=number, of=len(cases))
             inputs = draw(spec, case, rows)
             same = self.drawn.setdefault(content(inputs), case.name)

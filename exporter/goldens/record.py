@@ -16,6 +16,7 @@ from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
 #: How the child calls what it does while it tries inputs that nobody promised.
 SEARCHING = "searching for unreached lines"
+_NARROW = "narrow what the dims and values of the spec promise to what forward takes"
 
 
 @dataclass(frozen=True)
@@ -56,22 +57,33 @@ def record(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
 
 
 def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> Json:
-    """The answer of the child; of a second one, if the first died of an input that was only tried out."""
-    step = {"doing": ""}
+    """The answer of the child; of a further one, if one died of an input that nobody promised."""
+    step: Json = {"doing": "", "case": None}
+    given_up: list[str] = []
 
     def follow(event: Json) -> None:
-        step["doing"] = event["doing"]
+        step.update(doing=event["doing"], case=event.get("case"))
         if setting.on_event:
             setting.on_event(event)
 
-    try:
-        return _call(spec, checkpoint, exported, into, replace(setting, on_event=follow))
-    except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
-        if not step["doing"].startswith(SEARCHING):
-            raise
-        answer = _call(spec, checkpoint, exported, into, setting, search=False)
-        answer["notes"].insert(0, f"the search for inputs that reach other lines was given up: {error.what}")
-        return answer
+    probing = {case.name for case in plan_cases(spec) if case.kind}
+    keys: Json = {}
+    while True:
+        try:
+            answer = _call(spec, checkpoint, exported, into, replace(setting, on_event=follow), **keys)
+        except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
+            case, fatal = step["case"], keys.get("fatal", {})
+            if step["doing"].startswith(SEARCHING) and not given_up:
+                given_up = [f"the search for inputs that reach other lines was given up: {error.what}"]
+                keys = {**keys, "search": False}
+            elif case in probing and case not in fatal:
+                keys = {**keys, "fatal": {**fatal, case: f"eager does not survive it: {error.what}"}}
+            else:
+                error.hint = f"{_NARROW}; --debug shows what the child said last" if case else error.hint
+                raise
+        else:
+            answer["notes"][:0] = given_up
+            return answer
 
 
 def _call(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting, **keys: Any) -> Json:

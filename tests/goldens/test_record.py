@@ -10,7 +10,7 @@ import pytest
 
 from exporter.compare.golden import read_goldens
 from exporter.compare.informative import doubts
-from exporter.errors import ModelError, UsageError
+from exporter.errors import ChildCrashed, ModelError, UsageError
 from exporter.files import sha256_file
 from exporter.goldens.explore import RECORDING, TRYING
 from exporter.goldens.finish import finish
@@ -170,6 +170,22 @@ def test_a_trial_that_kills_the_process_or_never_ends_is_a_note_and_no_more(
         and said in kept.notes[0]
     )
     assert len(kept.cases) > 5
+
+
+def test_a_probing_case_that_kills_the_process_is_left_out(tmp_path: Path) -> None:
+    spec = validate({**SPEC, "model": "models.branching:DiesOfZeros"}, "test")
+    kept = record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    assert kept.left_out["batch=2:zeros"] == "eager does not survive it: the child died by SIGABRT"
+    names = {case["name"] for case in kept.cases}
+    assert "batch=2:zeros" not in names and "batch=2:large" in names
+
+
+def test_a_promised_case_that_kills_the_process_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    spec = validate({**SPEC, "model": "models.branching:DiesOfOne"}, "test")
+    with pytest.raises(ChildCrashed, match="the child died by SIGABRT") as caught:
+        record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
+    assert caught.value.where == "while recording case batch=1"
+    assert caught.value.hint.startswith("narrow what the dims and values of the spec promise")
 
 
 # ---- as a release asks for it ------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ WEIGHT = np.random.default_rng(2).standard_normal((4, 3))
 class Child:
     """It answers for a linear layer, with what the planned cases and those of a search would leave.
 
-    In the place of an answer to the Nth question may stand what it says that it does, and how it ends then.
+    In the place of an answer to the Nth question may stand what it says that it does, `of` which case, and how it ends.
     """
 
     def __init__(self, *ends: tuple[Sequence[str], Exception], lost: str = "", **told: Any) -> None:
@@ -46,7 +46,8 @@ class Child:
         self.asked.append({"function": function, "request": dict(request), "limits": limits, **how})
         doings, end = self.ends.pop(0) if self.ends else (["running eager"], None)
         for doing in doings:
-            how["on_event"]({"doing": doing})
+            said, _, case = doing.partition(" of ")
+            how["on_event"]({"doing": said, **({"case": case} if case else {})})
         if end:
             raise end
         return self.answer(Path(request["into"]))
@@ -150,6 +151,32 @@ def test_a_child_that_ends_elsewhere_is_not_asked_again(
     with pytest.raises(type(end)) as caught:
         recorded(child)
     assert caught.value is end and len(child.asked) == 1
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_each_probing_case_that_a_child_ends_in_is_left_out_by_the_next(recorded: Recorder, end: ChildFailed) -> None:
+    ends = [
+        *((["recording of " + case], end) for case in ("batch=2:zeros", "batch=2:large")),
+        ([f"{SEARCHING}: 3"], end),
+    ]
+    child = Child(*ends)
+    recorded(child)
+    why = f"eager does not survive it: {end.what}"
+    first, *others = (asked["request"] for asked in child.asked)
+    one, both = {"batch=2:zeros": why}, {"batch=2:zeros": why, "batch=2:large": why}
+    assert others == [{**first, "fatal": one}, {**first, "fatal": both}, {**first, "fatal": both, "search": False}]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("cases", [["batch=2"], ["batch=2:zeros", "batch=2:zeros"], ["batch=2:unheard"]], ids=str)
+def test_a_case_that_was_promised_or_left_out_is_not_left_out_again(
+    recorded: Recorder, end: ChildFailed, cases: list[str]
+) -> None:
+    child = Child(*((["recording of " + case], end) for case in cases))
+    with pytest.raises(type(end)) as caught:
+        recorded(child)
+    assert caught.value is end and len(child.asked) == len(cases)
+    assert end.hint.startswith("narrow what the dims and values of the spec promise to what forward takes; --debug")
 
 
 class Asking:

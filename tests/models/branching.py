@@ -55,6 +55,24 @@ class DiesWhenLarge(Mlp):
         return y
 
 
+class DiesOfZeros(Mlp):
+    """So does one of the values that only probe."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        if paddle.max(paddle.abs(x)) == 0.0:
+            os.abort()
+        return super().forward(x)
+
+
+class DiesOfOne(Mlp):
+    """So does a size that the spec may promise."""
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        if x.shape[0] == 1:
+            os.abort()
+        return super().forward(x)
+
+
 class LoopsWhenLarge(Mlp):
     """As above, and it does not end."""
 
