@@ -134,6 +134,13 @@ CASES: dict[str, Body] = {
     "nested loops": nested_loops,
     "a name that a loop creates": name_of_a_loop,
     "a branch in a loop": branch_in_a_loop,
+    "setitem, a new dim behind an index": lambda x: written_over(
+        x, (slice(None), 1, slice(None, None, 2), None, slice(1, None)), x[:, 0, ::2, None, 1:]
+    ),
+    "setitem, new dims at both ends": lambda x: written_over(
+        x, (None, slice(None), 1, ..., None), x[None, :, 2, ..., None]
+    ),
+    "setitem, a new dim before an index": lambda x: written_over(x, (slice(None), None, 1), x[:, None, 0] * 2),
 }  # fmt: skip
 
 

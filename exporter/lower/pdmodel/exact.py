@@ -1,4 +1,4 @@
-"""Operators that compute something else than eager: numbers that become float32, and an output that is not fresh.
+"""Operators that compute something else than eager: numbers rounded to float32, memory used again, a dim that stays.
 
 Python numbers that a legacy operator would round, since its attributes are float32:
 `x + 16777217` of int64 and `x * 0.1` of float64 are written as `scale`, `paddle.clip` of float64 as `clip`; such a
@@ -85,12 +85,28 @@ def _scaled(appended: Appended) -> Any:
     return paddle.add(wide, _constant(bias, x, [])) if bias != 0 else wide
 
 
+def _sliced(appended: Appended) -> Any:
+    """Take the dims of indices out by a squeeze: of `x[:, 0, ::2]` Paddle 3 reads a legacy program's slice alone.
+
+    What translates it for `jit.load` drops `decrease_axis`, and the dim of size 1 stays (3.0.0, 3.3.1).
+    """
+    import paddle
+
+    gone = appended.attributes.get("decrease_axis")
+    if not gone:
+        return None
+    attributes = {**appended.attributes, "decrease_axis": []}
+    kept = append(appended.operator, appended.inputs, attributes, only(appended.inputs["Input"]).dtype)
+    return paddle.squeeze(kept, list(gone))
+
+
 EXACT: Mapping[str, Step] = {
     "fill_constant": _filled,
     "fill_constant_batch_size_like": _filled_like,
     "index_put": _put,
     "clip": _clipped,
     "scale": _scaled,
+    "strided_slice": _sliced,
 }
 
 

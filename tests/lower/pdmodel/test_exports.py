@@ -18,6 +18,7 @@ from exporter.lower.pdmodel.files import finish
 from exporter.lower.pdmodel.runtimes import runtimes
 from exporter.lower.pdmodel.session import legacy_export
 from exporter.lower.pdmodel.table import TABLE
+from exporter.paddle.programs import legacy_programs
 from exporter.paddle.refusal import CannotLower
 
 HERE = Path(__file__).parent
@@ -138,6 +139,31 @@ class _Once(paddle.nn.Layer):
 
     def forward(self, x):
         return self.call(x)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x[:, 0, ::2],
+        lambda x: x[0, ::-1, 1] + x[-1, :, 2],
+        lambda x: x[:, None, 1, ::3],
+        lambda x: x[0, 1, ::2],
+    ],
+    ids=["step", "back", "new dim", "two indices"],
+)
+def test_an_index_beside_a_step_takes_its_dim_out_in_each_engine(tmp_path, call):
+    """`jit.load` of Paddle 3 drops `decrease_axis` of a legacy program."""
+    net = _Once(call)
+    net.eval()
+    spec = [paddle.static.InputSpec([None, 4, 6], "float32", "x")]
+    with legacy_export(None):
+        paddle.jit.save(paddle.jit.to_static(net, input_spec=spec, full_graph=True, backend=None), str(tmp_path / "m"))
+    finish(tmp_path / "m.pdmodel", tmp_path / "m.pdiparams", None)
+    x = np.random.default_rng(0).standard_normal([3, 4, 6]).astype("float32")
+    expected = [call(paddle.to_tensor(x)).numpy()]
+    assert compare(expected, run(load(tmp_path), [x]))
+    with legacy_programs():
+        assert compare(expected, [paddle.jit.load(str(tmp_path / "m"))(paddle.to_tensor(x)).numpy()])
 
 
 def _rounded(x):

@@ -195,10 +195,7 @@ def _set_value(c: Call, value: Tensor | None, first: int) -> Tensor:
         places = b.emit("Slice", places, starts, ends, b.constant(axes), steps, shape=shape)
     else:
         c.idle(first, first + 1, first + 2)
-    if gone:
-        places = b.squeeze(places, gone)
-    for axis in new:
-        places = b.unsqueeze(places, [axis])
+    places = b.unsqueeze(b.squeeze(places, gone), _new_places(x.rank, gone, new))
     if value is None:
         import numpy as np
 
@@ -210,6 +207,17 @@ def _set_value(c: Call, value: Tensor | None, first: int) -> Tensor:
         value = b.squeeze(value, [0])
     spread = b.expand(value, b.shape_of(places), places.shape)
     return put(b, x, places, spread)
+
+
+def _new_places(rank: int, gone: Sequence[int], new: Sequence[int]) -> list[int]:
+    """Where the new dims of a slice come to stand: each is told by the axis of x that it comes before (3.3.1)."""
+    waiting, kept, found = list(new), 0, list[int]()
+    for axis in range(rank + 1):
+        while waiting and (axis == rank or waiting[0] <= axis):
+            del waiting[0]
+            found.append(kept + len(found))
+        kept += axis not in gone
+    return found
 
 
 def _clamped(
