@@ -58,7 +58,9 @@ class AsOnnx:
         answers = self.session.run(None, {name: value for name, value in named if name in taken})
         assert len(answers) == len(wants)
         for want, got in zip((tensor.numpy() for tensor in wants), answers, strict=True):
-            assert (got.dtype, got.shape) == (want.dtype, want.shape)
+            assert (got.dtype, got.shape) == (want.dtype, want.shape), (
+                f"{got.dtype}{got.shape}, {want.dtype}{want.shape}"
+            )
             if want.dtype.kind != "f":
                 np.testing.assert_array_equal(got, want)
                 continue
