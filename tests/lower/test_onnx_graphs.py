@@ -56,11 +56,11 @@ def test_of_infinite_messages_the_largest_is_not_zero(tmp_path: Path) -> None:
 def test_how_many_rows_come_out_may_be_computed(way: str, tmp_path: Path) -> None:
     """Not positive, it is as many as go in. Without edges Paddle forgets a dim there, so there are some."""
     body: Body = lambda x, src, dst, rows: geometric.send_u_recv(x, src, dst, way, rows)  # noqa: E731
-    shapes: Any = {"x": ("float32", ("n", 3)), "src": INDEX, "dst": INDEX, "rows": ("int32", (1,))}
+    shapes: Any = {"x": ("float32", ("n", 3)), "src": INDEX, "dst": INDEX, "rows": ("int32", ())}
     both = AsOnnx(body, shapes, tmp_path)
     for nodes, edges, rows in SIZES[1:]:
-        both.check({**graph(nodes, edges, rows, "float32"), "rows": np.array([rows], "int32")})
-    both.check({**graph(5, 7, 0, "float32"), "rows": np.array([-1], "int32")})
+        both.check({**graph(nodes, edges, rows, "float32"), "rows": np.array(rows, "int32")})
+    both.check({**graph(5, 7, 0, "float32"), "rows": np.array(-1, "int32")})
 
 
 #: What the edges have: as many features as the nodes, one, none, and a dim more.
