@@ -9,6 +9,7 @@ from exporter.lower.onnx_program.ops import (
     conv,
     create,
     detection,
+    graphs,
     index,
     linear,
     loss,
@@ -39,6 +40,7 @@ _FAMILIES = (
     order,
     loss,
     detection,
+    graphs,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.
 OPERATORS: dict[str, Lowering] = {

@@ -88,15 +88,19 @@ def _best(c: Call, kept: Tensor, scores: Tensor) -> Tensor:
     return b.emit("Compress", kept, b.emit("GatherND", chosen, kept, shape=[-1]), axis=0, shape=[-1, 3])
 
 
-def _roi_align(c: Call) -> Tensor:
-    """How many boxes each image has becomes the image of each box."""
-    b, x, boxes = c.b, c.x(0), c.x(1)
-    counts = b.cast(c.raw(2), "int64")
+def _images(c: Call, boxes: Tensor) -> Tensor:
+    """The image of each box; operand 2 says how many each image has."""
+    b, counts = c.b, c.b.cast(c.raw(2), "int64")
     ends = b.emit("CumSum", counts, b.constant(0), shape=counts.shape)
     number = b.reshape(b.size_of(boxes, 0), [], [])
     places = b.emit("Range", b.constant(0), number, b.constant(1), shape=[-1])
     passed = b.emit("GreaterOrEqual", b.unsqueeze(places, [1]), b.unsqueeze(ends, [0]))
-    images = b.reduce("ReduceSum", b.cast(passed, "int64"), [1], keep=False)
+    return b.reduce("ReduceSum", b.cast(passed, "int64"), [1], keep=False)
+
+
+def _roi_align(c: Call) -> Tensor:
+    b, x, boxes = c.b, c.x(0), c.x(1)
+    images = _images(c, boxes)
     return b.emit(
         "RoiAlign",
         x,
@@ -109,6 +113,82 @@ def _roi_align(c: Call) -> Tensor:
         coordinate_transformation_mode="half_pixel" if c.attr("aligned") else "output_half_pixel",
         shape=c.result().shape,
     )
+
+
+def _single(c: Call) -> tuple[Tensor, Tensor, Tensor]:
+    """Planes, boxes and the image of each box, all of float32."""
+    if (given := c.raw(0).dtype) != "float32" or not c.has(2):
+        raise c.refuse(f"it is written for float32, not for {given}, and for boxes whose number in each image is given")
+    x, boxes = c.x(0), c.x(1)
+    return x, boxes, _images(c, boxes)
+
+
+def _roi_pool(c: Call) -> Tensor:
+    """ONNX Runtime rounds the corners and bins as Paddle does (roi_pool_kernel.cc, 3.3.1); the places are unwritten."""
+    b, (x, boxes, images) = c.b, _single(c)
+    return b.emit(
+        "MaxRoiPool",
+        x,
+        b.concat([b.cast(b.unsqueeze(images, [1]), "float32"), boxes], 1),
+        pooled_shape=[int(c.attr("pooled_height")), int(c.attr("pooled_width"))],
+        spatial_scale=float(c.attr("spatial_scale")),
+        shape=c.result().shape,
+    )
+
+
+def _psroi_pool(c: Call) -> Tensor:
+    """Means of bins, each in a plane of its own: [boxes, channels, h, w] of planes [n, channels · h · w, high, wide].
+
+    A bin's sum is a difference of four running sums, in float64 so that little cancels (psroi_pool_kernel.cc, 3.3.1).
+    """
+    import numpy as np
+
+    b, (x, boxes, images) = c.b, _single(c)
+    scale, bins = float(c.attr("spatial_scale")), [int(c.attr("pooled_height")), int(c.attr("pooled_width"))]
+    channels = int(c.attr("output_channels"))
+    begin, end = ([b.slice(boxes, [at], [at + 1], [1]) for at in places] for places in ((1, 0), (3, 2)))
+    bounds = [_bins(b, begin[at], end[at], bins[at], scale, b.size_of(x, 2 + at)) for at in (0, 1)]
+    padded = b.emit("Pad", b.cast(x, "float64"), b.constant([0, 0, 1, 1, 0, 0, 0, 0]), shape=[*x.shape[:2], -1, -1])
+    for axis in (2, 3):
+        padded = b.emit("CumSum", padded, b.constant(axis), shape=padded.shape)
+    rows, columns = (b.emit("Add", b.size_of(x, axis), 1) for axis in (2, 3))
+    own = np.arange(channels * bins[0] * bins[1]).reshape(1, channels, *bins)
+    planes = b.emit("Add", b.emit("Mul", b.reshape(images, [-1, 1, 1, 1]), float(own.size)), b.constant(own))
+    flat, shape = b.reshape(padded, [-1], [-1]), c.result().shape
+    tops, lefts = ([b.unsqueeze(bound, [1, 3 - at]) for bound in bounds[at]] for at in (0, 1))
+
+    def until(row: Tensor, column: Tensor) -> Tensor:
+        line = b.emit("Add", b.emit("Mul", planes, rows), row)
+        return b.emit("Gather", flat, b.emit("Add", b.emit("Mul", line, columns), column), axis=0, shape=shape)
+
+    upper, lower = (b.emit("Sub", until(row, lefts[1]), until(row, lefts[0])) for row in tops)
+    high, wide = (b.emit("Max", b.emit("Sub", last, first), 0) for first, last in (tops, lefts))
+    area = b.emit("Mul", high, wide)
+    mean = b.emit("Div", b.emit("Sub", lower, upper), b.cast(b.emit("Max", area, 1), "float64"), shape=shape)
+    return b.emit("Where", b.emit("Equal", area, 0), b.constant(0.0, "float32"), b.cast(mean, "float32"), shape=shape)
+
+
+def _bins(b: Builder, begin: Tensor, end: Tensor, count: int, scale: float, size: Tensor) -> list[Tensor]:
+    """Where each of the bins of a side begins and ends, [boxes, bins], computed in float32 as Paddle computes it."""
+    import numpy as np
+
+    def whole(side: Tensor, more: float) -> Tensor:
+        """Rounded, a half away from zero, which in float32 the next number below a half would be, too."""
+        exact = b.cast(side, "float64")
+        near = b.emit("Mul", b.emit("Sign", exact), b.emit("Floor", b.emit("Add", b.emit("Abs", exact), 0.5)))
+        return b.emit("Mul", b.cast(b.emit("Add", near, more), "float32"), scale)
+
+    first = whole(begin, 0.0)
+    span = b.emit("Div", b.emit("Max", b.emit("Sub", whole(end, 1.0), first), 0.1), float(count))
+    limit, bounds = b.cast(size, "float32"), []
+    for kind, more in (("Floor", 0), ("Ceil", 1)):
+        steps = b.constant(np.arange(count) + more, "float32")
+        edge = b.emit(kind, b.emit("Add", b.emit("Mul", steps, span), first))
+        inside = b.emit("Min", b.emit("Max", edge, 0.0), limit)
+        # What fits into no int32, NaN included, is the least one on x86, and so 0.
+        fits = b.emit("Less", b.emit("Abs", edge), 2.0**31)
+        bounds.append(b.cast(b.emit("Where", fits, inside, 0.0), "int64"))
+    return bounds
 
 
 def _yolo_box(c: Call) -> list[Tensor]:
@@ -251,6 +331,8 @@ OPERATORS: dict[str, Lowering] = {
     "nms": _nms,
     "multiclass_nms3": _multiclass_nms,
     "roi_align": _roi_align,
+    "roi_pool": _roi_pool,
+    "psroi_pool": _psroi_pool,
     "yolo_box": _yolo_box,
     "prior_box": _prior_box,
     "box_coder": _box_coder,

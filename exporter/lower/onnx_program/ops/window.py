@@ -222,6 +222,39 @@ def _frame(c: Call) -> Tensor:
     return b.emit("Gather", x, places, axis=axis, shape=c.result().shape)
 
 
+def _overlap_add(c: Call) -> Tensor:
+    """Windows added up where they overlap: the reverse of `frame`, [..., length, frames] or [frames, length, ...].
+
+    Each sample goes to the place of its window plus its own (overlap_add_kernel.cc, Paddle 3.3.1). There PIR declares
+    float32 of the result, whatever goes in, and what reads it is declared after that.
+    """
+    b, x, hop = c.b, c.x(), int(c.attr("hop_length"))
+    if (declared := c.result().dtype) != (given := c.raw().dtype):
+        raise c.refuse(f"Paddle declares {declared} of what it computes in {given}; cast the tensor to {declared}")
+    ahead = int(c.insist("axis", -1, 0)) == 0
+    if not ahead:
+        x = b.transpose(x, [x.rank - 1, x.rank - 2, *range(x.rank - 2)])
+    frames, length = (b.size_of(x, axis) for axis in (0, 1))
+    begins = b.emit("Mul", _count(b, frames), b.constant(hop))
+    places = b.emit("Add", b.unsqueeze(begins, [1]), _count(b, length), shape=x.shape[:2])
+    end = b.emit("Add", b.emit("Mul", b.emit("Sub", frames, 1), b.constant([hop])), length)
+    sizes = b.concat([end, *(b.size_of(x, axis) for axis in range(2, x.rank))])
+    size = (x.shape[0] - 1) * hop + x.shape[1] if min(x.shape[:2]) >= 0 else -1
+    shape = [size, *x.shape[2:]]
+    zeros = b.expand(b.constant(0, x.dtype), sizes, shape)
+    made = b.emit("ScatterND", zeros, b.unsqueeze(places, [2]), x, reduction="add", shape=shape)
+    return made if ahead else b.transpose(made, [*range(1, made.rank), 0])
+
+
+def _count(b: Builder, size: Tensor) -> Tensor:
+    """0, 1, 2, …, so many as a vector of one element says."""
+    import numpy as np
+
+    if size.array is not None:
+        return b.constant(np.arange(int(size.array[0])))
+    return b.emit("Range", b.constant(0), b.squeeze(size, [0]), b.constant(1), shape=[-1])
+
+
 def _affine_grid(c: Call) -> Tensor:
     """Points between -1 and 1, times the transposed matrices."""
     b, theta, corners = c.b, c.x(0), bool(c.attr("align_corners"))
@@ -242,7 +275,7 @@ def _affine_grid(c: Call) -> Tensor:
 
 def _points(b: Builder, size: Tensor, dtype: str, corners: bool) -> Tensor:
     """So many points from -1 to 1, ends included, or the middles of so many parts between."""
-    places = b.cast(b.emit("Range", b.constant(0), b.squeeze(size, [0]), b.constant(1), shape=[-1]), dtype)
+    places = b.cast(_count(b, size), dtype)
     if corners:
         steps = b.cast(b.emit("Max", b.emit("Sub", size, 1), 1), dtype)
         return b.emit("Sub", b.emit("Div", b.emit("Mul", places, 2.0), steps), 1.0)
@@ -284,6 +317,7 @@ OPERATORS: dict[str, Lowering] = {
     "unfold": _unfold,
     "fold": _fold,
     "frame": _frame,
+    "overlap_add": _overlap_add,
     "affine_grid": _affine_grid,
     "grid_sample": _grid_sample,
     "crop": _crop,
