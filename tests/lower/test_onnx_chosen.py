@@ -1,0 +1,77 @@
+"""What sorts, counts and chooses along an axis: values and places in ONNX are eager's, ties and NaN included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import paddle
+import pytest
+
+from exporter.lower.base import Wish
+from exporter.lower.onnx import plugin as onnx_format
+from exporter.lower.pir import plugin as pir_format
+from exporter.tensors import Array, TensorSpec
+from exporter.trace.traced import trace
+
+NAN, INFINITY = float("nan"), float("inf")
+#: Name: the call, the sizes of its input ("n" varies), its dtype, and the sizes that it is asked at.
+Case = tuple[Callable[[Any], Any], tuple[Any, ...], str, list[tuple[int, ...]]]
+CASES: dict[str, Case] = {
+    "cummax, last axis": (lambda x: paddle.cummax(x, -1), ("n", "m"), "float32", [(3, 9), (1, 1), (2, 0), (0, 2)]),
+    "cummax, first axis, int32": (lambda x: paddle.cummax(x, 0, "int32"), ("n", 3, 2), "int32", [(7, 3, 2)]),
+    "cummin, middle axis": (lambda x: paddle.cummin(x, 1), ("n", "m", 2), "float64", [(2, 9, 2), (1, 1, 2)]),
+    "cummin, flat": (lambda x: paddle.cummin(x), ("n", 3), "int64", [(4, 3), (1, 3)]),
+    "cummax of a number": (lambda x: paddle.cummax(x), (), "float32", [()]),
+}  # fmt: skip
+
+
+class Calling(paddle.nn.Layer):
+    def __init__(self, body: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.body = body
+
+    def forward(self, x: Any) -> Any:
+        return self.body(x)
+
+
+def drawn(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
+    """Few values, so that many are equal; of floats some draws hold NaN, infinities and -0."""
+    generator = np.random.default_rng(seed)
+    found = np.asarray(generator.integers(-2, 3, shape)).astype(dtype)
+    if dtype.startswith("float") and seed % 2:
+        odd = generator.choice(np.array([NAN, INFINITY, -INFINITY, -0.0], dtype), shape)
+        found = np.where(generator.random(shape) < 0.2, odd, found)
+    return found
+
+
+def written(body: Callable[[Any], Any], sizes: tuple[Any, ...], dtype: str, place: Path) -> Any:
+    """The layer, and ONNX Runtime with the file that was written of it."""
+    layer = Calling(body)
+    layer.eval()
+    spec = (TensorSpec("x", dtype, sizes),)
+    with pir_format.session(None):
+        pir_format.write(trace(layer, spec, None, {}), None, place, Wish())
+    (place / "onnx").mkdir()
+    onnx_format.write(None, place, place / "onnx", Wish(inputs=spec))
+    return layer, onnxruntime.InferenceSession(place / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_and_places_are_eagers(name: str, tmp_path: Path) -> None:
+    body, sizes, dtype, asked = CASES[name]
+    layer, session = written(body, sizes, dtype, tmp_path)
+    for shape in asked:
+        for seed in range(6):
+            x = drawn(shape, dtype, seed)
+            given = layer(paddle.to_tensor(x))
+            expected = [one.numpy() for one in (given if isinstance(given, (list, tuple)) else [given])]
+            for want, got in zip(expected, session.run(None, {"x": x}), strict=True):
+                assert (got.dtype, got.shape) == (want.dtype, want.shape)
+                if want.dtype.kind != "f":
+                    np.testing.assert_array_equal(got, want)
+                else:
+                    np.testing.assert_allclose(got, want, rtol=16 * np.finfo(want.dtype).eps, atol=0)
