@@ -26,6 +26,9 @@ CASES: dict[str, Case] = {
     "cummin, middle axis": (lambda x: paddle.cummin(x, 1), ("n", "m", 2), "float64", [(2, 9, 2), (1, 1, 2)]),
     "cummin, flat": (lambda x: paddle.cummin(x), ("n", 3), "int64", [(4, 3), (1, 3)]),
     "cummax of a number": (lambda x: paddle.cummax(x), (), "float32", [()]),
+    "mode, last axis": (lambda x: paddle.mode(x, -1), ("n", "m"), "float32", [(9, 11), (40, 3), (1, 1), (0, 2)]),
+    "mode, first axis kept": (lambda x: paddle.mode(x, 0, True), ("n", 5), "int64", [(4, 5), (16, 5)]),
+    "mode, middle axis": (lambda x: paddle.mode(x, 1), (2, "n", 3), "float64", [(2, 7, 3)]),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Turn by turn with a state: an ONNX Scan, and the running extremes that are written by it."""
+"""Turn by turn with a state: an ONNX Scan, and what is written by it, running extremes and the most frequent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from exporter.lower.onnx_program.call import Call, Lowering
 from exporter.lower.onnx_program.graph import Builder, Graph, Tensor
+from exporter.lower.onnx_program.ops.order import top
 
 #: From the state and what one turn reads to the new state and what the turn puts out.
 Turn: TypeAlias = Callable[[list[Tensor], list[Tensor]], tuple[list[Tensor], list[Tensor]]]
@@ -39,8 +40,11 @@ def scan(
         shapes=[*(held.shape for held in state), *((read[0].shape[0], *one.shape) for one in put_out)],
         body=inner,
         num_scan_inputs=len(read),
-        scan_input_directions=[int(backwards)] * len(read),
-        scan_output_directions=[int(backwards)] * len(put_out),
+        **{
+            f"scan_{name}_directions": [int(backwards)] * len(parts)
+            for name, parts in (("input", read), ("output", put_out))
+            if parts
+        },
     )
     typed = [Tensor(one.name, out.dtype, one.shape) for one, out in zip(made, inner.outputs, strict=True)]
     return typed[: len(state)], typed[len(state) :]
@@ -95,4 +99,43 @@ def _running(kind: str) -> Lowering:
     return lower
 
 
-OPERATORS: dict[str, Lowering] = {"cummax": _running("GreaterOrEqual"), "cummin": _running("LessOrEqual")}
+def _mode(c: Call) -> list[Tensor]:
+    """What is most frequent, the least of several; its last place. NaN counts only where there is nothing else.
+
+    Runs in sorted order, as in mode_kernel.cc (3.3.1). In rows of more than 16 numbers Paddle's sort is not stable, and
+    the place may be another of the same value.
+    """
+    b, x, axis, keep = c.b, c.x(), int(c.attr("axis")), bool(c.attr("keepdim"))
+    if not x.rank:
+        return [b.emit("Identity", x), b.constant(0)]
+    axis %= x.rank
+    order = to_front(x, axis)
+    rows = b.transpose(x, order)
+    number, place = top(b, _nan_as(b, rows, np.inf), b.size_of(rows, 0), 0, largest=False)
+    number = b.emit("GatherElements", rows, place, axis=0, shape=rows.shape) if x.is_float else number
+    start = b.reduce("ReduceMin", place, [0], keep=False)
+    before = b.cast(start, x.dtype)
+    none = b.emit("Mul", start, b.constant(0))
+
+    def turn(state: list[Tensor], seen: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        (before, run, most, found), (number, place) = state, seen
+        grown = b.emit("Where", b.emit("Equal", number, before), b.emit("Add", run, b.constant(1)), b.constant(1))
+        if x.is_float:
+            counts = b.emit("Equal", number, number)
+            number = b.emit("Where", counts, number, before)
+            grown = b.emit("Where", counts, grown, run)
+        more = b.emit("Greater", grown, most)
+        return [number, grown, b.emit("Where", more, grown, most), b.emit("Where", more, place, found)], []
+
+    (*_, found), _ = scan(b, [before, none, none, none], [number, place], turn)
+    places = b.unsqueeze(found, [axis])
+    made = [b.emit("GatherElements", x, places, axis=axis, shape=places.shape), places]
+    return made if keep else [b.squeeze(one, [axis]) for one in made]
+
+
+def _nan_as(b: Builder, x: Tensor, number: float) -> Tensor:
+    """A number in place of NaN."""
+    return b.emit("Where", b.emit("IsNaN", x), number, x, dtype=x.dtype, shape=x.shape) if x.is_float else x
+
+
+OPERATORS: dict[str, Lowering] = {"mode": _mode, "cummax": _running("GreaterOrEqual"), "cummin": _running("LessOrEqual")}
