@@ -29,6 +29,26 @@ CASES: dict[str, Case] = {
     "mode, last axis": (lambda x: paddle.mode(x, -1), ("n", "m"), "float32", [(9, 11), (40, 3), (1, 1), (0, 2)]),
     "mode, first axis kept": (lambda x: paddle.mode(x, 0, True), ("n", 5), "int64", [(4, 5), (16, 5)]),
     "mode, middle axis": (lambda x: paddle.mode(x, 1), (2, "n", 3), "float64", [(2, 7, 3)]),
+    "median": (lambda x: (paddle.median(x, 1), paddle.median(x)), ("n", "m"), "float32", [(3, 4), (2, 5), (3, 0)]),
+    "median of axes kept": (
+        lambda x: (paddle.median(x, 0, True), paddle.median(x, -1, True, "min")[0]), (5, 4), "float64", [(5, 4)]
+    ),
+    "median, the lower": (lambda x: paddle.median(x, 1, mode="min")[0], ("n", "m"), "int64", [(3, 4), (2, 5)]),
+    "nanmedian": (lambda x: (paddle.nanmedian(x, 1), paddle.nanmedian(x)), ("n", "m"), "float32", [(9, 4), (3, 0)]),
+    "nanmedian of two axes": (
+        lambda x: (paddle.nanmedian(x, [0, 2]), paddle.nanmedian(x, [1, 2], True, "min")),
+        ("n", 3, "m"), "float64", [(2, 3, 2), (1, 3, 1), (0, 3, 2)],
+    ),
+    "histogram": (lambda x: paddle.histogram(x, 5, -1.5, 2), ("n", 3), "float32", [(7, 3), (1, 3)]),
+    "histogram of the data's range": (lambda x: paddle.histogram(x * 0.3, 7), ("n",), "int64", [(1,), (40,)]),
+    "histogram, a density of integers": (
+        lambda x: (paddle.histogram(x, 4, density=True), paddle.histogram(x, 3, -0.9, 2.9)), ("n",), "int32", [(9,)]
+    ),
+    "histogram of weights": (
+        lambda x: [paddle.histogram(x, 4, -2, 2, x.abs() * 0.7, density) for density in (False, True)],
+        ("n", 2), "float32", [(9, 2)],
+    ),
+    "nanmedian of integers": (lambda x: paddle.nanmedian(x, 0), ("n", 6), "int32", [(4, 6), (2, 6)]),
 }  # fmt: skip
 
 
@@ -78,3 +98,14 @@ def test_values_and_places_are_eagers(name: str, tmp_path: Path) -> None:
                     np.testing.assert_array_equal(got, want)
                 else:
                     np.testing.assert_allclose(got, want, rtol=16 * np.finfo(want.dtype).eps, atol=0)
+
+
+@pytest.mark.parametrize("call", [paddle.median, paddle.nanmedian])
+def test_the_place_of_the_lower_median_is_eagers_without_ties(call: Callable[..., Any], tmp_path: Path) -> None:
+    layer, session = written(lambda x: call(x, -1, mode="min"), ("n", "m"), "float32", tmp_path)
+    generator = np.random.default_rng(0)
+    for size in (1, 2, 6, 7):
+        x = generator.permuted(np.arange(5 * size).reshape(5, size) - 3.0, axis=1).astype("float32")
+        x[0, size // 2], x[1] = NAN, NAN
+        for want, got in zip(layer(paddle.to_tensor(x)), session.run(None, {"x": x}), strict=True):
+            np.testing.assert_array_equal(got, want.numpy())

@@ -138,4 +138,8 @@ def _nan_as(b: Builder, x: Tensor, number: float) -> Tensor:
     return b.emit("Where", b.emit("IsNaN", x), number, x, dtype=x.dtype, shape=x.shape) if x.is_float else x
 
 
-OPERATORS: dict[str, Lowering] = {"mode": _mode, "cummax": _running("GreaterOrEqual"), "cummin": _running("LessOrEqual")}
+OPERATORS: dict[str, Lowering] = {
+    "mode": _mode,
+    "cummax": _running("GreaterOrEqual"),
+    "cummin": _running("LessOrEqual"),
+}
