@@ -18,6 +18,12 @@ from exporter.tensors import Array, TensorSpec
 from exporter.trace.traced import trace
 
 NAN, INFINITY = float("nan"), float("inf")
+
+
+def runs(axis: int | None = None, dtype: str = "int64") -> Callable[[Any], Any]:
+    return lambda x: paddle.unique_consecutive(x, True, True, axis, dtype)
+
+
 #: Name: the call, the sizes of its input ("n" varies), its dtype, and the sizes that it is asked at.
 Case = tuple[Callable[[Any], Any], tuple[Any, ...], str, list[tuple[int, ...]]]
 CASES: dict[str, Case] = {
@@ -48,6 +54,10 @@ CASES: dict[str, Case] = {
         lambda x: [paddle.histogram(x, 4, -2, 2, x.abs() * 0.7, density) for density in (False, True)],
         ("n", 2), "float32", [(9, 2)],
     ),
+    "unique_consecutive": (runs(), ("n", 3), "int64", [(4, 3), (1, 3), (0, 3)]),
+    "unique_consecutive of one output": (lambda x: paddle.unique_consecutive(x), ("n",), "int32", [(9,), (1,)]),
+    "unique_consecutive of rows": (runs(0, "int32"), ("n", 1), "float32", [(9, 1), (1, 1)]),
+    "unique_consecutive of columns": (runs(-1), (1, 2, 30), "float64", [(1, 2, 30)]),
     "nanmedian of integers": (lambda x: paddle.nanmedian(x, 0), ("n", 6), "int32", [(4, 6), (2, 6)]),
 }  # fmt: skip
 

@@ -138,6 +138,35 @@ def _unique(c: Call) -> list[Tensor]:
     return [values, *(Tensor(one.name, "int64", (-1,)) for one in places)]
 
 
+def _unique_consecutive(c: Call) -> list[Tensor]:
+    """The first of each run of equal rows, the run of each row, and the length of each run; NaN equals nothing.
+
+    (Of a flat tensor that begins with NaN Paddle 3.3.1 makes a run too many, with what the memory held.)
+    """
+    b, x, axes = c.b, c.raw(), list(c.attr("axis"))
+    c.ignore("return_inverse", "return_counts")
+    dtype = c.attr("dtype")
+    x = x if axes else b.reshape(x, [-1])
+    axis = int(axes[0]) % x.rank if axes else 0
+    before, after = b.slice(x, [0], [-1], [axis]), b.slice(x, [1], [np.iinfo("int32").max], [axis])
+    differ = b.cast(b.emit("Not", b.emit("Equal", after, before)), "int32")
+    others = [at for at in range(x.rank) if at != axis]
+    differ = b.reduce("ReduceMax", differ, others, keep=False) if others else differ
+    count = b.size_of(x, axis)
+    starts = b.concat([b.constant([1], "int32"), differ])
+    if x.shape[axis] < 1:  # there may be no row
+        starts = b.emit("Slice", starts, b.constant([0]), count, shape=[x.shape[axis]])
+    starts = b.cast(starts, "int64")
+    shape = [size if at in others else -1 for at, size in enumerate(x.shape)]
+    firsts = b.emit("Compress", x, b.cast(starts, "bool"), axis=axis, shape=shape)
+    run = b.emit("Sub", b.emit("CumSum", starts, b.constant(0), shape=starts.shape), b.constant(1))
+    places = b.squeeze(b.emit("NonZero", starts, shape=[1, -1]), [0])
+    ends = b.concat([b.slice(places, [1], [np.iinfo("int32").max], [0]), count])
+    if x.shape[axis] < 1:
+        ends = b.emit("Slice", ends, b.constant([0]), b.emit("Shape", places, shape=[1]), shape=[-1])
+    return [firsts, b.cast(run, dtype), b.cast(b.emit("Sub", ends, places, shape=[-1]), dtype)]
+
+
 def _bincount(c: Call) -> Tensor:
     """Ones, or weights, added up at their places."""
     b, x = c.b, b_int(c)
@@ -163,5 +192,6 @@ OPERATORS: dict[str, Lowering] = {
     "nanmedian": _median(ignores_nan=True),
     "searchsorted": _searchsorted,
     "unique": _unique,
+    "unique_consecutive": _unique_consecutive,
     "bincount": _bincount,
 }
