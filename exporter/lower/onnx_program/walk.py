@@ -17,11 +17,11 @@ from exporter.tensors import Array
 #: PIR declares the operand's dtype, and the kernel gives bool, float32, or an integer (3.3.1).
 _DECLARED_WRONG = (
     *("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1"),
-    *("unique", "unique_consecutive"),
+    *("unique", "unique_consecutive", "viterbi_decode"),
 )
-#: PIR declares five dims of a grid whose sizes are computed, and of a product the longer operand's outer dims where
-#: those of both broadcast (3.3.1). A fetch declares what its operand does.
-_SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "fetch")
+#: PIR declares five dims of a grid whose sizes are computed, of a product the longer operand's outer dims where those
+#: of both broadcast, and of decoded scores and paths one as the other (3.3.1). A fetch declares what its operand does.
+_SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "viterbi_decode", "fetch")
 
 
 class Walk:

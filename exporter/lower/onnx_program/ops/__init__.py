@@ -8,6 +8,7 @@ from exporter.lower.onnx_program.ops import (
     binary,
     conv,
     create,
+    decode,
     detection,
     index,
     linear,
@@ -41,6 +42,7 @@ _FAMILIES = (
     order,
     loss,
     detection,
+    decode,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.
 OPERATORS: dict[str, Lowering] = {
