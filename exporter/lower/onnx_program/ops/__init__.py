@@ -13,6 +13,7 @@ from exporter.lower.onnx_program.ops import (
     index,
     linear,
     loss,
+    matrix_nms,
     order,
     pairs,
     pointwise,
@@ -42,6 +43,7 @@ _FAMILIES = (
     order,
     loss,
     detection,
+    matrix_nms,
     decode,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.

@@ -16,7 +16,8 @@ def _viterbi(c: Call) -> list[Tensor]:
 
     One Scan goes forward over the scores of each tag and keeps which tag each comes from, one goes back over these
     (viterbi_decode_kernel.cc, 3.3.1). Turns beyond a sequence's length change nothing, so both have one turn more than
-    there are steps, as ONNX Runtime fails on a Scan without turns.
+    there are steps, as ONNX Runtime fails on a Scan without turns. An emission of minus infinity is never taken; Paddle
+    multiplies it by 0, and what it makes of the NaN is no best path.
     """
     b, x, moves, lengths = c.b, c.x(0), c.x(1), c.raw(2)
     tagged = bool(c.attr("include_bos_eos_tag"))  # the last tag begins each sequence, the one before ends it
