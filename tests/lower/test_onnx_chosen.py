@@ -119,3 +119,15 @@ def test_the_place_of_the_lower_median_is_eagers_without_ties(call: Callable[...
         x[0, size // 2], x[1] = NAN, NAN
         for want, got in zip(layer(paddle.to_tensor(x)), session.run(None, {"x": x}), strict=True):
             np.testing.assert_array_equal(got, want.numpy())
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 2.0, 3.0, INFINITY, -1.0])
+def test_renorm_is_eagers(power: float, tmp_path: Path) -> None:
+    layer, session = written(lambda x: paddle.renorm(x, power, 1, 0.7), ("n", 3, "m"), "float32", tmp_path)
+    for seed in range(4):
+        x = np.random.default_rng(seed).standard_normal([2, 3, 4]).astype("float32")
+        x[:, 0] *= 0.01
+        if seed == 3:
+            x[0, 1, 0], x[0, 2, 0], x[1] = NAN, INFINITY, 0.0
+        want, (got,) = layer(paddle.to_tensor(x)).numpy(), session.run(None, {"x": x})
+        np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-30)

@@ -87,6 +87,21 @@ def _frobenius(c: Call) -> Tensor:
     return norm(c, x, axes_of(c, x.rank), 2.0, _keeps(c))
 
 
+def _renorm(c: Call) -> Tensor:
+    """Each slice along an axis, scaled down to a norm where it has more; powers as they are, also of 0 and infinity."""
+    b, x = c.b, c.x()
+    if x.dtype != "float32":
+        raise c.refuse("Paddle computes the norms of float64 in less than float64, which is not written")
+    power, axis = float(np.float32(c.attr("p"))), int(c.attr("axis")) % x.rank
+    raised = b.emit("Pow", b.emit("Abs", x), b.constant(power, "float32"), shape=x.shape)
+    total = b.reduce("ReduceSum", raised, [at for at in range(x.rank) if at != axis], keep=True)
+    inverse = math.copysign(math.inf, power) if power == 0 else 1.0 / power
+    size = b.emit("Pow", total, b.constant(inverse, "float32"), shape=total.shape)
+    most = b.constant(c.attr("max_norm"), "float32")
+    scale = b.emit("Div", most, b.emit("Add", size, 1e-7), shape=size.shape)
+    return b.emit("Mul", x, b.emit("Where", b.emit("Greater", size, most), scale, 1.0, dtype="float32"))
+
+
 def _dist(c: Call) -> Tensor:
     x, y = promoted(c)
     moved = c.b.emit("Sub", x, y)
@@ -227,6 +242,7 @@ OPERATORS: dict[str, Lowering] = {
     "p_norm": _p_norm,
     "frobenius_norm": _frobenius,
     "dist": _dist,
+    "renorm": _renorm,
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
     "cumsum": _cumsum,
