@@ -27,8 +27,8 @@ _Places = tuple[Array, Array]
 def choosing(among_equals: str = "") -> Iterator[set[str]]:
     """Collect the operators that choose between equal elements while this lasts.
 
-    They take the first or the last of these if asked to, else what Paddle takes. `median` and detection's own
-    operators are not watched: `nms` with scores sorts by `argsort`, `multiclass_nms3` by a stable sort.
+    They take the first or the last of these if asked to, else what Paddle takes. Detection's own operators are not
+    watched: `nms` with scores sorts by `argsort`, `multiclass_nms3` by a stable sort.
     """
     from exporter.paddle.private import c_ops
 
@@ -96,10 +96,17 @@ def _mode(x: Array, values: Array, axis: int = -1, keepdim: bool = False) -> _Pl
     return (same.argmax(axis), last) if same.any(axis).all() else None
 
 
+def _median(x: Array, values: Array, axis: Any = (), keepdim: bool = False, mode: str = "avg") -> _Places | None:
+    """The first and the last place of the lower median of one axis; a mean has no place that Paddle's API gives."""
+    return _mode(x, values, axis[0], keepdim) if mode == "min" and len(axis) == 1 else None
+
+
 #: By the name in `_C_ops`, whose arguments come by position (Paddle 3.0 to 3.3).
 _PLACES: dict[str, Callable[..., _Places | None]] = {
     "argsort": _argsort,
     "kthvalue": _kthvalue,
+    "median": _median,
     "mode": _mode,
+    "nanmedian": _median,
     "topk": _topk,
 }

@@ -1,4 +1,4 @@
-"""Non-maximum suppression of several classes in ONNX, row by row as in Paddle."""
+"""Suppression of boxes of several classes in ONNX, row by row as in Paddle."""
 
 from __future__ import annotations
 
@@ -71,4 +71,49 @@ def test_rows_places_and_counts_are_paddles(limits: tuple[Any, ...], tmp_path: P
                 assert (want.dtype, want.shape) == (got.dtype, got.shape)
                 np.testing.assert_array_equal(got, want)
             rows += len(expected[0])
+    assert (rows > 0) == (limits[0] < 0.9)
+
+
+class MatrixSuppression(Suppression):
+    """`limits`: score_threshold, nms_top_k, keep_top_k, post_threshold, use_gaussian, sigma, background, normalized."""
+
+    def forward(self, boxes: Any, scores: Any) -> Any:
+        return paddle._C_ops.matrix_nms(boxes, scores, *self.limits)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        (0.3, 10, 7, 0.2, False, 2.0, -1, True),
+        (0.1, -1, -1, 0.3, True, 2.0, 0, True),
+        (0.6, 1000, 500, 0.1, False, 2.0, 1, False),
+        (0.01, 5, -1, 0.01, True, 0.5, 2, False),
+        (0.999, 10, 7, 0.1, False, 2.0, -1, True),
+    ],
+    ids=["the best of each class", "gaussian", "boxes of pixels", "gaussian, boxes of pixels", "none"],
+)
+@pytest.mark.parametrize("sizes", [("batch", CLASSES, PLACES), ("batch", "classes", "places")], ids=["known", "vary"])
+def test_matrix_suppression_is_paddles(sizes: tuple[Any, ...], limits: tuple[Any, ...], tmp_path: Path) -> None:
+    layer = MatrixSuppression(limits)
+    layer.eval()
+    (tmp_path / "pir").mkdir()
+    (tmp_path / "onnx").mkdir()
+    inputs = TensorSpec("boxes", "float32", (sizes[0], sizes[2], 4)), TensorSpec("scores", "float32", sizes)
+    with pir_format.session(None):
+        pir_format.write(trace(layer, inputs, None, {}), None, tmp_path / "pir", Wish())
+    onnx_format.write(None, tmp_path / "pir", tmp_path / "onnx", Wish(inputs=inputs))
+    session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    rows = 0
+    for seed, batch in enumerate((1, 3, 2, 1)):
+        boxes, _ = drawn(batch, seed)
+        boxes[:, 3] = boxes[:, 30]  # the same place, one after the other
+        boxes[:, 8, 2] = boxes[:, 8, 0] - 1.0
+        boxes[:, 9:11] = boxes[:, :1, [0, 1, 0, 1]]
+        scores = np.random.default_rng(seed).uniform(0, 0.99, [batch, CLASSES, PLACES]).astype("float32")
+        expected = [one.numpy() for one in layer(paddle.to_tensor(boxes), paddle.to_tensor(scores))]
+        found = session.run(None, {"boxes": boxes, "scores": scores})
+        for want, got in zip(expected, found, strict=True):
+            assert (want.dtype, want.shape) == (got.dtype, got.shape)
+            np.testing.assert_allclose(got, want, rtol=4e-6, atol=1e-6)
+        rows += len(expected[0])
     assert (rows > 0) == (limits[0] < 0.9)

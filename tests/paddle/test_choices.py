@@ -26,6 +26,10 @@ CALLS: dict[str, tuple[str, Callable[[Any], Any], bool]] = {
     "kthvalue": ("kthvalue", lambda x: paddle.kthvalue(x, 2)[1], True),
     "kthvalue, the only one": ("kthvalue", lambda x: paddle.kthvalue(x, 1)[1], False),
     "mode": ("mode", lambda x: paddle.mode(x, keepdim=True)[1], True),
+    "the lower median": ("median", lambda x: paddle.median(x, 0, mode="min")[1], True),
+    "the lower median, the only one": ("median", lambda x: paddle.median(x[3:], 0, True, "min")[1], False),
+    "the lower median of some": ("nanmedian", lambda x: paddle.nanmedian(x, -1, True, "min")[1], True),
+    "a median that is a mean": ("", lambda x: paddle.median(x, 0), False),
     "argmax": ("", paddle.argmax, False),
     "bfloat16": ("argsort", lambda x: paddle.argsort(-x.astype("bfloat16")), True),
     "nms": (

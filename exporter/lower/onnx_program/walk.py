@@ -14,11 +14,14 @@ from exporter.lower.onnx_program.ops import NUMBERS, OF_PAIRS, OPERATORS, TO_BOT
 from exporter.readers._program import Block, Operator, TensorType, Type, Value
 from exporter.tensors import Array
 
-#: PIR declares the operand's dtype, and the kernel gives bool, float32, or int64 (3.3.1).
-_DECLARED_WRONG = ("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1", "unique")
-#: PIR declares five dims of a grid whose sizes are computed, and of a product the longer operand's outer dims where
-#: those of both broadcast (3.3.1). A fetch declares what its operand does.
-_SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "fetch")
+#: PIR declares the operand's dtype, and the kernel gives bool, float32, or an integer (3.3.1).
+_DECLARED_WRONG = (
+    *("all", "any", "equal_all", "allclose", "log", "log2", "log10", "log1p", "exp", "expm1"),
+    *("unique", "unique_consecutive", "viterbi_decode"),
+)
+#: PIR declares five dims of a grid whose sizes are computed, of a product the longer operand's outer dims where those
+#: of both broadcast, and of decoded scores and paths one as the other (3.3.1). A fetch declares what its operand does.
+_SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "viterbi_decode", "fetch")
 
 
 class Walk:

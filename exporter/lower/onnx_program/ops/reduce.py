@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from exporter.lower.onnx_program.call import Call, Lowering, wide
-from exporter.lower.onnx_program.graph import Tensor
+from exporter.lower.onnx_program.graph import Builder, Tensor
 from exporter.lower.onnx_program.ops.binary import close, promoted
 from exporter.lower.onnx_program.ops.pointwise import own_float
 
@@ -85,6 +87,21 @@ def _frobenius(c: Call) -> Tensor:
     return norm(c, x, axes_of(c, x.rank), 2.0, _keeps(c))
 
 
+def _renorm(c: Call) -> Tensor:
+    """Each slice along an axis, scaled down to a norm where it has more; powers as they are, also of 0 and infinity."""
+    b, x = c.b, c.x()
+    if x.dtype != "float32":
+        raise c.refuse("Paddle computes the norms of float64 in less than float64, which is not written")
+    power, axis = float(np.float32(c.attr("p"))), int(c.attr("axis")) % x.rank
+    raised = b.emit("Pow", b.emit("Abs", x), b.constant(power, "float32"), shape=x.shape)
+    total = b.reduce("ReduceSum", raised, [at for at in range(x.rank) if at != axis], keep=True)
+    inverse = math.copysign(math.inf, power) if power == 0 else 1.0 / power
+    size = b.emit("Pow", total, b.constant(inverse, "float32"), shape=total.shape)
+    most = b.constant(c.attr("max_norm"), "float32")
+    scale = b.emit("Div", most, b.emit("Add", size, 1e-7), shape=size.shape)
+    return b.emit("Mul", x, b.emit("Where", b.emit("Greater", size, most), scale, 1.0, dtype="float32"))
+
+
 def _dist(c: Call) -> Tensor:
     x, y = promoted(c)
     moved = c.b.emit("Sub", x, y)
@@ -150,6 +167,47 @@ def _cumprod(c: Call) -> Tensor:
     return b.transpose(made, [order.index(at) for at in range(x.rank)])
 
 
+def _histogram(c: Call) -> Tensor:
+    """How many elements, or how much weight, is in each bin; the last has its end, too.
+
+    Bounds that are equal mean the data's, and these are moved apart by 1 where they are equal. The bin is computed in
+    the operand's dtype, integers divided as integers (histogram_kernel.cc, 3.3.1).
+    """
+    b, x, bins = c.b, c.b.reshape(c.x(), [-1]), int(c.attr("bins"))
+    x = x if x.is_float else b.cast(x, "int64")
+    bounds = [float(np.float32(c.attr(name))) for name in ("min", "max")]
+    bounds = bounds if x.is_float else [int(bound) for bound in bounds]
+    low, high = (b.constant(bound, x.dtype) for bound in bounds)
+    if bounds[0] == bounds[1]:
+        low, high = _ends(b, x)
+    inside = b.emit("And", b.emit("GreaterOrEqual", x, low), b.emit("LessOrEqual", x, high))
+    width = b.emit("Sub", high, low)
+    place = b.emit("Div", b.emit("Mul", b.emit("Sub", x, low), float(bins)), width)
+    place = b.cast(b.emit("Where", inside, place, 0.0, dtype=x.dtype), "int64")
+    place = b.emit("Min", place, b.constant(bins - 1))
+    dtype = wide(c.result().dtype)
+    weight = b.reshape(b.cast(c.raw(1), dtype), [-1]) if c.has(1) else b.cast(inside, dtype)
+    if c.has(1):
+        weight = b.emit("Where", inside, weight, 0.0, dtype=dtype)
+    none = b.constant([0] * bins, dtype)
+    found = b.emit("ScatterElements", none, place, weight, axis=0, reduction="add", shape=[bins])
+    if not c.attr("density"):
+        return found
+    share = b.emit("Div", found, b.reduce("ReduceSum", found, [0], keep=True))
+    return b.emit("Div", share, b.emit("Div", b.cast(width, dtype), float(bins)))
+
+
+def _ends(b: Builder, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The least and the largest number of a vector, without NaN; moved apart where they are equal."""
+    ends = []
+    for kind, other in (("ReduceMin", 1), ("ReduceMax", -1)):
+        extreme = other * (np.inf if x.is_float else np.iinfo("int64").max)
+        seen = b.emit("Where", b.emit("IsNaN", x), extreme, x, dtype=x.dtype) if x.is_float else x
+        ends.append(b.reduce(kind, b.concat([seen, b.constant([extreme], x.dtype)]), [0], keep=False))
+    apart = b.cast(b.emit("Equal", *ends), x.dtype)
+    return b.emit("Sub", ends[0], apart), b.emit("Add", ends[1], apart)
+
+
 def _numel(c: Call) -> Tensor:
     return c.b.emit("Size", c.x(), shape=[])
 
@@ -184,11 +242,13 @@ OPERATORS: dict[str, Lowering] = {
     "p_norm": _p_norm,
     "frobenius_norm": _frobenius,
     "dist": _dist,
+    "renorm": _renorm,
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
     "cumsum": _cumsum,
     "logcumsumexp": _logcumsumexp,
     "cumprod": _cumprod,
+    "histogram": _histogram,
     "numel": _numel,
     "is_empty": _is_empty,
     "equal_all": _equal_all,
