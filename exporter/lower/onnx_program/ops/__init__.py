@@ -19,6 +19,7 @@ from exporter.lower.onnx_program.ops import (
     reduce,
     rnn,
     shape,
+    solve,
     spectra,
     window,
 )
@@ -39,6 +40,7 @@ _FAMILIES = (
     order,
     loss,
     detection,
+    solve,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.
 OPERATORS: dict[str, Lowering] = {
@@ -48,4 +50,6 @@ OPERATORS: dict[str, Lowering] = {
 }
 #: Of complex values, which are pairs of tensors; and what is done to both parts alike.
 OF_PAIRS: dict[str, Lowering] = {**pairs.OPERATORS, **spectra.OPERATORS}
+#: Loops over a matrix. Where no input decides it, the value is stored instead (`constants.py`).
+FOLDED = frozenset(solve.OPERATORS)
 TO_BOTH, VALUES, NUMBERS = pairs.TO_BOTH, pairs.VALUES, pairs.NUMBERS

@@ -10,7 +10,8 @@ from exporter.lower.onnx_program.graph import Builder, Tensor, broadcast
 from exporter.lower.onnx_program.ops.binary import pair
 
 
-def _turned(b: Builder, x: Tensor) -> Tensor:
+def turned(b: Builder, x: Tensor) -> Tensor:
+    """Each matrix transposed."""
     return b.transpose(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2])
 
 
@@ -23,8 +24,8 @@ def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:
 
 def _matmul(c: Call) -> Tensor:
     x, y = pair(c)
-    x = _turned(c.b, x) if c.attr("transpose_x") and x.rank > 1 else x
-    y = _turned(c.b, y) if c.attr("transpose_y") and y.rank > 1 else y
+    x = turned(c.b, x) if c.attr("transpose_x") and x.rank > 1 else x
+    y = turned(c.b, y) if c.attr("transpose_y") and y.rank > 1 else y
     return product(c.b, x, y)
 
 
