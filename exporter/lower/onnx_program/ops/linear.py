@@ -16,7 +16,13 @@ def turned(b: Builder, x: Tensor) -> Tensor:
 
 
 def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    """MatMul, with the shape that numpy gives it."""
+    """MatMul, with the shape that numpy gives it.
+
+    A vector on the right is written as a column: from `ORT_ENABLE_EXTENDED` on, ONNX Runtime 1.31.1 fuses a transpose
+    of `x` into the product, and with a vector computes it as if `x` were not transposed.
+    """
+    if y.rank == 1 and x.rank > 1:
+        return b.squeeze(product(b, x, b.unsqueeze(y, [1])), [-1])
     outer = broadcast([x.shape[:-2], y.shape[:-2]])
     tail = [*([x.shape[-2]] if x.rank > 1 else []), *([y.shape[-1]] if y.rank > 1 else [])]
     return b.emit("MatMul", x, y, shape=[*outer, *tail])
