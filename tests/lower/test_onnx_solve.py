@@ -126,6 +126,12 @@ CASES: dict[str, tuple[Body, list[tuple[Any, ...]], Draws]] = {
     "matrix_power": (lambda x: linalg.matrix_power(x, 5), [(2, 3, 3)], [(sound(2, 3, 3),)]),
     "matrix_power, negative": (lambda x: linalg.matrix_power(x, -3), [(2, 3, 3)], [(sound(2, 3, 3),)]),
     "matrix_exp": (linalg.matrix_exp, [(2, 3, 3)], [(normal(2, 3, 3) * scale,) for scale in (0.01, 0.3, 2)]),
+    "renorm": (
+        lambda x: paddle.renorm(x, 2.0, 1, 1.5),
+        [("batch", 3, 4)],
+        [(normal(2, 3, 4),), (np.zeros([1, 3, 4]),), (normal(2, 3, 4) * 0.01,)],
+    ),
+    "renorm, another order": (lambda x: paddle.renorm(x, 3.0, -1, 0.5), [("batch", 3, 4)], [(normal(2, 3, 4),)]),
     "cond of order 1": (lambda x: linalg.cond(x, 1), [(3, 3)], [(sound(3, 3),)]),
 }  # fmt: skip
 
@@ -148,6 +154,13 @@ def test_onnx_equals_eager(name: str, tmp_path: Path) -> None:
                 finite = np.abs(want[np.isfinite(want)])
                 most = float(finite.max()) if finite.size else 1.0
                 np.testing.assert_allclose(got, want, rtol=0, atol=16 * np.finfo(dtype).eps * most)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_spectral_norm_is_that_of_the_stored_vectors(dim: int, tmp_path: Path) -> None:
+    layer, run = written(paddle.nn.SpectralNorm((4, 3, 2), dim=dim, power_iters=2), [(4, 3, 2)], tmp_path)
+    x = normal(4, 3, 2).astype("float32")
+    np.testing.assert_allclose(run(x)[0], layer(paddle.to_tensor(x)).numpy(), rtol=2e-6)
 
 
 SINGULAR = np.array([[[1, 2, 3], [4, 5, 6], [7, 8, 9]], [[2, 1, 0], [0, 2, 1], [1, 0, 2]]], "float32")

@@ -85,6 +85,18 @@ def _frobenius(c: Call) -> Tensor:
     return norm(c, x, axes_of(c, x.rank), 2.0, _keeps(c))
 
 
+def _renorm(c: Call) -> Tensor:
+    """Each slice along an axis, shortened to the largest norm that is allowed where it is longer."""
+    b, x, order, most = c.b, own_float(c), float(c.attr("p")), float(c.attr("max_norm"))
+    if not 0 < order < math.inf:
+        raise c.refuse(f"p = {order} is not written")
+    axis = int(c.attr("axis")) % x.rank
+    length = norm(c, x, [at for at in range(x.rank) if at != axis], order, keep=True)
+    longer = b.emit("Greater", length, most)
+    factor = b.emit("Where", longer, b.emit("Div", b.constant(most, x.dtype), length), b.constant(1.0, x.dtype))
+    return b.emit("Mul", x, factor)
+
+
 def _dist(c: Call) -> Tensor:
     x, y = promoted(c)
     moved = c.b.emit("Sub", x, y)
@@ -183,6 +195,7 @@ OPERATORS: dict[str, Lowering] = {
     "logsumexp": _logsumexp,
     "p_norm": _p_norm,
     "frobenius_norm": _frobenius,
+    "renorm": _renorm,
     "dist": _dist,
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),

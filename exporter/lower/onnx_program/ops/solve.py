@@ -338,6 +338,23 @@ def _cholesky_solve(c: Call) -> Tensor:
     return _substituted(b, second, _substituted(b, first, y, False), True)
 
 
+def _spectral_norm(c: Call) -> Tensor:
+    """The weight over its largest singular value, which power iterations find from the stored vectors, as in PHI."""
+    b, weight, u, v = c.b, _double(c, 0), _double(c, 1), _double(c, 2)
+    dim, epsilon, turns = int(c.attr("dim")), float(c.attr("eps")), int(c.attr("power_iters"))
+    first = b.transpose(weight, [dim, *(at for at in range(weight.rank) if at != dim)])
+    matrix = b.reshape(first, [first.shape[0], -1], [first.shape[0], v.shape[0]])
+
+    def unit(x: Tensor) -> Tensor:
+        return b.emit("Div", x, b.emit("Add", b.reduce("ReduceL2", x, None, keep=True), epsilon))
+
+    for _ in range(turns):
+        v = unit(product(b, u, matrix))
+        u = unit(product(b, matrix, v))
+    sigma = b.reduce("ReduceSum", b.emit("Mul", u, product(b, matrix, v)), None, keep=False)
+    return b.emit("Div", weight, sigma)
+
+
 OPERATORS: dict[str, Lowering] = {
     "inverse": _inverse,
     "matrix_power": _power,
@@ -349,4 +366,5 @@ OPERATORS: dict[str, Lowering] = {
     "triangular_solve": _triangular_solve,
     "cholesky": _cholesky,
     "cholesky_solve": _cholesky_solve,
+    "spectral_norm": _spectral_norm,
 }
