@@ -126,6 +126,9 @@ CASES: dict[str, tuple[Body, list[tuple[Any, ...]], Draws]] = {
     "matrix_power": (lambda x: linalg.matrix_power(x, 5), [(2, 3, 3)], [(sound(2, 3, 3),)]),
     "matrix_power, negative": (lambda x: linalg.matrix_power(x, -3), [(2, 3, 3)], [(sound(2, 3, 3),)]),
     "matrix_exp": (linalg.matrix_exp, [(2, 3, 3)], [(normal(2, 3, 3) * scale,) for scale in (0.01, 0.3, 2)]),
+    "qr": (linalg.qr, [("batch", "n", "m")], [(normal(2, 5, 3),), (normal(2, 3, 5),), (normal(3, 4, 4),)]),
+    "qr, complete": (lambda x: linalg.qr(x, "complete"), [("n", "m")], [(normal(5, 3),), (np.zeros([3, 2]),)]),
+    "qr, R alone, of a triangle": (lambda x: linalg.qr(x, "r"), [(3, 3)], [(np.triu(heavy(3, 3)),)]),
     "renorm": (
         lambda x: paddle.renorm(x, 2.0, 1, 1.5),
         [("batch", 3, 4)],

@@ -13,6 +13,7 @@ from exporter.lower.onnx_program.ops import (
     linear,
     loss,
     order,
+    orthogonal,
     pairs,
     pointwise,
     pool,
@@ -41,6 +42,7 @@ _FAMILIES = (
     loss,
     detection,
     solve,
+    orthogonal,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.
 OPERATORS: dict[str, Lowering] = {
@@ -51,5 +53,5 @@ OPERATORS: dict[str, Lowering] = {
 #: Of complex values, which are pairs of tensors; and what is done to both parts alike.
 OF_PAIRS: dict[str, Lowering] = {**pairs.OPERATORS, **spectra.OPERATORS}
 #: Loops over a matrix. Where no input decides it, the value is stored instead (`constants.py`).
-FOLDED = frozenset(solve.OPERATORS)
+FOLDED = frozenset((*solve.OPERATORS, *orthogonal.OPERATORS))
 TO_BOTH, VALUES, NUMBERS = pairs.TO_BOTH, pairs.VALUES, pairs.NUMBERS

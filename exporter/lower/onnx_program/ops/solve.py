@@ -6,87 +6,21 @@ error for a matrix that has no inverse; ONNX cannot, so the result of that matri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from exporter.lower.onnx_program.call import Call, Lowering
-from exporter.lower.onnx_program.graph import Builder, Graph, Tensor, broadcast
+from exporter.lower.onnx_program.graph import Builder, Tensor
 from exporter.lower.onnx_program.ops.linear import product, turned
+from exporter.lower.onnx_program.ops.matrix import double, is_single, length, line, loop, numbering, spread
 
 #: The rounding error of float64 in a sum that cancels, relative to its terms. A pivot of a float32 matrix that is no
 #: larger counts as 0: the matrix is singular, and only rounding kept it from showing.
 _ROUNDING = 2.0**-49
-
-Step = Callable[[Tensor, list[Tensor]], tuple[list[Tensor], list[Tensor]]]
-
-
-def loop(b: Builder, turns: Tensor, carried: Sequence[Tensor], step: Step) -> list[Tensor]:
-    """A Loop of so many turns: `step` gets the turn and what is carried, and gives that anew and what is collected.
-
-    What is collected comes behind what is carried, stacked along a new first dim.
-    """
-    outer = b.graph
-    turn, going = Tensor(b.name("turn"), "int64", ()), Tensor(b.name("going"), "bool", ())
-    held = [Tensor(b.name("carried"), value.dtype, value.shape) for value in carried]
-    inner = b.graph = Graph(inputs=[turn, going, *held])
-    new, collected = step(turn, held)
-    inner.outputs = [b.emit("Identity", value, shape=value.shape) for value in (going, *new, *collected)]
-    b.graph = outer
-    shapes = [*(value.shape for value in carried), *((-1, *value.shape) for value in collected)]
-    made = b.many("Loop", turns, None, *carried, shapes=shapes, body=inner)
-    dtypes = [value.dtype for value in (*carried, *collected)]
-    return [Tensor(one.name, dtype, one.shape) for one, dtype in zip(made, dtypes, strict=True)]
-
-
-def _count(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """How long an axis is, as a scalar."""
-    size = x.shape[axis]
-    return b.constant(size) if size >= 0 else b.reshape(b.size_of(x, axis), [], [])
-
-
-def _places(b: Builder, x: Tensor, axis: int) -> Tensor:
-    """0, 1, 2, … along one of the last two axes, in a shape that broadcasts over the matrix."""
-    size = x.shape[axis]
-    if size >= 0:
-        places = b.constant(list(range(size)))
-    else:
-        places = b.emit("Range", b.constant(0), _count(b, x, axis), b.constant(1), shape=[-1])
-    return b.unsqueeze(places, [1] if axis == -2 else [0])
-
-
-def _at(b: Builder, x: Tensor, place: Tensor, axis: int) -> Tensor:
-    """One row (axis -2) or column (axis -1), whose dim stays as a 1."""
-    shape = [size for at, size in enumerate(x.shape) if at != x.rank + axis]
-    return b.unsqueeze(b.emit("Gather", x, place, axis=x.rank + axis, shape=shape), [x.rank + axis])
-
-
-def _spread(b: Builder, x: Tensor, other: Tensor) -> Tensor:
-    """With the outer dims of both, as they broadcast; the matrix itself stays."""
-    outer = broadcast([x.shape[:-2], other.shape[:-2]])
-    if x.shape[:-2] == outer and -1 not in outer:
-        return x
-    ones = b.constant([1, 1])
-    if other.rank == 2:
-        return x
-    sizes = b.concat([b.emit("Shape", other, end=other.rank - 2, dtype="int64", shape=[other.rank - 2]), ones])
-    return b.expand(x, sizes, [*outer, *x.shape[-2:]])
-
-
-def _double(c: Call, at: int) -> Tensor:
-    x = c.x(at)
-    if x.dtype not in ("float32", "float64"):
-        raise c.refuse(f"matrices of {x.dtype} are not written")
-    return c.b.cast(x, "float64")
-
-
-def _is_single(c: Call, at: int = 0) -> bool:
-    return c.raw(at).dtype == "float32"
 
 
 def _swapped(b: Builder, x: Tensor, rows: Tensor, one: Tensor, two: Tensor) -> tuple[Tensor, Tensor]:
     """With two rows in each other's place, and what is now the first of these."""
     first, second = b.emit("Equal", rows, one), b.emit("Equal", rows, two)
     other = b.reduce("ReduceSum", b.emit("Where", second, x, b.constant(0, x.dtype)), [-2], keep=True)
-    return b.emit("Where", first, other, b.emit("Where", second, _at(b, x, one, -2), x)), other
+    return b.emit("Where", first, other, b.emit("Where", second, line(b, x, one, -2), x)), other
 
 
 def _eliminated(b: Builder, x: Tensor, turns: Tensor, whole: bool, single: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -96,13 +30,13 @@ def _eliminated(b: Builder, x: Tensor, turns: Tensor, whole: bool, single: bool)
     place and the pivot; both have the outer dims and two of 1. LAPACK's getrf chooses the same rows. Of a float32
     matrix (`single`), `mass` adds up the sizes of what was subtracted, and a pivot that is small beside it is 0.
     """
-    rows, columns = _places(b, x, -2), _places(b, x, -1)
+    rows, columns = numbering(b, x, -2), numbering(b, x, -1)
 
     def step(turn: Tensor, held: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         matrix = held[0]
-        column = _at(b, matrix, turn, -1)
+        column = line(b, matrix, turn, -1)
         if single:
-            bound = b.emit("Mul", _at(b, held[1], turn, -1), _ROUNDING)
+            bound = b.emit("Mul", line(b, held[1], turn, -1), _ROUNDING)
             column = b.emit(
                 "Where", b.emit("LessOrEqual", b.emit("Abs", column), bound), b.constant(0.0, "float64"), column
             )
@@ -141,7 +75,7 @@ def _eliminated(b: Builder, x: Tensor, turns: Tensor, whole: bool, single: bool)
 def _solved(b: Builder, x: Tensor, y: Tensor, single: bool) -> Tensor:
     """What `x` takes to `y`, by Gauss and Jordan; NaN where a pivot is 0."""
     both = b.concat([x, y], x.rank - 1)
-    size = _count(b, x, -1)
+    size = length(b, x, -1)
     done, _, pivots = _eliminated(b, both, size, True, single)
     start, end = b.size_of(x, -1), b.constant([2**62])
     right = b.emit("Slice", done, start, end, b.constant([x.rank - 1]), shape=y.shape)
@@ -159,21 +93,21 @@ def _beside(b: Builder, collected: Tensor) -> Tensor:
 
 def _eye(b: Builder, x: Tensor) -> Tensor:
     """The identity, as often as there are matrices."""
-    ones = b.cast(b.emit("Equal", _places(b, x, -2), _places(b, x, -1)), "float64")
+    ones = b.cast(b.emit("Equal", numbering(b, x, -2), numbering(b, x, -1)), "float64")
     return b.expand(ones, b.shape_of(x), x.shape)
 
 
 def _inverse(c: Call) -> Tensor:
-    x = _double(c, 0)
-    return _solved(c.b, x, _eye(c.b, x), _is_single(c))
+    x = double(c, 0)
+    return _solved(c.b, x, _eye(c.b, x), is_single(c))
 
 
 def _power(c: Call) -> Tensor:
     """By squares; of the inverse where the exponent is negative."""
-    b, x, exponent = c.b, _double(c, 0), int(c.attr("n"))
+    b, x, exponent = c.b, double(c, 0), int(c.attr("n"))
     if not exponent:
         return _eye(b, x)
-    square = _solved(b, x, _eye(b, x), _is_single(c)) if exponent < 0 else x
+    square = _solved(b, x, _eye(b, x), is_single(c)) if exponent < 0 else x
     left, found = abs(exponent), None
     while left:
         if left % 2:
@@ -188,13 +122,13 @@ def _solve(c: Call) -> Tensor:
 
     So PHI's `is_vector_rhs` decides, by the sizes at run time; PIR declares a matrix of the second kind (3.3.1).
     """
-    b, x, y = c.b, _double(c, 0), _double(c, 1)
+    b, x, y = c.b, double(c, 0), double(c, 1)
     of_each = y.rank > 1 and _is_of_each(c, x.shape[:-1], y.shape)
     if vectors := of_each or y.rank == 1:
         y = b.unsqueeze(y, [y.rank])
     if not of_each:
-        x, y = _spread(b, x, y), _spread(b, y, x)
-    found = _solved(b, x, y, _is_single(c))
+        x, y = spread(b, x, y), spread(b, y, x)
+    found = _solved(b, x, y, is_single(c))
     return b.squeeze(found, [-1]) if vectors else found
 
 
@@ -210,10 +144,10 @@ def _is_of_each(c: Call, rows: tuple[int, ...], right: tuple[int, ...]) -> bool:
 
 def _determinant(c: Call) -> Tensor:
     """The product of the pivots; each row that was put elsewhere turns the sign."""
-    b, x = c.b, _double(c, 0)
-    count = _count(b, x, -1)
-    _, places, pivots = _eliminated(b, x, count, False, _is_single(c))
-    turns = b.unsqueeze(_places(b, x, -2), list(range(2, x.rank + 1)))
+    b, x = c.b, double(c, 0)
+    count = length(b, x, -1)
+    _, places, pivots = _eliminated(b, x, count, False, is_single(c))
+    turns = b.unsqueeze(numbering(b, x, -2), list(range(2, x.rank + 1)))
     stayed = b.emit("Equal", places, b.reshape(turns, [-1, *[1] * x.rank]))
     signed = b.emit("Where", stayed, pivots, b.emit("Neg", pivots))
     product_of = b.reduce("ReduceProd", signed, [0], keep=False)
@@ -233,10 +167,10 @@ def _slogdet(c: Call) -> Tensor:
 
 def _lu(c: Call) -> list[Tensor]:
     """Packed as LAPACK's getrf does; rows count from 1, and so does the first pivot that is 0, if there is one."""
-    b, x = c.b, _double(c, 0)
+    b, x = c.b, double(c, 0)
     c.insist("pivot", True)
-    count = b.emit("Min", _count(b, x, -2), _count(b, x, -1))
-    packed, places, pivots = _eliminated(b, x, count, False, _is_single(c))
+    count = b.emit("Min", length(b, x, -2), length(b, x, -1))
+    packed, places, pivots = _eliminated(b, x, count, False, is_single(c))
     chosen = b.emit("Add", b.squeeze(_beside(b, places), [-1]), 1.0)
     missing = b.cast(b.emit("Equal", b.squeeze(_beside(b, pivots), [-1]), 0.0), "int32")
     first = b.emit("ArgMax", missing, axis=x.rank - 2, keepdims=0, shape=x.shape[:-2])
@@ -249,7 +183,7 @@ def _lu_unpack(c: Call) -> list[Tensor]:
     b, x, places = c.b, c.raw(0), c.b.cast(c.raw(1), "int64")
     c.insist("unpack_ludata", True)
     c.insist("unpack_pivots", True)
-    rows, columns = _places(b, x, -2), _places(b, x, -1)
+    rows, columns = numbering(b, x, -2), numbering(b, x, -1)
     nothing = b.constant(0.0, x.dtype)
     upper = b.emit("Where", b.emit("LessOrEqual", rows, columns), x, nothing)
     one = b.cast(b.emit("Equal", rows, columns), x.dtype)
@@ -261,32 +195,32 @@ def _lu_unpack(c: Call) -> list[Tensor]:
     order = Tensor(order.name, "int64", (*x.shape[:-1], 1))
 
     def step(turn: Tensor, held: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-        place = b.emit("Sub", b.unsqueeze(_at(b, places, turn, -1), [-1]), 1.0)
+        place = b.emit("Sub", b.unsqueeze(line(b, places, turn, -1), [-1]), 1.0)
         swapped, _ = _swapped(b, held[0], rows, turn, place)
         return [Tensor(swapped.name, "int64", order.shape)], []
 
-    (order,) = loop(b, _count(b, places, -1), [order], step)
+    (order,) = loop(b, length(b, places, -1), [order], step)
     # Column i has its 1 where row i of the triangles' product came from.
     return [b.cast(b.emit("Equal", rows, turned(b, order)), x.dtype), lower, upper]
 
 
 def _substituted(b: Builder, x: Tensor, y: Tensor, upper: bool, unit: bool = False) -> Tensor:
     """What a triangular matrix takes to `y`, row by row; the other triangle is not looked at."""
-    rows, columns = _places(b, x, -2), _places(b, x, -1)
+    rows, columns = numbering(b, x, -2), numbering(b, x, -1)
     nothing = b.constant(0.0, "float64")
     side = b.emit("Less" if upper else "Greater", rows, columns)
     strict = Tensor(b.emit("Where", side, x, nothing).name, "float64", x.shape)
     diagonal = b.reduce("ReduceSum", b.emit("Where", b.emit("Equal", rows, columns), x, nothing), [-1], keep=True)
-    y = _spread(b, y, x)
-    count = _count(b, x, -1)
+    y = spread(b, y, x)
+    count = length(b, x, -1)
     last = b.emit("Sub", count, 1.0)
 
     def step(turn: Tensor, held: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         place = b.emit("Sub", last, turn) if upper else turn
-        done = product(b, _at(b, strict, place, -2), held[0])
-        row = b.emit("Sub", _at(b, y, place, -2), done)
+        done = product(b, line(b, strict, place, -2), held[0])
+        row = b.emit("Sub", line(b, y, place, -2), done)
         if not unit:
-            row = b.emit("Div", row, _at(b, diagonal, place, -2))
+            row = b.emit("Div", row, line(b, diagonal, place, -2))
         found = b.emit("Where", b.emit("Equal", rows, place), row, held[0])
         return [Tensor(found.name, "float64", y.shape)], []
 
@@ -295,7 +229,7 @@ def _substituted(b: Builder, x: Tensor, y: Tensor, upper: bool, unit: bool = Fal
 
 
 def _triangular_solve(c: Call) -> Tensor:
-    b, x, y = c.b, _double(c, 0), _double(c, 1)
+    b, x, y = c.b, double(c, 0), double(c, 1)
     upper, transpose, unit = (bool(c.attr(name)) for name in ("upper", "transpose", "unitriangular"))
     if transpose:
         x, upper = turned(b, x), not upper
@@ -304,17 +238,17 @@ def _triangular_solve(c: Call) -> Tensor:
 
 def _cholesky(c: Call) -> Tensor:
     """Column by column, of the triangle that is asked for; NaN where the matrix is not positive definite."""
-    b, x, upper = c.b, _double(c, 0), bool(c.attr("upper"))
+    b, x, upper = c.b, double(c, 0), bool(c.attr("upper"))
     x = turned(b, x) if upper else x
-    least = _ROUNDING if _is_single(c) else 0.0
-    rows, columns = _places(b, x, -2), _places(b, x, -1)
+    least = _ROUNDING if is_single(c) else 0.0
+    rows, columns = numbering(b, x, -2), numbering(b, x, -1)
 
     def step(turn: Tensor, held: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
         factor, sound = held
-        given = _at(b, x, turn, -1)
-        column = b.emit("Sub", given, product(b, factor, turned(b, _at(b, factor, turn, -2))))
-        square = _at(b, column, turn, -2)
-        bound = b.emit("Mul", _at(b, given, turn, -2), least)
+        given = line(b, x, turn, -1)
+        column = b.emit("Sub", given, product(b, factor, turned(b, line(b, factor, turn, -2))))
+        square = line(b, column, turn, -2)
+        bound = b.emit("Mul", line(b, given, turn, -2), least)
         sound = b.emit("And", sound, b.emit("Not", b.emit("LessOrEqual", square, bound)))
         column = b.emit("Div", column, b.emit("Sqrt", square))
         here = b.emit("And", b.emit("GreaterOrEqual", rows, turn), b.emit("Equal", columns, turn))
@@ -326,21 +260,21 @@ def _cholesky(c: Call) -> Tensor:
     sizes = b.emit("Shape", x, end=x.rank - 2, dtype="int64", shape=[x.rank - 2])
     sizes = b.concat([sizes, b.constant([1, 1])])
     sound = b.expand(b.constant(True, "bool"), sizes, [*x.shape[:-2], 1, 1])
-    factor, sound = loop(b, _count(b, x, -1), [empty, sound], step)
+    factor, sound = loop(b, length(b, x, -1), [empty, sound], step)
     factor = b.emit("Where", sound, factor, b.constant(float("nan"), "float64"))
     return turned(b, factor) if upper else factor
 
 
 def _cholesky_solve(c: Call) -> Tensor:
     """Both triangular systems of a factor, which is the second operand."""
-    b, y, factor, upper = c.b, _double(c, 0), _double(c, 1), bool(c.attr("upper"))
+    b, y, factor, upper = c.b, double(c, 0), double(c, 1), bool(c.attr("upper"))
     first, second = (turned(b, factor), factor) if upper else (factor, turned(b, factor))
     return _substituted(b, second, _substituted(b, first, y, False), True)
 
 
 def _spectral_norm(c: Call) -> Tensor:
     """The weight over its largest singular value, which power iterations find from the stored vectors, as in PHI."""
-    b, weight, u, v = c.b, _double(c, 0), _double(c, 1), _double(c, 2)
+    b, weight, u, v = c.b, double(c, 0), double(c, 1), double(c, 2)
     dim, epsilon, turns = int(c.attr("dim")), float(c.attr("eps")), int(c.attr("power_iters"))
     first = b.transpose(weight, [dim, *(at for at in range(weight.rank) if at != dim)])
     matrix = b.reshape(first, [first.shape[0], -1], [first.shape[0], v.shape[0]])
