@@ -1,5 +1,7 @@
 """What no input decides and ONNX has no operator for is computed by Paddle's own kernels, and stored as its value.
 
+What ONNX can only say as a Loop (`ops.FOLDED`) is stored as well.
+
 A spatial transformer inverts the matrix of its fixed points at each call, as in PaddleOCR's TPS.
 """
 

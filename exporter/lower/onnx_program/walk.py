@@ -10,7 +10,7 @@ from exporter.lower.onnx_program.call import UNWRITTEN, Call, Lowered, Lowering,
 from exporter.lower.onnx_program.constants import Constants
 from exporter.lower.onnx_program.effects import needed, reads, written_in_place
 from exporter.lower.onnx_program.graph import FLOATS_OF, Builder, Graph, Pair, Tensor, value_name
-from exporter.lower.onnx_program.ops import NUMBERS, OF_PAIRS, OPERATORS, TO_BOTH, VALUES
+from exporter.lower.onnx_program.ops import FOLDED, NUMBERS, OF_PAIRS, OPERATORS, TO_BOTH, VALUES
 from exporter.readers._program import Block, Operator, TensorType, Type, Value
 from exporter.tensors import Array
 
@@ -20,8 +20,9 @@ _DECLARED_WRONG = (
     *("unique", "unique_consecutive", "viterbi_decode"),
 )
 #: PIR declares five dims of a grid whose sizes are computed, of a product the longer operand's outer dims where those
-#: of both broadcast, and of decoded scores and paths one as the other (3.3.1). A fetch declares what its operand does.
-_SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "viterbi_decode", "fetch")
+#: of both broadcast, of decoded scores and paths one as the other, and of two results or vectors of a batch one
+#: (3.3.1). A fetch declares what its operand does.
+_SHAPE_DECLARED_WRONG = ("affine_grid", "matmul", "viterbi_decode", "slogdet", "solve", "fetch")
 
 
 class Walk:
@@ -64,8 +65,9 @@ class Walk:
             self.b.about["sublayer"] = operator.layer.strip("/")
         operands = [self.value(number, operator) for number in operator.operands]
         call, start = Call(operator, operands, self.b, self._read), len(self.b.graph.nodes)
+        stored = self._constants.of(operator) if operator.name in FOLDED else None
         try:
-            made = self._lowered(call, operator, operands)
+            made = [self._stored(array) for array in stored] if stored else self._lowered(call, operator, operands)
         except OperatorRefused:
             del self.b.graph.nodes[start:]
             stored = self._constants.of(operator)

@@ -16,6 +16,7 @@ from exporter.lower.onnx_program.ops import (
     loss,
     matrix_nms,
     order,
+    orthogonal,
     pairs,
     pointwise,
     pool,
@@ -23,6 +24,7 @@ from exporter.lower.onnx_program.ops import (
     rnn,
     scan,
     shape,
+    solve,
     spectra,
     window,
 )
@@ -47,6 +49,8 @@ _FAMILIES = (
     graphs,
     matrix_nms,
     decode,
+    solve,
+    orthogonal,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.
 OPERATORS: dict[str, Lowering] = {
@@ -56,4 +60,6 @@ OPERATORS: dict[str, Lowering] = {
 }
 #: Of complex values, which are pairs of tensors; and what is done to both parts alike.
 OF_PAIRS: dict[str, Lowering] = {**pairs.OPERATORS, **spectra.OPERATORS}
+#: Loops over a matrix. Where no input decides it, the value is stored instead (`constants.py`).
+FOLDED = frozenset((*solve.OPERATORS, *orthogonal.OPERATORS))
 TO_BOTH, VALUES, NUMBERS = pairs.TO_BOTH, pairs.VALUES, pairs.NUMBERS

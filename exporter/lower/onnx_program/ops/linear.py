@@ -10,12 +10,19 @@ from exporter.lower.onnx_program.graph import Builder, Tensor, broadcast
 from exporter.lower.onnx_program.ops.binary import pair
 
 
-def _turned(b: Builder, x: Tensor) -> Tensor:
+def turned(b: Builder, x: Tensor) -> Tensor:
+    """Each matrix transposed."""
     return b.transpose(x, [*range(x.rank - 2), x.rank - 1, x.rank - 2])
 
 
 def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:
-    """MatMul, with the shape that numpy gives it."""
+    """MatMul, with the shape that numpy gives it.
+
+    A vector on the right is written as a column: from `ORT_ENABLE_EXTENDED` on, ONNX Runtime 1.31.1 fuses a transpose
+    of `x` into the product, and with a vector computes it as if `x` were not transposed.
+    """
+    if y.rank == 1 and x.rank > 1:
+        return b.squeeze(product(b, x, b.unsqueeze(y, [1])), [-1])
     outer = broadcast([x.shape[:-2], y.shape[:-2]])
     tail = [*([x.shape[-2]] if x.rank > 1 else []), *([y.shape[-1]] if y.rank > 1 else [])]
     return b.emit("MatMul", x, y, shape=[*outer, *tail])
@@ -23,8 +30,8 @@ def product(b: Builder, x: Tensor, y: Tensor) -> Tensor:
 
 def _matmul(c: Call) -> Tensor:
     x, y = pair(c)
-    x = _turned(c.b, x) if c.attr("transpose_x") and x.rank > 1 else x
-    y = _turned(c.b, y) if c.attr("transpose_y") and y.rank > 1 else y
+    x = turned(c.b, x) if c.attr("transpose_x") and x.rank > 1 else x
+    y = turned(c.b, y) if c.attr("transpose_y") and y.rank > 1 else y
     return product(c.b, x, y)
 
 
