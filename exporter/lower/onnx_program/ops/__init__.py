@@ -19,6 +19,7 @@ from exporter.lower.onnx_program.ops import (
     reduce,
     rnn,
     shape,
+    special,
     spectra,
     window,
 )
@@ -39,6 +40,7 @@ _FAMILIES = (
     order,
     loss,
     detection,
+    special,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.
 OPERATORS: dict[str, Lowering] = {

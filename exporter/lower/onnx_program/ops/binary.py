@@ -98,6 +98,39 @@ def _copysign(c: Call) -> Tensor:
     return b.emit("Where", negative, b.emit("Neg", size), size)
 
 
+def _nextafter(c: Call) -> Tensor:
+    """X moved by somewhat more than half a step, which rounding makes a whole one (Rump's successor).
+
+    A step is at most 2 u |x|, with u = 2**-24 or 2**-53, and next to a power of two the lower one is half of it: u |x|
+    and a little more is more than half of a step and less than one and a half. Float32 is moved in float64. Float64 is
+    moved after a scaling by 2**200 where it is small, so that u |x| is exact; below 2**-1021 all steps are 2**-1074.
+    """
+    b = c.b
+    x, y = pair(c)
+    if x.dtype == "float32":
+        wide_x, wide_y = b.cast(x, "float64"), b.cast(y, "float64")
+        far = b.emit("Max", b.emit("Mul", b.emit("Abs", wide_x), 2.0**-24 * (1 + 2.0**-23)), 0.75 * 2.0**-149)
+        moved = b.cast(
+            b.emit("Add", wide_x, b.emit("Mul", far, b.emit("Sign", b.emit("Sub", wide_y, wide_x)))), x.dtype
+        )
+    else:
+        sign = b.emit("Where", b.emit("Less", x, y), 1.0, b.constant(-1.0, x.dtype))
+        size, unit = b.emit("Abs", x), 2.0**-53 * (1 + 2.0**-52)
+        scaled = b.emit("Mul", x, 2.0**200)
+        step = b.emit("Mul", b.emit("Mul", b.emit("Abs", scaled), unit), sign)
+        small = b.emit("Mul", b.emit("Add", scaled, step), 2.0**-200)
+        tiny = b.emit("Add", x, b.emit("Mul", sign, 2.0**-1074))
+        moved = b.emit("Add", x, b.emit("Mul", b.emit("Mul", size, unit), sign))
+        moved = b.emit("Where", b.emit("Less", size, 2.0**-900), small, moved)
+        moved = b.emit("Where", b.emit("Less", size, 2.0**-1021), tiny, moved)
+    largest = {"float32": (2 - 2.0**-23) * 2.0**127, "float64": (2 - 2.0**-52) * 2.0**1023}[x.dtype]
+    from_infinity = b.emit("Mul", b.emit("Sign", x), largest)
+    moved = b.emit("Where", b.emit("IsInf", x), from_infinity, moved)
+    either = b.emit("Or", b.emit("IsNaN", x), b.emit("IsNaN", y))
+    moved = b.emit("Where", either, math.nan, moved)
+    return b.emit("Where", b.emit("Equal", x, y), y, moved)
+
+
 def _atan2(c: Call) -> Tensor:
     """atan(y / x), turned by pi where x is negative; the sign of a zero y is not seen."""
     b = c.b
@@ -185,6 +218,7 @@ OPERATORS: dict[str, Lowering] = {
     "fmin": _fmax("Min"),
     "heaviside": _heaviside,
     "copysign": _copysign,
+    "nextafter": _nextafter,
     "atan2": _atan2,
     "equal": _compare("Equal"),
     "not_equal": _compare("NotEqual"),
