@@ -162,14 +162,28 @@ def _bitwise_not(c: Call) -> Tensor:
 
 
 def _shift(left: bool) -> Lowering:
-    """X * 2**y, or x / 2**y rounded down, which is what an arithmetic shift gives."""
+    """X * 2**y, or x / 2**y rounded down, in int64; 2**y is made of two halves, since 2**63 is no int64.
+
+    By as many bits as the dtype has, or by fewer than 0, nothing is left but the sign (measured, 3.3.1). A logical
+    shift to the right puts zeros in: x is taken for the unsigned number of its bits.
+    """
 
     def lower(c: Call) -> Tensor:
-        b = c.b
-        c.insist("is_arithmetic", True)
-        x, y = pair(c)
-        power = b.emit("Pow", b.constant(2, x.dtype), y)
-        return b.emit("Mul", x, power) if left else floor_div(b, x, power)
+        b, dtype = c.b, c.result().dtype
+        bits = {"uint8": 8, "int8": 8, "int16": 16, "int32": 32, "int64": 64}[dtype]
+        x, y = (b.cast(c.raw(at), "int64") for at in (0, 1))
+        if not c.attr("is_arithmetic", True) and not left:
+            if bits == 64:
+                raise c.refuse("is_arithmetic = False of int64 is not written")
+            x = b.emit("Where", b.emit("Less", x, 0), b.emit("Add", x, 2**bits), x)
+        is_inside = b.emit("And", b.emit("GreaterOrEqual", y, 0), b.emit("Less", y, bits))
+        y = b.emit("Where", is_inside, y, 0)
+        half = b.emit("Div", y, 2)
+        gone = b.constant(0, "int64") if left else b.emit("Neg", b.cast(b.emit("Less", x, 0), "int64"))
+        for part in (half, b.emit("Sub", y, half)):
+            power = b.emit("Pow", b.constant(2, "int64"), part)
+            x = b.emit("Mul", x, power) if left else floor_div(b, x, power)
+        return b.emit("Where", is_inside, x, gone)
 
     return lower
 
