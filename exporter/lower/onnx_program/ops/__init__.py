@@ -25,6 +25,7 @@ from exporter.lower.onnx_program.ops import (
     scan,
     shape,
     solve,
+    special,
     spectra,
     window,
 )
@@ -51,6 +52,7 @@ _FAMILIES = (
     decode,
     solve,
     orthogonal,
+    special,
 )
 #: By the operator's name; one in place (`relu_`) has the entry of the other.
 OPERATORS: dict[str, Lowering] = {
