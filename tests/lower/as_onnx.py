@@ -49,7 +49,7 @@ class AsOnnx:
         onnx_format.write(None, folder, folder / "onnx", Wish(inputs=specs))
         self.session = onnxruntime.InferenceSession(folder / "onnx/model.onnx", providers=["CPUExecutionProvider"])
 
-    def check(self, feed: Feed) -> None:
+    def must_equal_eager(self, feed: Feed) -> None:
         """Both ways agree: integers are equal, floats err by at most 16 epsilon of the largest number."""
         wants = self.layer.body(*(paddle.to_tensor(value) for value in feed.values()))  # the layer itself is traced
         wants = wants if isinstance(wants, (list, tuple)) else [wants]

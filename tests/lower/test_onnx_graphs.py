@@ -42,14 +42,14 @@ def test_rows_go_along_edges(way: str, dtype: str, tmp_path: Path) -> None:
     body: Body = lambda x, src, dst: geometric.send_u_recv(x, src, dst, way)  # noqa: E731
     both = AsOnnx(body, {"x": (dtype, ("n", 3)), "src": INDEX, "dst": INDEX}, tmp_path)
     for seed, (nodes, edges, _) in enumerate(SIZES):
-        both.check(graph(nodes, edges, 0, dtype, seed))
+        both.must_equal_eager(graph(nodes, edges, 0, dtype, seed))
 
 
 def test_of_infinite_messages_the_largest_is_not_zero(tmp_path: Path) -> None:
     body: Body = lambda x, src, dst: geometric.send_u_recv(x, src, dst, "max")  # noqa: E731
     both = AsOnnx(body, {"x": ("float32", ("n", 3)), "src": INDEX, "dst": INDEX}, tmp_path)
     feed = graph(4, 3, 0, "float32")
-    both.check({**feed, "x": np.full((4, 3), -np.inf, "float32")})
+    both.must_equal_eager({**feed, "x": np.full((4, 3), -np.inf, "float32")})
 
 
 @pytest.mark.parametrize("way", ["mean", "max"])
@@ -59,8 +59,8 @@ def test_how_many_rows_come_out_may_be_computed(way: str, tmp_path: Path) -> Non
     shapes: Any = {"x": ("float32", ("n", 3)), "src": INDEX, "dst": INDEX, "rows": ("int32", ())}
     both = AsOnnx(body, shapes, tmp_path)
     for nodes, edges, rows in SIZES[1:]:
-        both.check({**graph(nodes, edges, rows, "float32"), "rows": np.array(rows, "int32")})
-    both.check({**graph(5, 7, 0, "float32"), "rows": np.array(-1, "int32")})
+        both.must_equal_eager({**graph(nodes, edges, rows, "float32"), "rows": np.array(rows, "int32")})
+    both.must_equal_eager({**graph(5, 7, 0, "float32"), "rows": np.array(-1, "int32")})
 
 
 #: What the edges have: as many features as the nodes, one, none, and a dim more.
@@ -81,7 +81,7 @@ def test_what_an_edge_has_goes_along(message: str, way: str, shape: str, tmp_pat
     for nodes, edges, _ in SIZES:
         feed = graph(nodes, edges, 0, "float32")
         y = np.random.default_rng(edges).uniform(0.5, 2, (edges, *inner)).astype("float32")
-        both.check({"x": feed["x"], "y": y, "src": feed["src"], "dst": feed["dst"]})
+        both.must_equal_eager({"x": feed["x"], "y": y, "src": feed["src"], "dst": feed["dst"]})
 
 
 @pytest.mark.parametrize("message", ["sub", "div"])
@@ -92,7 +92,7 @@ def test_both_ends_of_an_edge(message: str, tmp_path: Path) -> None:
     for nodes, edges, _ in SIZES:
         feed, draw = graph(nodes, edges, 0, "float32"), np.random.default_rng(nodes)
         x, y = (side.astype("float32") for side in (draw.normal(size=(nodes, 2, 3)), draw.uniform(0.5, 2, (nodes, 1))))
-        both.check({"x": x, "y": y, "src": feed["src"], "dst": feed["dst"]})
+        both.must_equal_eager({"x": x, "y": y, "src": feed["src"], "dst": feed["dst"]})
 
 
 #: From 0, from 3, with gaps, one row, all in one.
@@ -108,7 +108,7 @@ def test_segments(way: str, dtype: str, tmp_path: Path) -> None:
     both = AsOnnx(body, {"x": (dtype, ("n", 3, 2)), "numbers": ("int64", ("n",))}, tmp_path)
     for numbers in NUMBERS:
         x = np.random.default_rng(len(numbers)).standard_normal((len(numbers), 3, 2)) * 5
-        both.check({"x": x.astype(dtype), "numbers": np.array(numbers)})
+        both.must_equal_eager({"x": x.astype(dtype), "numbers": np.array(numbers)})
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
@@ -119,7 +119,7 @@ def test_the_paths_of_beams(dtype: str, tmp_path: Path) -> None:
         draw = np.random.default_rng(sum(shape))
         parents = draw.integers(0, shape[2], shape).astype(dtype)
         parents[0] = 99
-        both.check({"ids": draw.integers(0, 1000, shape).astype(dtype), "parents": parents})
+        both.must_equal_eager({"ids": draw.integers(0, 1000, shape).astype(dtype), "parents": parents})
 
 
 def test_the_largest_is_refused_at_opset_17(tmp_path: Path) -> None:
@@ -150,4 +150,4 @@ def test_a_network_of_graphs(tmp_path: Path) -> None:
     both = AsOnnx(Network(), shapes, tmp_path)
     for nodes, edges, _ in SIZES[1:]:
         feed = graph(nodes, edges, 0, "float32")
-        both.check({**feed, "graphs": np.sort(np.random.default_rng(nodes).integers(0, 3, nodes))})
+        both.must_equal_eager({**feed, "graphs": np.sort(np.random.default_rng(nodes).integers(0, 3, nodes))})

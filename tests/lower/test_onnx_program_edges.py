@@ -164,7 +164,8 @@ SAMPLED = [*some(CASES, 5), *OF_VECTORS]
 
 @pytest.mark.parametrize("name", SAMPLED)
 def test_onnx_equals_eager(name: str, tmp_path: Path) -> None:
-    layer = Calling({**CASES, **OF_VECTORS}[name])
+    body = {**CASES, **OF_VECTORS}[name]
+    layer = Calling(body)
     layer.eval()
     spec = (TensorSpec("x", "float32", ("batch", 4, 7, 9)),)
     with pir_format.session(None):
@@ -173,7 +174,7 @@ def test_onnx_equals_eager(name: str, tmp_path: Path) -> None:
     (tmp_path / "onnx").mkdir()
     onnx_format.write(None, tmp_path, tmp_path / "onnx", wish)
     x = np.random.default_rng(1).standard_normal([2, 4, 7, 9]).astype("float32")
-    want = CASES[name](paddle.to_tensor(x)).numpy()  # the layer itself is no longer eager, once it is traced
+    want = body(paddle.to_tensor(x)).numpy()  # the layer itself is no longer eager, once it is traced
     session = onnxruntime.InferenceSession(tmp_path / "onnx/model.onnx", providers=["CPUExecutionProvider"])
     (got,) = session.run(None, {"x": x})
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
