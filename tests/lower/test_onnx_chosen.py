@@ -82,7 +82,7 @@ def drawn(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
 
 
 def written(body: Callable[[Any], Any], sizes: tuple[Any, ...], dtype: str, place: Path) -> Any:
-    """The layer, and ONNX Runtime with the file that was written of it."""
+    """What is eager, since a traced layer is no longer, and ONNX Runtime with the file that was written."""
     layer = Calling(body)
     layer.eval()
     spec = (TensorSpec("x", dtype, sizes),)
@@ -90,17 +90,17 @@ def written(body: Callable[[Any], Any], sizes: tuple[Any, ...], dtype: str, plac
         pir_format.write(trace(layer, spec, None, {}), None, place, Wish())
     (place / "onnx").mkdir()
     onnx_format.write(None, place, place / "onnx", Wish(inputs=spec))
-    return layer, onnxruntime.InferenceSession(place / "onnx/model.onnx", providers=["CPUExecutionProvider"])
+    return body, onnxruntime.InferenceSession(place / "onnx/model.onnx", providers=["CPUExecutionProvider"])
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_places_are_eagers(name: str, tmp_path: Path) -> None:
     body, sizes, dtype, asked = CASES[name]
-    layer, session = written(body, sizes, dtype, tmp_path)
+    eager, session = written(body, sizes, dtype, tmp_path)
     for shape in asked:
         for seed in range(6):
             x = drawn(shape, dtype, seed)
-            given = layer(paddle.to_tensor(x))
+            given = eager(paddle.to_tensor(x))
             expected = [one.numpy() for one in (given if isinstance(given, (list, tuple)) else [given])]
             for want, got in zip(expected, session.run(None, {"x": x}), strict=True):
                 assert (got.dtype, got.shape) == (want.dtype, want.shape)
@@ -112,22 +112,22 @@ def test_values_and_places_are_eagers(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("call", [paddle.median, paddle.nanmedian])
 def test_the_place_of_the_lower_median_is_eagers_without_ties(call: Callable[..., Any], tmp_path: Path) -> None:
-    layer, session = written(lambda x: call(x, -1, mode="min"), ("n", "m"), "float32", tmp_path)
+    eager, session = written(lambda x: call(x, -1, mode="min"), ("n", "m"), "float32", tmp_path)
     generator = np.random.default_rng(0)
     for size in (1, 2, 6, 7):
         x = generator.permuted(np.arange(5 * size).reshape(5, size) - 3.0, axis=1).astype("float32")
         x[0, size // 2], x[1] = NAN, NAN
-        for want, got in zip(layer(paddle.to_tensor(x)), session.run(None, {"x": x}), strict=True):
+        for want, got in zip(eager(paddle.to_tensor(x)), session.run(None, {"x": x}), strict=True):
             np.testing.assert_array_equal(got, want.numpy())
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 2.0, 3.0, INFINITY, -1.0])
 def test_renorm_is_eagers(power: float, tmp_path: Path) -> None:
-    layer, session = written(lambda x: paddle.renorm(x, power, 1, 0.7), ("n", 3, "m"), "float32", tmp_path)
+    eager, session = written(lambda x: paddle.renorm(x, power, 1, 0.7), ("n", 3, "m"), "float32", tmp_path)
     for seed in range(4):
         x = np.random.default_rng(seed).standard_normal([2, 3, 4]).astype("float32")
         x[:, 0] *= 0.01
         if seed == 3:
             x[0, 1, 0], x[0, 2, 0], x[1] = NAN, INFINITY, 0.0
-        want, (got,) = layer(paddle.to_tensor(x)).numpy(), session.run(None, {"x": x})
+        want, (got,) = eager(paddle.to_tensor(x)).numpy(), session.run(None, {"x": x})
         np.testing.assert_allclose(got, want, rtol=2e-6, atol=1e-30)
