@@ -28,6 +28,7 @@ from exporter.engines._paddle import border, call_layer, named_arrays
 from exporter.engines.base import EngineRefused
 from exporter.goldens.domain import checked_places
 from exporter.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
+from exporter.goldens.positions import exact_positions
 from exporter.goldens.truth import UNTOLD, Truth, measured, same_bits, unmoved
 from exporter.numbers.allowance import ENOUGH, MOST_RUNS
 from exporter.numbers.golden import SPREAD
@@ -190,8 +191,13 @@ def make_oracle(
     """
     keep = not lean
     ways = [
-        _Way(lambda: _wide(layer), keep, name="float64"),
-        _Way(lambda: raise_plain_tensors(_wide(layer)), keep, name="float64 with casts lifted", around=_Lifting()),
+        _Way(lambda: _wide(layer), keep, name="float64", around=_Around(exact_positions)),
+        _Way(
+            lambda: raise_plain_tensors(_wide(layer)),
+            keep,
+            name="float64 with casts lifted",
+            around=_Around(exact_positions, lifted),
+        ),
     ]
     moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
     held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
@@ -209,12 +215,16 @@ def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
     return exact
 
 
-class _Lifting(AbstractContextManager[None]):
-    """`lifted`, which may be entered again and again."""
+class _Around(AbstractContextManager[None]):
+    """Contexts that may be entered again and again."""
+
+    def __init__(self, *contexts: Callable[[], AbstractContextManager[None]]) -> None:
+        self._contexts = contexts
 
     def __enter__(self) -> None:
         self._stack = contextlib.ExitStack()
-        self._stack.enter_context(lifted())
+        for one in self._contexts:
+            self._stack.enter_context(one())
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()

@@ -54,6 +54,10 @@ _CORE = (
     *(f"host_memory_stat_{what}_value" for what in ("current", "peak", "reset_peak")),
     *(f"device_memory_stat_{what}_value" for what in ("current", "peak", "reset_peak")),
 )
+_C_OPS = (
+    *("argsort", "cast", "fold", "full", "kthvalue", "mode", "share_data", "topk"),
+    *("linear_interp", "bilinear_interp", "trilinear_interp", "bicubic_interp"),
+)
 _MAPS = ("methods_map", "funcs_map", "nn_funcs_map")
 #: What only a build for GPUs has, in every version.
 OF_GPU = (
@@ -63,7 +67,7 @@ OF_GPU = (
 #: By the name under which the rooms import it.
 NAMES: Mapping[str, Name] = {
     "core": Name("paddle.base.core", _CORE),
-    "c_ops": Name("paddle._C_ops", ("argsort", "cast", "fold", "full", "kthvalue", "mode", "share_data", "topk")),
+    "c_ops": Name("paddle._C_ops", _C_OPS),
     "framework_pb2": Name("paddle.base.proto.framework_pb2", ("ProgramDesc",)),
     # what a program is made of
     "Variable": Name("paddle.base.framework.Variable", ("__truediv__", "__abs__", "clone", "detach", "shape")),

@@ -10,7 +10,8 @@ import pytest
 
 from exporter.engines.base import EngineRefused
 from exporter.goldens import oracle as oracles
-from exporter.goldens.oracle import Truth, _Lifting, _moved, _moved_inputs, _wide, make_oracle
+from exporter.goldens.float64 import lifted
+from exporter.goldens.oracle import Truth, _Around, _moved, _moved_inputs, _wide, make_oracle
 from exporter.goldens.truth import UNTOLD, measured
 from exporter.numbers.allowance import ENOUGH, MOST_RUNS
 from exporter.numbers.golden import LARGEST_ALLOWANCE, SPREAD
@@ -370,7 +371,7 @@ def test_of_a_large_layer_there_are_two_more_copies_made_for_each_case(
 
 
 def test_what_is_lifted_may_be_lifted_again() -> None:
-    lifting, value = _Lifting(), paddle.to_tensor(np.full(2, 0.1))
+    lifting, value = _Around(lifted), paddle.to_tensor(np.full(2, 0.1))
     for _ in range(2):
         with lifting:
             assert value.astype("float32").dtype == paddle.float64
