@@ -205,6 +205,10 @@ class Builder:
             return self.constant([x.shape[axis]])
         return self.emit("Shape", x, start=axis, end=axis + 1, shape=[1])
 
+    def numbering(self, count: Tensor, size: int = -1) -> Tensor:
+        """0, 1, 2, …, as many as a scalar says; `size` is that number where it is known."""
+        return self.emit("Range", self.constant(0), count, self.constant(1), shape=[size])
+
     def concat(self, parts: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join tensors of one dtype along an axis."""
         if len(parts) == 1:

@@ -104,7 +104,7 @@ def _linspace(c: Call) -> Tensor:
     work = dtype if "float" in dtype else "float64"
     start, stop = (b.cast(b.reshape(c.raw(at), [], []), work) for at in (0, 1))
     number = b.cast(b.reshape(c.raw(2), [], []), "int64")
-    places = b.emit("Range", b.constant(0), number, b.constant(1), shape=[-1])
+    places = b.numbering(number)
     last = b.emit("Sub", number, 1.0)
     gaps = b.cast(b.emit("Max", last, 1.0), work)
     step = b.emit("Div", b.emit("Sub", stop, start), gaps)
@@ -125,7 +125,7 @@ def _logspace(c: Call) -> Tensor:
 def _eye(c: Call) -> Tensor:
     b = c.b
     c.ignore("dtype")
-    counts = [b.emit("Range", b.constant(0), _count(c, at), b.constant(1), shape=[-1]) for at in (0, 1)]
+    counts = [b.numbering(_count(c, at)) for at in (0, 1)]
     same = b.emit("Equal", b.unsqueeze(counts[0], [1]), b.unsqueeze(counts[1], [0]))
     return b.cast(same, wide(c.result().dtype))
 
@@ -159,7 +159,7 @@ def _sequence_mask(c: Call) -> Tensor:
             length = b.reduce("ReduceMax", x, None, keep=False)
     else:
         length = b.constant(longest) if longest > 0 else b.reduce("ReduceMax", x, None, keep=False)
-    places = b.emit("Range", b.constant(0), length, b.constant(1), shape=[c.result().shape[-1]])
+    places = b.numbering(length, c.result().shape[-1])
     return b.cast(b.emit("Less", places, b.unsqueeze(x, [x.rank])), wide(c.result().dtype))
 
 
@@ -167,7 +167,7 @@ def _one_hot(c: Call) -> Tensor:
     b, x = c.b, c.b.cast(c.raw(), "int64")
     depth = b.cast(b.reshape(c.raw(1), [], []), "int64")
     dtype = wide(c.result().dtype)
-    places = b.emit("Range", b.constant(0), depth, b.constant(1), shape=[c.result().shape[-1]])
+    places = b.numbering(depth, c.result().shape[-1])
     return b.cast(b.emit("Equal", b.unsqueeze(x, [x.rank]), places), dtype)
 
 
@@ -176,7 +176,7 @@ def triangle(c: Call, upper: bool) -> Tensor:
     b, x = c.b, c.x()
     told = int(c.attr("diagonal"))
     rows, cols = (b.reshape(b.size_of(x, at), [], []) for at in (-2, -1))
-    row, col = (b.emit("Range", b.constant(0), size, b.constant(1), shape=[-1]) for size in (rows, cols))
+    row, col = (b.numbering(size) for size in (rows, cols))
     ahead = b.emit("Sub", b.unsqueeze(col, [0]), b.unsqueeze(row, [1]))
     keep = b.emit("GreaterOrEqual" if upper else "LessOrEqual", ahead, b.constant(told))
     return b.emit("Where", keep, x, b.constant(0, x.dtype), shape=x.shape)
@@ -196,7 +196,7 @@ def embedded(b: Builder, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
     size = x.shape[-1]
     more = abs(offset)
     length = b.reshape(b.emit("Add", b.size_of(x, -1), b.constant([more])), [], [])
-    places = b.emit("Range", b.constant(0), length, b.constant(1), shape=[size + more if size >= 0 else -1])
+    places = b.numbering(length, size + more if size >= 0 else -1)
     row, col = b.unsqueeze(places, [1]), b.unsqueeze(places, [0])
     on = b.emit("Equal", b.emit("Sub", col, row), b.constant(offset))
     pads = b.constant([0] * (x.rank - 1) + [max(offset, 0)] + [0] * (x.rank - 1) + [max(-offset, 0)])
@@ -231,7 +231,7 @@ def diagonal(c: Call, x: Tensor, offset: int, axis1: int, axis2: int) -> Tensor:
     shorter = b.emit("Min", b.emit("Add", rows, float(min(offset, 0))), b.emit("Sub", cols, float(max(offset, 0))))
     length = b.emit("Max", shorter, 0.0)
     start = b.constant(offset) if offset >= 0 else b.emit("Mul", cols, float(-offset))
-    counted = b.emit("Range", b.constant(0), length, b.constant(1), shape=[c.result().shape[-1] if rest else -1])
+    counted = b.numbering(length, c.result().shape[-1] if rest else -1)
     places = b.emit("Add", b.emit("Mul", counted, b.emit("Add", cols, 1.0)), start)
     return b.emit("Gather", flat, places, axis=len(rest), shape=[*x.shape[:-2], -1])
 

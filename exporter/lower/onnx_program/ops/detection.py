@@ -12,7 +12,7 @@ def _nms(c: Call) -> Tensor:
     """Boxes come in the order of their scores, so their place stands for the score."""
     b, boxes = c.b, c.x()
     count = b.reshape(b.size_of(boxes, 0), [], [])
-    places = b.emit("Range", b.constant(0), count, b.constant(1), shape=[-1])
+    places = b.numbering(count)
     scores = b.unsqueeze(b.emit("Neg", b.cast(places, "float32")), [0, 1])
     threshold = b.constant([float(c.attr("threshold"))], "float32")
     most = b.unsqueeze(count, [0])
@@ -42,7 +42,7 @@ def _multiclass_nms(c: Call) -> list[Tensor]:
     corners = b.emit("GatherND", c.x(0), b.concat([image, place], 1), shape=[-1, 4])
     rows = b.concat([b.cast(label, "float32"), score, corners], 1)
     flat = b.emit("Add", b.emit("Mul", image, b.size_of(scores, 2)), place)
-    images = b.emit("Range", b.constant(0), b.squeeze(b.size_of(scores, 0), [0]), b.constant(1), shape=[-1])
+    images = b.numbering(b.squeeze(b.size_of(scores, 0), [0]))
     counts = b.reduce("ReduceSum", b.cast(b.emit("Equal", image, images), "int64"), [0], keep=False)
     return [rows, flat, counts]
 
@@ -93,7 +93,7 @@ def _images(c: Call, boxes: Tensor) -> Tensor:
     b, counts = c.b, c.b.cast(c.raw(2), "int64")
     ends = b.emit("CumSum", counts, b.constant(0), shape=counts.shape)
     number = b.reshape(b.size_of(boxes, 0), [], [])
-    places = b.emit("Range", b.constant(0), number, b.constant(1), shape=[-1])
+    places = b.numbering(number)
     passed = b.emit("GreaterOrEqual", b.unsqueeze(places, [1]), b.unsqueeze(ends, [0]))
     return b.reduce("ReduceSum", b.cast(passed, "int64"), [1], keep=False)
 

@@ -6,7 +6,8 @@ import math
 import sys
 
 from exporter.lower.onnx_program.call import Call, Lowering
-from exporter.lower.onnx_program.graph import Builder, Graph, Tensor
+from exporter.lower.onnx_program.graph import Builder, Tensor
+from exporter.lower.onnx_program.ops.scan import scan
 
 _MESSAGES = {"ADD": "Add", "MUL": "Mul"}
 
@@ -109,21 +110,16 @@ def _gather_tree(c: Call) -> Tensor:
     """From the last step back to the first, the tokens [step, batch, beam] of each beam and of its parents."""
     b, tokens, parents = c.b, c.raw(0), c.raw(1)
     _, batch, beams = tokens.shape
-    line = b.emit("Range", b.constant(0), b.squeeze(b.size_of(tokens, 2), [0]), b.constant(1), shape=[beams])
+    line = b.numbering(b.squeeze(b.size_of(tokens, 2), [0]), beams)
     start = b.expand(line, b.concat([b.size_of(tokens, 1), b.size_of(tokens, 2)]), [batch, beams])
-    now, token, parent = (
-        Tensor(b.name(name), dtype, (batch, beams))
-        for name, dtype in (("beam", "int64"), ("token", tokens.dtype), ("parent", parents.dtype))
-    )
-    outer = b.graph
-    step = b.graph = Graph(inputs=[now, token, parent])
-    before = b.cast(b.emit("GatherElements", parent, now, axis=1, shape=now.shape), "int64")
-    step.outputs += [before, b.emit("GatherElements", token, now, axis=1, shape=now.shape)]
-    b.graph = outer
-    shapes = [now.shape, tokens.shape]
-    backwards = {"scan_input_directions": [1, 1], "scan_output_directions": [1]}
-    _, found = b.many("Scan", start, tokens, parents, shapes=shapes, body=step, num_scan_inputs=2, **backwards)
-    return Tensor(found.name, tokens.dtype, found.shape)
+
+    def step(held: list[Tensor], seen: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+        (now,), (token, parent) = held, seen
+        before = b.emit("GatherElements", parent, now, axis=1, shape=now.shape)
+        return [b.cast(before, "int64")], [b.emit("GatherElements", token, now, axis=1, shape=now.shape)]
+
+    _, (found,) = scan(b, [start], [tokens, parents], step, backwards=True)
+    return found
 
 
 OPERATORS: dict[str, Lowering] = {

@@ -173,7 +173,7 @@ def flat_places(b: Builder, x: Tensor) -> Tensor:
     if all(size >= 0 for size in x.shape):
         return b.constant(np.arange(int(np.prod(x.shape))).reshape(x.shape))
     count = b.emit("Size", x, shape=[])
-    return b.reshape(b.emit("Range", b.constant(0), count, b.constant(1), shape=[-1]), b.shape_of(x), x.shape)
+    return b.reshape(b.numbering(count), b.shape_of(x), x.shape)
 
 
 def _set_value(c: Call, value: Tensor | None, first: int) -> Tensor:
@@ -269,7 +269,7 @@ def _repeat_by_tensor(c: Call) -> Tensor:
     c.ignore("output_size")
     ends = b.emit("CumSum", times, b.constant(0), shape=times.shape)
     total = b.reshape(b.slice(ends, [-1], [_FAR], [0]), [], [])
-    places = b.emit("Range", b.constant(0), total, b.constant(1), shape=[-1])
+    places = b.numbering(total)
     passed = b.emit("GreaterOrEqual", b.unsqueeze(places, [1]), b.unsqueeze(ends, [0]))
     index = b.reduce("ReduceSum", b.cast(passed, "int64"), [1], keep=False)
     return b.emit("Gather", x, index, axis=int(c.attr("axis")) % x.rank, shape=c.result().shape)

@@ -40,7 +40,7 @@ def numbering(b: Builder, x: Tensor, axis: int) -> Tensor:
     if size >= 0:
         places = b.constant(list(range(size)))
     else:
-        places = b.emit("Range", b.constant(0), length(b, x, axis), b.constant(1), shape=[-1])
+        places = b.numbering(length(b, x, axis))
     return b.unsqueeze(places, [1] if axis == -2 else [0])
 
 

@@ -85,7 +85,7 @@ def _counts(b: Builder, made: Tensor, x: Tensor, at: int, window: tuple[int, int
     if (size := x.shape[2 + at]) >= 0 and (windows := made.shape[2 + at]) >= 0:
         starts = np.arange(windows) * step - begin
         return b.constant(np.minimum(starts + length, size + begin) - starts)
-    places = b.emit("Range", b.constant(0), b.reshape(b.size_of(made, 2 + at), [], []), b.constant(1), shape=[-1])
+    places = b.numbering(b.reshape(b.size_of(made, 2 + at), [], []))
     begun = b.emit("Sub", b.emit("Mul", places, b.constant(step)), b.constant(begin))
     last_place = b.emit("Add", b.size_of(x, 2 + at), b.constant(begin))
     return b.emit("Sub", b.emit("Min", b.emit("Add", begun, b.constant(length)), last_place), begun)
@@ -163,7 +163,7 @@ def _to_end(x: Tensor, axis: int) -> tuple[list[int], list[int]]:
 def _averaged(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
     starts, ends = _bounds(b, x, axis, out)
     length = b.reshape(b.size_of(x, axis), [], [])
-    places = b.unsqueeze(b.emit("Range", b.constant(0), length, b.constant(1), shape=[x.shape[axis]]), [1])
+    places = b.unsqueeze(b.numbering(length, x.shape[axis]), [1])
     within = b.emit("And", b.emit("GreaterOrEqual", places, starts), b.emit("Less", places, ends))
     shares = b.emit("Div", b.cast(within, x.dtype), b.cast(b.emit("Sub", ends, starts), x.dtype))
     order, back = _to_end(x, axis)
@@ -174,7 +174,7 @@ def _largest(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
     """Each window's elements side by side, its last one repeated up to the longest window's length."""
     starts, ends = _bounds(b, x, axis, out)
     longest = b.reduce("ReduceMax", b.emit("Sub", ends, starts), None, keep=False)
-    steps = b.emit("Range", b.constant(0), longest, b.constant(1), shape=[-1])
+    steps = b.numbering(longest)
     index = b.emit("Min", b.emit("Add", b.unsqueeze(starts, [1]), steps), b.emit("Sub", b.unsqueeze(ends, [1]), 1.0))
     order, back = _to_end(x, axis)
     turned = b.transpose(x, order)

@@ -160,7 +160,7 @@ def _cumprod(c: Call) -> Tensor:
     order = [at for at in range(x.rank) if at != axis] + [axis]
     turned = b.transpose(x, order)
     count = b.reshape(b.size_of(x, axis), [], [])
-    places = b.emit("Range", b.constant(0), count, b.constant(1), shape=[x.shape[axis]])
+    places = b.numbering(count, x.shape[axis])
     seen = b.emit("LessOrEqual", b.unsqueeze(places, [0]), b.unsqueeze(places, [1]))
     rows = b.emit("Where", seen, b.unsqueeze(turned, [x.rank - 1]), b.constant(1, x.dtype))
     made = b.reduce("ReduceProd", rows, [-1], keep=False)

@@ -53,7 +53,7 @@ def scan(
 def places(b: Builder, count: Tensor) -> Tensor:
     """0, 1, … as many as a vector of one number says."""
     size = int(count.array.ravel()[0]) if count.array is not None else -1
-    return b.emit("Range", b.constant(0), b.reshape(count, [], []), b.constant(1), shape=[size])
+    return b.numbering(b.reshape(count, [], []), size)
 
 
 def to_front(x: Tensor, axis: int) -> list[int]:

@@ -31,11 +31,11 @@ def _matrix(b: Builder, x: Tensor, axis: int, sign: float, halved: bool) -> tupl
         sines = np.where(2 * taken == size, 0.0, np.sin(angles))  # of half a turn none is left: an angle hangs on it
         return b.constant(np.cos(angles), x.dtype), b.constant(sign * sines, x.dtype)
     count = b.reshape(b.size_of(x, axis), [], [])
-    steps = b.emit("Range", b.constant(0), count, b.constant(1), shape=[-1])
+    steps = b.numbering(count)
     waves = steps
     if halved:
         kept = b.emit("Add", floor_div(b, count, b.constant(2)), 1.0)
-        waves = b.emit("Range", b.constant(0), kept, b.constant(1), shape=[-1])
+        waves = b.numbering(kept)
     turns = b.emit("Mod", b.emit("Mul", b.unsqueeze(steps, [1]), b.unsqueeze(waves, [0])), count)
     back = b.emit("Greater", b.emit("Mul", turns, 2.0), count)
     turns = b.cast(b.emit("Where", back, b.emit("Sub", turns, count), turns), x.dtype)

@@ -238,7 +238,7 @@ def _frame(c: Call) -> Tensor:
     else:
         room = b.reshape(b.emit("Add", b.size_of(x, axis), b.constant([hop - length])), [], [])
         count = b.emit("Div", room, b.constant(hop))
-        starts = b.emit("Mul", b.emit("Range", b.constant(0), count, b.constant(1), shape=[-1]), b.constant(hop))
+        starts = b.emit("Mul", b.numbering(count), b.constant(hop))
     inside = b.constant(np.arange(length))
     if ahead:
         places = b.emit("Add", b.unsqueeze(starts, [1]), inside)
@@ -277,7 +277,7 @@ def _count(b: Builder, size: Tensor) -> Tensor:
 
     if size.array is not None:
         return b.constant(np.arange(int(size.array[0])))
-    return b.emit("Range", b.constant(0), b.squeeze(size, [0]), b.constant(1), shape=[-1])
+    return b.numbering(b.squeeze(size, [0]))
 
 
 def _affine_grid(c: Call) -> Tensor:
