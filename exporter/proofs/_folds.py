@@ -44,7 +44,8 @@ def judge_folds(
     for name, digests in whole.items():
         given = [trained[content] for content in digests]
         weights = [part for part in given if part.ndim > 1 and part.size == stored[name].size]
-        vectors = [part.astype("float64") for part in given if part.ndim == 1]
+        # A vector may be at hand in another shape: that of one channel as a scalar, which digests do not tell apart.
+        vectors = [part.astype("float64").ravel() for part in given if part.ndim < 2 or part.size != stored[name].size]
         if stored[name].ndim > 1 and len(weights) == 1 and 1 < len(vectors) <= _MOST:
             epsilon = _epsilon(stored[name], weights[0], vectors)
             judged[name] = Fold.WRONG if epsilon is None else Fold.PROVEN

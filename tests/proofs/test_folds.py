@@ -65,6 +65,27 @@ def test_it_is_computed_again_from_what_was_trained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FOLDS)
+def test_vectors_may_be_at_hand_in_another_shape(name: str) -> None:
+    """Another variant gives them, and an equal constant of its stands for one: digests do not tell shapes apart."""
+    parts, nodes = FOLDS[name]
+    stored, digests = folded(parts, nodes)
+    trained = {digest(value): value if value.ndim > 1 else value.reshape(1, -1, 1, 1) for value in parts.values()}
+    assert set(judge_folds(stored, digests, trained).values()) == {Fold.PROVEN}
+
+
+def test_the_norm_of_one_channel_may_be_at_hand_as_scalars() -> None:
+    """As in PicoDet's head, whose scale of 1.0 and shift of 0.0 equal other constants of the file."""
+    one = {name: value[:1] for name, value in {**NORM, "a": FRESH["a"], "b": FRESH["b"]}.items()}
+    parts = {"w": WEIGHT[:1], **one}
+    stored, digests = folded(parts, [conv(), norm()])
+    trained = {digest(value): value if value.ndim > 1 else value.reshape(()) for value in parts.values()}
+    assert set(judge_folds(stored, digests, trained).values()) == {Fold.PROVEN}
+    (weight,) = (name for name in stored if stored[name].ndim > 1)
+    wrong = {**stored, weight: stored[weight] * np.array([1, 1.001, 1], "float32").reshape(1, 3, 1, 1)}
+    assert judge_folds(wrong, digests, trained)[weight] is Fold.WRONG
+
+
+@pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("factor", [0.0, 1.001, -1.0])
 def test_one_number_that_was_changed_is_found(name: str, factor: float) -> None:
     parts, nodes = FOLDS[name]
