@@ -39,6 +39,9 @@ CASES: dict[str, Case] = {
     "median of axes kept": (
         lambda x: (paddle.median(x, 0, True), paddle.median(x, -1, True, "min")[0]), (5, 4), "float64", [(5, 4)]
     ),
+    "medians of rows whose number varies": (
+        lambda x: (paddle.median(x, -1), paddle.nanmedian(x, 2)), ("n", "m", 6), "float32", [(2, 3, 6), (1, 1, 6)]
+    ),
     "median, the lower": (lambda x: paddle.median(x, 1, mode="min")[0], ("n", "m"), "int64", [(3, 4), (2, 5)]),
     "nanmedian": (lambda x: (paddle.nanmedian(x, 1), paddle.nanmedian(x)), ("n", "m"), "float32", [(9, 4), (3, 0)]),
     "nanmedian of two axes": (

@@ -134,6 +134,9 @@ CASES: dict[str, Body] = {
     "nested loops": nested_loops,
     "a name that a loop creates": name_of_a_loop,
     "a branch in a loop": branch_in_a_loop,
+    "bilinear, a scale that rounding makes whole": lambda x: F.interpolate(
+        paddle.tile(x, [1, 1, 2, 2])[:, :, :10, :10], scale_factor=[0.7, 1.3], mode="bilinear"
+    ),
     "nearest, where ONNX Runtime chooses others": lambda x: F.interpolate(
         paddle.tile(x[..., :7], [1, 1, 1, 2]), [5, 4], mode="nearest"
     ),

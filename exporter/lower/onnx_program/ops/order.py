@@ -78,13 +78,18 @@ def _median(ignores_nan: bool) -> Lowering:
         none = b.emit("Or", b.emit("Less", count, whole), b.emit("Equal", count, b.constant(0)))
         if x.is_float:
             found = b.emit("Where", none, np.nan, found, dtype=x.dtype, shape=count.shape)
+
+        def shaped(one: Tensor) -> Tensor:
+            return b.unsqueeze(b.squeeze(one, [-1]), axes) if keep else b.squeeze(one, [-1])
+
+        if mean:  # of a mean Paddle has two places
+            return [shaped(found), None]
         chosen = b.emit("Or", b.emit("Equal", rows, found), b.emit("And", wrong, none))
         place = b.emit("ArgMax", b.cast(chosen, "int32"), axis=-1, keepdims=1, shape=count.shape)
         if ignores_nan:  # nothing but NaN has place -1, or 0 where all rows are so
             some = b.cast(b.emit("Greater", b.reduce("ReduceSum", count, None, keep=False), b.constant(0)), "int64")
             place = b.emit("Where", none, b.emit("Neg", some), place, shape=count.shape)
-        made = [b.squeeze(one, [-1]) for one in (found, place)]
-        return [b.unsqueeze(one, axes) if keep else one for one in made]
+        return [shaped(found), shaped(place)]
 
     return lower
 

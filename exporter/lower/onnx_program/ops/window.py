@@ -121,10 +121,24 @@ def _target(c: Call, x: Tensor, dims: int) -> tuple[Tensor | None, Tensor | None
             )
             if exact:
                 return b.concat([*outer, b.constant(whole)]), None
-        return None, b.constant([1.0, 1.0, *per_dim], "float32")
+        steps = [_scale(size, scale) for size, scale in zip(x.shape[2:], per_dim, strict=True)]
+        return None, b.constant([1.0, 1.0, *steps], "float32")
     if min(fixed) <= 0:
         raise c.refuse("neither a size nor a scale is given")
     return b.concat([*outer, b.constant(fixed)]), None
+
+
+def _scale(size: int, scale: float) -> float:
+    """The scale in float32, or the next that gives the size that Paddle gives.
+
+    Paddle multiplies in float32, where 30 times 1.3 is 39; by its digits it is less, and so onnx infers 38.
+    """
+    import numpy as np
+
+    step = np.float32(scale)
+    while size >= 0 and int(size * float(step)) < int(np.float32(size) * np.float32(scale)):
+        step = np.nextafter(step, np.float32(np.inf))
+    return float(step)
 
 
 def _pixel_shuffle(c: Call) -> Tensor:
