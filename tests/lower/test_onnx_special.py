@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -200,3 +201,13 @@ def test_what_would_be_wrong_is_refused(
 ) -> None:
     with pytest.raises(ModelError, match=reason):
         written(function, dtype, tmp_path, operands)
+
+
+@pytest.mark.parametrize("name", ["acos", "asin", "atan", "atan2"])
+def test_angles_of_float64_keep_their_digits(name: str, tmp_path: Path) -> None:
+    edges = [0.0, 1.0, -1.0, 1 - 2.0**-53, 2.0**-60 - 1, 1e-300, 0.5, 2.0, 1e300, math.inf, -math.inf, math.nan]
+    x = np.array([[*edges, *np.random.default_rng(4).uniform(-1, 1, 52)]])
+    given = (x, np.flip(x).copy()) if name == "atan2" else (x,)
+    run, eager = written(getattr(paddle, name), "float64", tmp_path, len(given))
+    want = eager(*given)
+    np.testing.assert_allclose(run(*given), want, rtol=4 * 2.0**-52, atol=2.0**-60)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from exporter.lower.onnx_program.call import Call, Lowering, wide
 from exporter.lower.onnx_program.graph import Builder, Tensor
+from exporter.lower.onnx_program.ops.pointwise import atan
 
 #: The order in which Paddle promotes (`paddle/phi/common/type_promotion.h`, 3.3.1): an integer never widens a float.
 _ORDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
@@ -135,10 +136,8 @@ def _atan2(c: Call) -> Tensor:
     """atan(y / x), turned by pi where x is negative; the sign of a zero y is not seen."""
     b = c.b
     y, x = pair(c)
-    if x.dtype == "float64":
-        raise c.refuse("ONNX Runtime does not compute it in float64; cast the tensors to float32")
     turn = b.emit("Where", b.emit("Less", y, 0.0), b.constant(-math.pi, x.dtype), b.constant(math.pi, x.dtype))
-    base = b.emit("Atan", b.emit("Div", y, x))
+    base = atan(b, b.emit("Div", y, x))
     found = b.emit("Where", b.emit("Less", x, 0.0), b.emit("Add", base, turn), base)
     both = b.emit("And", b.emit("Equal", x, 0.0), b.emit("Equal", y, 0.0))
     return b.emit("Where", both, 0.0, found)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from exporter.lower.onnx_program.call import Call, Lowered, Lowering
 from exporter.lower.onnx_program.graph import FLOATS_OF, Builder, Pair, Tensor
 from exporter.lower.onnx_program.ops.linear import einsum, kron, product
-from exporter.lower.onnx_program.ops.pointwise import expm1, log1p
+from exporter.lower.onnx_program.ops.pointwise import atan, expm1, log1p
 from exporter.lower.onnx_program.ops.shape import converted
 
 #: Done to both parts alike; where the result is real (`shape64`, `full_like` in float32), to the real one alone.
@@ -197,7 +197,7 @@ def _rsqrt(b: Builder, x: Pair) -> Pair:
 def _argument(b: Builder, x: Pair) -> Tensor:
     """The angle, as twice atan(b / (|z| + a)), or of the other half plane."""
     turn = b.emit("Where", b.emit("Less", x.imag, 0.0), b.constant(-math.pi, x.real.dtype), math.pi)
-    ratio = b.emit("Atan", b.emit("Div", x.imag, x.real))
+    ratio = atan(b, b.emit("Div", x.imag, x.real))
     upright = b.emit("Mul", b.emit("Sign", x.imag), math.pi / 2)
     near = b.emit("Where", b.emit("Less", x.real, 0.0), b.emit("Add", ratio, turn), ratio)
     return b.emit("Where", b.emit("Equal", x.real, 0.0), upright, near)
@@ -219,14 +219,8 @@ def _log1p(b: Builder, x: Pair) -> Pair:
     return Pair(b.emit("Mul", log1p(b, over), 0.5), _argument(b, Pair(b.emit("Add", x.real, 1.0), x.imag)))
 
 
-def _of_one(make: Callable[[Builder, Pair], Pair | Tensor], float64: bool = True) -> Lowering:
-    def lower(c: Call) -> Pair | Tensor:
-        x = c.pair(0)
-        if x.real.dtype == "float64" and not float64:
-            raise c.refuse("ONNX Runtime has no atan in float64; cast the tensor to complex64")
-        return make(c.b, x)
-
-    return lower
+def _of_one(make: Callable[[Builder, Pair], Pair | Tensor]) -> Lowering:
+    return lambda c: make(c.b, c.pair(0))
 
 
 def _as_complex(c: Call) -> Pair:
@@ -284,7 +278,7 @@ OPERATORS: dict[str, Lowering] = {
     "imag": lambda c: c.b.emit("Identity", c.pair(0).imag),
     "conj": _of_one(lambda b, x: Pair(b.emit("Identity", x.real), b.emit("Neg", x.imag))),
     "abs": lambda c: modulus(c.b, c.pair(0)),
-    "angle": _of_one(_argument, float64=False),
+    "angle": _of_one(_argument),
     "cast": _cast,
     "multiply": _by_parts(lambda c, x, y: c.b.emit("Mul", x, y)),
     "square": _of_one(lambda b, x: _times(b, x, x, lambda one, two: b.emit("Mul", one, two))),
@@ -308,10 +302,10 @@ OPERATORS: dict[str, Lowering] = {
     "sqrt": _of_one(_sqrt),
     "rsqrt": _of_one(_rsqrt),
     "reciprocal": _of_one(_reciprocal),
-    "log": _of_one(_log_by(math.e), float64=False),
-    "log2": _of_one(_log_by(2.0), float64=False),
-    "log10": _of_one(_log_by(10.0), float64=False),
-    "log1p": _of_one(_log1p, float64=False),
+    "log": _of_one(_log_by(math.e)),
+    "log2": _of_one(_log_by(2.0)),
+    "log10": _of_one(_log_by(10.0)),
+    "log1p": _of_one(_log1p),
     "equal": _equal(negated=False),
     "not_equal": _equal(negated=True),
     "isnan": _any_part("IsNaN"),
