@@ -56,10 +56,8 @@ def _interpolated(  # noqa: PLR0913 - the operands and attributes of Paddle's op
     found = stock(x, size, sizes, scale, layout, depth, height, width, scales, method, corners, mode)
     if str(x.dtype) != "paddle.float64":
         return found
-    begin = 2 if layout in ("NCHW", "NCDHW", "NCW") else 1
-    axes = range(begin, begin + len(x.shape) - 2)
-    told = [] if sizes else [float(one) for one in (scale.numpy().ravel() if scale is not None else scales)]
-    told = told * len(axes) if len(told) == 1 else told or [0.0] * len(axes)
+    axes = range(2, len(x.shape)) if layout == "NCHW" else range(1, len(x.shape) - 1)  # so Paddle calls all layouts
+    told = list(scales) or [0.0] * len(axes)  # eager makes numbers of tensors before
     for axis, factor in zip(axes, told, strict=True):
         places = _places(x.shape[axis], found.shape[axis], factor, corners=corners, centred=cubic or mode == 0)
         x = (_cubic if cubic else _linear)(x, axis, places)
@@ -71,12 +69,11 @@ def _places(before: int, after: int, factor: float, *, corners: bool, centred: b
     ratio = 0.0
     if after > 1:
         ratio = (before - 1) / (after - 1) if corners else 1 / factor if factor > 0 else before / after
-    steps: Array = np.arange(after, dtype="float64")
+    steps: Array = np.arange(after)
     return ratio * steps if corners or not centred else ratio * (steps + 0.5) - 0.5
 
 
 def _linear(x: Any, axis: int, places: Array) -> Any:
-    places = np.maximum(places, 0)
     low = np.floor(places)
     share = places - low
     return _summed(x, axis, [(low, 1 - share), (low + 1, share)])
@@ -101,10 +98,10 @@ def _summed(x: Any, axis: int, parts: Sequence[tuple[Array, Array]]) -> Any:
     """Elements along an axis, each times its weight; beyond the ends the last one counts."""
     import paddle
 
-    shape = [-1 if at == axis else 1 for at in range(len(x.shape))]
     total = None
     for places, weight in parts:
         index = np.clip(places, 0, x.shape[axis] - 1).astype("int64")
-        chosen = paddle.index_select(x, paddle.to_tensor(index), axis) * paddle.to_tensor(weight.reshape(shape))
+        beside = [len(weight) if at == axis else 1 for at in range(len(x.shape))]
+        chosen = paddle.index_select(x, paddle.to_tensor(index), axis) * paddle.to_tensor(weight.reshape(beside))
         total = chosen if total is None else total + chosen
     return total

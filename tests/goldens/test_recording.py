@@ -147,10 +147,22 @@ def test_a_child_that_ends_in_its_search_is_followed_by_one_that_does_not_search
 def test_a_child_that_ends_elsewhere_is_not_asked_again(
     recorded: Recorder, end: ChildFailed, doings: list[str]
 ) -> None:
+    end.hint = "as it was"
     child = Child((doings, end))
     with pytest.raises(type(end)) as caught:
         recorded(child)
-    assert caught.value is end and len(child.asked) == 1
+    assert caught.value is end and len(child.asked) == 1 and end.hint == "as it was"
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_search_is_given_up_once_and_stays_so(recorded: Recorder, end: ChildFailed) -> None:
+    searching = ([f"{SEARCHING}: 3"], end)
+    child = Child(searching, (["recording of batch=2:zeros"], end), searching)
+    with pytest.raises(type(end)):
+        recorded(child)
+    first, *others = (asked["request"] for asked in child.asked)
+    fatal = {"batch=2:zeros": f"eager does not survive it: {end.what}"}
+    assert others == [{**first, "search": False}, {**first, "search": False, "fatal": fatal}]
 
 
 @pytest.mark.parametrize("end", ENDS)

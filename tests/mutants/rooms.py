@@ -56,10 +56,13 @@ ROOMS = {
     "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),
     "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_recording.py",)),
     "goldens": Room(
-        tuple(f"exporter/goldens/{name}.py" for name in ("cases", "finish", "float64", "fresh", "oracle", "truth")),
+        tuple(
+            f"exporter/goldens/{name}.py"
+            for name in ("cases", "finish", "float64", "fresh", "oracle", "positions", "truth")
+        ),
         tuple(
             f"tests/goldens/test_{name}.py"
-            for name in ("cases", "finish", "float64", "fresh", "oracle", "telling", "truth")
+            for name in ("cases", "finish", "float64", "fresh", "oracle", "positions", "telling", "truth")
         ),
     ),
     "search": Room(

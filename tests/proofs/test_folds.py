@@ -73,6 +73,15 @@ def test_vectors_may_be_at_hand_in_another_shape(name: str) -> None:
     assert set(judge_folds(stored, digests, trained).values()) == {Fold.PROVEN}
 
 
+def test_vectors_may_be_as_large_as_the_weight() -> None:
+    """Of a depthwise convolution of one pixel there is one number a channel."""
+    weight = WEIGHT[:, :1]
+    factor = NORM["a"] / np.sqrt(NORM["v"] + np.float32(1e-5))
+    trained = {digest(value): value for value in (weight, *NORM.values())}
+    stored = {"w.folded": weight * factor.reshape(4, 1, 1, 1)}
+    assert judge_folds(stored, {"w.folded": sorted(trained)}, trained) == {"w.folded": Fold.PROVEN}
+
+
 def test_the_norm_of_one_channel_may_be_at_hand_as_scalars() -> None:
     """As in PicoDet's head, whose scale of 1.0 and shift of 0.0 equal other constants of the file."""
     one = {name: value[:1] for name, value in {**NORM, "a": FRESH["a"], "b": FRESH["b"]}.items()}
