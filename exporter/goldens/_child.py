@@ -18,6 +18,7 @@ from exporter.goldens.domain import OutOfRange
 from exporter.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
 from exporter.goldens.finish import OTHERWISE, Recorded, describe, goldens_of, note_scores, note_ties
 from exporter.goldens.oracle import Oracle, make_oracle
+from exporter.goldens.record import NARROW
 from exporter.goldens.values import Rows, content, draw, real_rows
 from exporter.spec.model import Spec
 from exporter.tensors import Array, save_scratch
@@ -118,7 +119,7 @@ class _Planned:
                     raise ModelError(
                         f"the eager layer does not run on this case: {refusal}",
                         where=f"case {case.name}",
-                        hint="narrow what the dims and values of the spec promise to what forward takes",
+                        hint=NARROW,
                     ) from refusal
                 self.left_out[case.name] = f"eager refuses it: {refusal}"
             if number in (FIRST, promised) and _hopeless(self.recorded, spec):

@@ -16,7 +16,8 @@ from exporter.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 
 #: How the child calls what it does while it tries inputs that nobody promised.
 SEARCHING = "searching for unreached lines"
-_NARROW = "narrow what the dims and values of the spec promise to what forward takes"
+#: What to do about a promised case on which eager does not run.
+NARROW = "narrow what the dims and values of the spec promise to what forward takes"
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
             elif case in probing and case not in fatal:
                 keys = {**keys, "fatal": {**fatal, case: f"eager does not survive it: {error.what}"}}
             else:
-                error.hint = f"{_NARROW}; --debug shows what the child said last" if case else error.hint
+                error.hint = f"{NARROW}; --debug shows what the child said last" if case else error.hint
                 raise
         else:
             answer["notes"][:0] = given_up

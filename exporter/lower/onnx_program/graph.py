@@ -209,6 +209,14 @@ class Builder:
         """0, 1, 2, …, as many as a scalar says; `size` is that number where it is known."""
         return self.emit("Range", self.constant(0), count, self.constant(1), shape=[size])
 
+    def places(self, count: Tensor) -> Tensor:
+        """The same by a vector of one number; a constant where that is one."""
+        import numpy as np
+
+        if count.array is not None:
+            return self.constant(np.arange(int(count.array[0])))
+        return self.numbering(self.squeeze(count, [0]))
+
     def concat(self, parts: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join tensors of one dtype along an axis."""
         if len(parts) == 1:

@@ -6,7 +6,7 @@ import numpy as np
 
 from exporter.lower.onnx_program.call import Call, Lowering
 from exporter.lower.onnx_program.graph import Tensor
-from exporter.lower.onnx_program.ops.scan import places, scan
+from exporter.lower.onnx_program.ops.scan import scan
 
 _END = int(np.iinfo("int32").max)
 
@@ -26,7 +26,7 @@ def _viterbi(c: Call) -> list[Tensor]:
     first = b.slice(rows, [0], [1], [0])
     later = b.emit("Slice", rows, b.constant([1]), longest, b.constant([0]), shape=[-1, *rows.shape[1:]])
     rows = b.concat([later, first])
-    steps = b.unsqueeze(places(b, b.size_of(rows, 0)), [1])
+    steps = b.unsqueeze(b.places(b.size_of(rows, 0)), [1])
     left = b.emit("Sub", b.unsqueeze(lengths, [0]), b.emit("Add", steps, b.constant(1)))  # [steps, batch]
     end = b.slice(moves, [-2], [-1], [0])
 

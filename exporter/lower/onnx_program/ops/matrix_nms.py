@@ -7,7 +7,7 @@ import math
 from exporter.lower.onnx_program.call import Call, Lowering
 from exporter.lower.onnx_program.graph import Builder, Tensor
 from exporter.lower.onnx_program.ops.order import top
-from exporter.lower.onnx_program.ops.scan import places, scan
+from exporter.lower.onnx_program.ops.scan import scan
 
 
 def _matrix_nms(c: Call) -> list[Tensor]:
@@ -24,7 +24,7 @@ def _matrix_nms(c: Call) -> list[Tensor]:
     classes, number = b.size_of(scores, 1), b.size_of(scores, 2)
     ranked, place = _candidates(c, scores, limits[0])
     width = b.size_of(ranked, 1)
-    image = b.emit("Div", places(b, b.size_of(ranked, 0)), classes, shape=[-1])
+    image = b.emit("Div", b.places(b.size_of(ranked, 0)), classes, shape=[-1])
     place = b.emit("Add", place, b.unsqueeze(b.emit("Mul", image, number, shape=[-1]), [1]), shape=place.shape)
     boxes = b.reshape(boxes, [-1, 4])
     own = b.emit("Gather", boxes, place, axis=0, shape=[*place.shape, 4])
@@ -55,7 +55,7 @@ def _candidates(c: Call, scores: Tensor, most: int) -> tuple[Tensor, Tensor]:
     b, background = c.b, int(c.attr("background_label"))
     counts = b.emit("Greater", scores, b.constant(c.attr("score_threshold"), scores.dtype), shape=scores.shape)
     if background >= 0:
-        own = b.emit("Equal", places(b, b.size_of(scores, 1)), b.constant(background))
+        own = b.emit("Equal", b.places(b.size_of(scores, 1)), b.constant(background))
         counts = b.emit("And", counts, b.emit("Not", b.unsqueeze(own, [1])), shape=scores.shape)
     longest = b.reduce("ReduceSum", b.cast(counts, "int64"), [2], keep=False)
     longest = b.reshape(b.reduce("ReduceMax", longest, None, keep=False), [1])
@@ -76,7 +76,7 @@ def _decay(c: Call, boxes: Tensor, scores: Tensor) -> Tensor:
     some = b.cast(b.emit("Greater", scores, b.constant(-math.inf, dtype)), "int64")
     count = b.emit("Max", b.reduce("ReduceSum", some, [0], keep=True), b.constant([1]), shape=[1])
     overlap = _overlaps(c, b.emit("Slice", boxes, b.constant([0]), count, b.constant([0]), shape=[-1, 4]))
-    at = places(b, count)
+    at = b.places(count)
     better = b.emit("Less", b.unsqueeze(at, [0]), b.unsqueeze(at, [1]))
     seen = b.emit("And", better, b.emit("Equal", overlap, overlap))  # boxes of no size overlap by 0/0, which is none
     most = b.reduce("ReduceMax", b.emit("Where", seen, overlap, 0.0, dtype=dtype), [1], keep=False)

@@ -50,12 +50,6 @@ def scan(
     return typed[: len(state)], typed[len(state) :]
 
 
-def places(b: Builder, count: Tensor) -> Tensor:
-    """0, 1, … as many as a vector of one number says."""
-    size = int(count.array.ravel()[0]) if count.array is not None else -1
-    return b.numbering(b.reshape(count, [], []), size)
-
-
 def to_front(x: Tensor, axis: int) -> list[int]:
     """The order of dims that puts an axis first."""
     return [axis, *(at for at in range(x.rank) if at != axis)]
@@ -91,7 +85,7 @@ def _running(kind: str) -> Lowering:
             new = [b.emit("Where", taken, *pair, shape=start.shape) for pair in ((number, best), (at, place))]
             return new, new
 
-        _, found = scan(b, [start, nowhere], [rows, places(b, b.size_of(rows, 0))], turn)
+        _, found = scan(b, [start, nowhere], [rows, b.places(b.size_of(rows, 0))], turn)
         if x.shape[axis] < 1:
             found = [b.slice(one, [0], [-1], [0]) for one in found]
         return [b.transpose(one, np.argsort(order).tolist()) for one in found]

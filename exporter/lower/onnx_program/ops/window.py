@@ -274,8 +274,8 @@ def _overlap_add(c: Call) -> Tensor:
     if not ahead:
         x = b.transpose(x, [x.rank - 1, x.rank - 2, *range(x.rank - 2)])
     frames, length = (b.size_of(x, axis) for axis in (0, 1))
-    begins = b.emit("Mul", _count(b, frames), b.constant(hop))
-    places = b.emit("Add", b.unsqueeze(begins, [1]), _count(b, length), shape=x.shape[:2])
+    begins = b.emit("Mul", b.places(frames), b.constant(hop))
+    places = b.emit("Add", b.unsqueeze(begins, [1]), b.places(length), shape=x.shape[:2])
     end = b.emit("Add", b.emit("Mul", b.emit("Sub", frames, 1), b.constant([hop])), length)
     sizes = b.concat([end, *(b.size_of(x, axis) for axis in range(2, x.rank))])
     size = (x.shape[0] - 1) * hop + x.shape[1] if min(x.shape[:2]) >= 0 else -1
@@ -283,15 +283,6 @@ def _overlap_add(c: Call) -> Tensor:
     zeros = b.expand(b.constant(0, x.dtype), sizes, shape)
     made = b.emit("ScatterND", zeros, b.unsqueeze(places, [2]), x, reduction="add", shape=shape)
     return made if ahead else b.transpose(made, [*range(1, made.rank), 0])
-
-
-def _count(b: Builder, size: Tensor) -> Tensor:
-    """0, 1, 2, …, so many as a vector of one element says."""
-    import numpy as np
-
-    if size.array is not None:
-        return b.constant(np.arange(int(size.array[0])))
-    return b.numbering(b.squeeze(size, [0]))
 
 
 def _affine_grid(c: Call) -> Tensor:
@@ -314,7 +305,7 @@ def _affine_grid(c: Call) -> Tensor:
 
 def _points(b: Builder, size: Tensor, dtype: str, corners: bool) -> Tensor:
     """So many points from -1 to 1, ends included, or the middles of so many parts between."""
-    places = b.cast(_count(b, size), dtype)
+    places = b.cast(b.places(size), dtype)
     if corners:
         steps = b.cast(b.emit("Max", b.emit("Sub", size, 1), 1), dtype)
         return b.emit("Sub", b.emit("Div", b.emit("Mul", places, 2.0), steps), 1.0)
