@@ -3,7 +3,7 @@
 The request and the answer are plain JSON, written to files; tensors travel as safetensors whose paths stand in the
 request. A crash, a hang and an out-of-memory are results too, and say what the child was doing last::
 
-    answer = call("exporter.trace.child:export", {"model": "recipes.digits:build"}, Limits(seconds=300))
+    answer = call("exporter.lower._child:export", {"model": "recipes.digits:build"}, Limits(seconds=300))
 
 The function named must take one dict and return one; in it, :func:`doing` says what comes next.
 """

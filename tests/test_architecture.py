@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -183,6 +186,30 @@ def test_every_module_of_the_main_process_can_be_imported_without_paddle_and_eng
         "    importlib.import_module(name)\n"
     )
     assert "exporter" in loaded_by(script)
+
+
+#: A function that a child is to run, as text: `module:function`.
+ADDRESS = re.compile(r"exporter(?:\.\w+)+:\w+")
+
+
+def test_every_function_that_is_addressed_as_text_is_there() -> None:
+    """Docstrings count: what they show is what somebody copies."""
+    addresses = {
+        (module_of(path), address)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for address in ADDRESS.findall(node.value)
+    }
+    assert addresses
+    stale = set()
+    for module, address in addresses:
+        place, _, function = address.partition(":")
+        if importlib.util.find_spec(place) is None or not callable(
+            getattr(importlib.import_module(place), function, None)
+        ):
+            stale.add(f"{module}: {address}")
+    assert not stale
 
 
 #: Parts of Paddle that are no API: each name of them that is used stands in the table of `exporter/paddle/private.py`.
