@@ -43,8 +43,8 @@ PASSED, FAILED, USAGE, NO_DEVICE, DAMAGED = 0, 1, 2, 3, 5
 # ---- on a machine with Paddle --------------------------------------------------------------------------------------
 def make(folder: Path, names: Sequence[str]) -> int:
     """Write a bundle for each network; what would pass the limit is left out, and said."""
-    from exporter.errors import ExporterError
-    from exporter.workers import Setting
+    from exporter.base.errors import ExporterError
+    from exporter.process.workers import Setting
 
     known = {network.key: network for network in _networks()}
     if strange := sorted(set(names) - set(known)):
@@ -84,8 +84,8 @@ def _make(network: Any, into: Path, setting: Any) -> None:
     from exporter.bundle.contents import contents, with_record
     from exporter.bundle.open import GOLDEN
     from exporter.bundle.write import Hashed, drafting, seal
-    from exporter.goldens.record import Exported, record
-    from exporter.lower._convert import convert_all
+    from exporter.export.lower.convert import convert_all
+    from exporter.prove.goldens.record import Exported, record
     from tests.zoo.judged import Wish, spec_of
 
     # Random weights of networks with batch norms explode or die; those of the others are telling as they are.

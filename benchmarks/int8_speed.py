@@ -23,17 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from exporter import machine, pipeline
+from exporter import pipeline
+from exporter.base import machine
+from exporter.base.numbers.golden import promised
+from exporter.base.numbers.rule import constants
+from exporter.base.tensors import save
 from exporter.bundle.open import GOLDEN, Bundle
-from exporter.compare.golden import read_goldens
-from exporter.engines._job import TimingJob, runnable
-from exporter.numbers.golden import promised
-from exporter.numbers.rule import constants
+from exporter.engines.job import TimingJob, runnable
+from exporter.process.workers import Limits, Setting
+from exporter.prove.compare.golden import read_goldens
+from exporter.prove.verdict.plan import ENGINES, Run
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
-from exporter.tensors import save
-from exporter.verdict.plan import ENGINES, Run
-from exporter.workers import Limits, Setting
 
 ENGINES_OF = {"onnx": ("onnxruntime", "openvino"), "pdmodel": ("paddle_inference_default", "paddle_inference_int8")}
 BATCHES = (1, 8)

@@ -20,8 +20,8 @@ import sys, time
 from pathlib import Path
 import paddle
 from paddle.pir_utils import DygraphOldIrGuard
-from exporter.lower.pdmodel.files import finish
-from exporter.lower.pdmodel.session import legacy_export
+from exporter.export.lower.pdmodel.files import finish
+from exporter.export.lower.pdmodel.session import legacy_export
 name, way, folder = sys.argv[1:]
 layer = getattr(paddle.vision.models, name)()
 layer.eval()
@@ -55,7 +55,7 @@ def main() -> int:
 
 def patch() -> tuple[float, float]:
     """Processor seconds to enter the context, and to leave it."""
-    from exporter.lower.pdmodel.session import legacy_export
+    from exporter.export.lower.pdmodel.session import legacy_export
 
     begin = time.process_time()
     with legacy_export():

@@ -116,10 +116,10 @@ def _write(name: str, place: str) -> str:
 
     import paddle
 
-    from exporter.lower.base import Wish
-    from exporter.lower.onnx import plugin as onnx
-    from exporter.lower.pir import plugin as pir
-    from exporter.trace.traced import trace
+    from exporter.export.lower.base import Wish
+    from exporter.export.lower.kinds.onnx import plugin as onnx
+    from exporter.export.lower.kinds.pir import plugin as pir
+    from exporter.export.trace.traced import trace
 
     paddle.set_device("cpu")
     paddle.seed(0)
@@ -174,7 +174,7 @@ def _measure(name: str, place: str, batch: int, seconds: float) -> dict[str, Any
 
 
 def _specs(name: str, parameter: str) -> Any:
-    from exporter.tensors import TensorSpec
+    from exporter.base.tensors import TensorSpec
 
     if name in TEXT:
         return (TensorSpec(parameter, "int64", ("batch", "seq")),)

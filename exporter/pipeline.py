@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from exporter.bench.run import Wish, bench, timed_by
+from exporter.base.diagnostics import Diagnostic
+from exporter.base.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
+from exporter.base.files import locked, user_cache, write_draft
+from exporter.base.registry import Registry
 from exporter.bundle import bom
-from exporter.bundle.checkpoint import exported_of, whole_of
 from exporter.bundle.contents import contents, with_costs, with_record
 from exporter.bundle.documents import origin_of, with_documents
 from exporter.bundle.facts import facts_in, facts_of
@@ -32,42 +34,40 @@ from exporter.bundle.write import (
     seal,
     unlike_the_release,
 )
-from exporter.cache.on_the_way import on_the_way
-from exporter.cache.release import Kept, Releases
-from exporter.cache.told import told_findings, told_measured, told_report
 from exporter.check import settle
 from exporter.check.run import examine
 from exporter.check.settings import of_project
 from exporter.check.targets import of_spec
-from exporter.diagnostics import Diagnostic
-from exporter.engines._device import Device, choose_device
-from exporter.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
-from exporter.files import locked, user_cache, write_draft
-from exporter.goldens.calibrate import calibration, refuse_noise
-from exporter.goldens.record import Exported, record
-from exporter.judge.judge import blame, harness_of, judge
-from exporter.judge.report import Report
-from exporter.lower._convert import convert_all, refuse_precisions
-from exporter.memo import remembering
-from exporter.preflight import run as preflight
-from exporter.preflight.cases import beside, needs_data
-from exporter.preflight.evidence import judged
-from exporter.preflight.files import refuse_files, refuse_waivers
-from exporter.proofs._samples import with_samples
-from exporter.proofs.base import Narrowing
-from exporter.prune.search import run as pruning
-from exporter.registry import Registry
-from exporter.report._summary import headline
+from exporter.deploy.bench.run import Wish, bench, timed_by
+from exporter.deploy.runtimes.environment import read_runtimes
+from exporter.deploy.runtimes.matrix import Matrix, try_runtimes
+from exporter.engines.device import Device, choose_device
+from exporter.export.lower.convert import convert_all, refuse_precisions
+from exporter.gate.reuse.on_the_way import on_the_way
+from exporter.gate.reuse.release import Kept, Releases
+from exporter.gate.reuse.told import told_findings, told_measured, told_report
+from exporter.process.memo import remembering
+from exporter.process.scratch import scratch
+from exporter.process.workers import Setting
+from exporter.prove.goldens.calibrate import calibration, refuse_noise
+from exporter.prove.goldens.record import Exported, record
+from exporter.prove.judge.judge import blame, harness_of, judge
+from exporter.prove.judge.report import Report
+from exporter.prove.preflight.cases import beside, needs_data
+from exporter.prove.preflight.evidence import judged
+from exporter.prove.preflight.files import refuse_files, refuse_waivers
+from exporter.prove.proofs.base import Narrowing
+from exporter.prove.proofs.samples import with_samples
+from exporter.prove.root_cause.repro import REPRO, Keep
+from exporter.prove.verdict.plan import Run, plan_runs, plan_some, refuse_promises, settled
 from exporter.report.base import Renderer
-from exporter.root_cause.repro import REPRO, Keep
-from exporter.runtimes.environment import read_runtimes
-from exporter.runtimes.matrix import Matrix, try_runtimes
-from exporter.scratch import scratch
+from exporter.report.summary import headline
 from exporter.spec.model import Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
-from exporter.train import measured
-from exporter.verdict.plan import Run, plan_runs, plan_some, refuse_promises, settled
-from exporter.workers import Setting
+from exporter.weights import measured
+from exporter.weights import rehearsal as preflight
+from exporter.weights.make import exported_of, whole_of
+from exporter.weights.prune import run as pruning
 
 RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
 
@@ -125,7 +125,7 @@ def prune(
     What comes back besides is the metric of the whole model, if it was trained, and of the smaller one, if fine-tuned.
 
     Raises:
-        UsageError, EnvironmentLacks, ModelError: as training and :func:`exporter.prune.search.run.ensure`.
+        UsageError, EnvironmentLacks, ModelError: as training and :func:`exporter.weights.prune.run.ensure`.
     """
     folder = into or pruning.default_folder(spec)
     pruning.check(spec, folder)
@@ -360,7 +360,7 @@ def with_facts(report: Report, folder: Path, setting: Setting, *, timed: bool = 
     `trusted` says who is known to have signed it. Timed are the engines that were judged, on the spec's device.
 
     Raises:
-        UsageError, BundleError, EnvironmentLacks: as :func:`exporter.bench.run.bench`.
+        UsageError, BundleError, EnvironmentLacks: as :func:`exporter.deploy.bench.run.bench`.
     """
     bundle = open_bundle(folder)
     facts = facts_in(bundle, recorded_spec(bundle.manifest), trusted)

@@ -8,7 +8,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Recipe, Samples
+from exporter.spec.recipe.base import Recipe, Samples
 
 EPOCHS = 12
 BATCH = 32

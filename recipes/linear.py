@@ -12,7 +12,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Recipe, Samples
+from exporter.spec.recipe.base import Recipe, Samples
 from recipes._folder import real, table
 
 FEATURES = 10

@@ -12,7 +12,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Recipe, Run, Samples
+from exporter.spec.recipe.base import Recipe, Run, Samples
 from recipes._folder import real, table
 
 PLACES, SPEEDS = 10, 4  # to each side of 0

@@ -11,7 +11,7 @@ import paddle
 from paddle import nn
 from paddle.vision import models
 
-from exporter.recipe.base import Part, Recipe
+from exporter.spec.recipe.base import Part, Recipe
 from recipes._folder import real
 from recipes._scores import accuracy
 from recipes.digits import data as digits

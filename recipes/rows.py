@@ -12,7 +12,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Part, Recipe
+from exporter.spec.recipe.base import Part, Recipe
 from recipes._folder import real, table
 from recipes._scores import accuracy
 from recipes.digits import data as digits

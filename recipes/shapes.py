@@ -17,7 +17,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Part, Recipe
+from exporter.spec.recipe.base import Part, Recipe
 from recipes._folder import real
 
 SIZE, STRIDE, CLASSES = 48, 8, 3

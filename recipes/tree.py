@@ -13,7 +13,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Part, Recipe
+from exporter.spec.recipe.base import Part, Recipe
 from recipes._folder import pairs, real
 from recipes._scores import accuracy
 

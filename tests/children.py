@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import BundleError, ChildTimedOut, EnvironmentLacks, ModelError, UsageError
-from exporter.workers import doing
+from exporter.base.errors import BundleError, ChildTimedOut, EnvironmentLacks, ModelError, UsageError
+from exporter.process.workers import doing
 
 KINDS = {kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError, ChildTimedOut)}
 #: Takes 300 MB and holds it: what goes on is refused at twice a limit of 200, which a busy parent may not see in time.

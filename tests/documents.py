@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from exporter.base.files import readable_json, sha256_file
 from exporter.bundle.manifest import BOM, PROVENANCE
-from exporter.files import readable_json, sha256_file
 
 
 def state_again(bundle: Path, content: Mapping[str, Any]) -> None:

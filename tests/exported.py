@@ -47,9 +47,9 @@ def write_artifacts(folder: Path) -> None:
 def _write_onnx(folder: Path) -> None:
     """By paddle2onnx; by the exporter's own writer on a Python without it (3.13)."""
     if importlib.util.find_spec("paddle2onnx") is None:
-        from exporter.lower.base import Wish
-        from exporter.lower.onnx import plugin
-        from exporter.tensors import TensorSpec
+        from exporter.base.tensors import TensorSpec
+        from exporter.export.lower.base import Wish
+        from exporter.export.lower.kinds.onnx import plugin
 
         image = TensorSpec("image", "float32", ("batch", 1, 8, 8))
         plugin.write(None, folder / "pir", folder / "onnx", Wish(17, None, (image,)))
@@ -141,10 +141,10 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def write_bundle(artifacts: Path, bundle: Path) -> Path:
     """Seal the artifacts as a bundle with its own verify.py."""
+    from exporter.base.files import sha256_file
+    from exporter.base.readers import read
     from exporter.bundle.manifest import sealed
     from exporter.bundle.script import verify_script
-    from exporter.files import sha256_file
-    from exporter.readers import read
 
     for kind in ("pir", "pdmodel", "onnx"):
         shutil.copytree(artifacts / kind, bundle / kind)

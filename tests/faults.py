@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from exporter.base.files import sha256_file
+from exporter.base.readers import read
+from exporter.base.readers.base import Weight
 from exporter.bundle.manifest import sealed
-from exporter.files import sha256_file
-from exporter.readers import read
-from exporter.readers.base import Weight
 from tests.documents import state_again
 
 

@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exporter import machine
-from exporter.files import write_bytes
+from exporter.base import machine
+from exporter.base.files import write_bytes
 from tests.command import ROOT
 
 _CLOSING = re.compile(r"^(?:=+ )?(\d+ (?:passed|failed|error).* in [0-9.]+s.*)$", re.MULTILINE)

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.answers import MOST_LINE, read_answer, read_events, told
-from exporter.engines._job import EngineAnswer
+from exporter.base.errors import ChildCrashed, EnvironmentLacks, ExporterError
 from exporter.engines.base import Availability
-from exporter.errors import ChildCrashed, EnvironmentLacks, ExporterError
-from exporter.workers import Limits, call
+from exporter.engines.job import EngineAnswer
+from exporter.process.answers import MOST_LINE, read_answer, read_events, told
+from exporter.process.workers import Limits, call
 from tests.command import ROOT
 
 ERROR = {"kind": "UsageError", "what": "a", "where": "b", "hint": "c", "details": "d"}
@@ -128,7 +128,7 @@ def test_no_room_for_the_answer_is_the_machine_s_fault(tmp_path: Path, monkeypat
 
 SCRATCH = """
 import os, sys, time
-from exporter.scratch import scratch
+from exporter.process.scratch import scratch
 with scratch() as folder:
     (folder / "large").write_text("x")
     print(folder.parent, flush=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from exporter.distribution import NAME, how_to_install, requirements
+from exporter.base.distribution import NAME, how_to_install, requirements
 from tests.command import ROOT
 
 
@@ -34,7 +34,7 @@ def test_an_extra_that_is_none_is_a_mistake_of_ours() -> None:
 
 
 def test_where_exporter_is_not_installed_the_script_is_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.distribution.NAME", "paddle-exporter-that-is-not-here")
+    monkeypatch.setattr("exporter.base.distribution.NAME", "paddle-exporter-that-is-not-here")
     assert how_to_install("openvino") == "scripts/install"
 
 

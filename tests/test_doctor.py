@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from exporter import doctor, machine
-from exporter.doctor import Check, Diagnosis, State, as_text
-from exporter.engines._device import nvidia_here
-from exporter.engines._probe import availability
+from exporter.base import machine
+from exporter.cli import doctor
+from exporter.cli.doctor import Check, Diagnosis, State, as_text
 from exporter.engines.base import Availability
-from exporter.workers import Limits
+from exporter.engines.device import nvidia_here
+from exporter.engines.probe import availability
+from exporter.process.workers import Limits
 from tests.command import exporter
 
 

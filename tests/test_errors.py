@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import closest, did_you_mean, did_you_mean_file
+from exporter.base.errors import closest, did_you_mean, did_you_mean_file
 
 
 @pytest.mark.parametrize(

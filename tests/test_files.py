@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter import files
-from exporter.errors import BundleError, EnvironmentLacks, UsageError
+from exporter.base import files
+from exporter.base.errors import BundleError, EnvironmentLacks, UsageError
 from tests.command import contents, environment, leftovers
 
 JSON = st.recursive(

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from exporter import forks
-from exporter.errors import ChildCrashed
+from exporter.base.errors import ChildCrashed
 from exporter.gate.together import in_processes
-from exporter.workers import _EVERY_CHILD, SINGLE_THREAD, call
+from exporter.process import forks
+from exporter.process.workers import _EVERY_CHILD, SINGLE_THREAD, call
 from tests.command import ROOT, environment
 from tests.test_workers import assert_soon, gone
 
-MODULE = "exporter.engines._child"
+MODULE = "exporter.engines.child"
 MODULES = {
     "counted_import.py": "import os, pathlib\n"
     "with pathlib.Path(os.environ['COUNT']).open('a') as count: count.write('x')\n",
@@ -102,7 +102,9 @@ def test_a_daemon_of_a_child_ends_with_it(how: str, tmp_path: Path) -> None:
     assert gone(int(pid.read_text())), "it is gone when the answer is there, so that it changes nothing afterwards"
 
 
-SCRIPT = "from exporter.workers import call\ncall('tests.children:hangs', {'pid': %r, 'deaf': True}, imports=(%r,))"
+SCRIPT = (
+    "from exporter.process.workers import call\ncall('tests.children:hangs', {'pid': %r, 'deaf': True}, imports=(%r,))"
+)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -157,7 +159,7 @@ def test_a_server_ends_in_order_when_it_is_stopped() -> None:
 
 def test_the_processor_time_of_a_child_counts_as_the_command_s(tmp_path: Path) -> None:
     script = (
-        "import resource; from exporter import forks; from exporter.workers import call\n"
+        "import resource; from exporter import forks; from exporter.process.workers import call\n"
         "call('tests.children:burns', {'seconds': 1.0}); forks.stop_servers()\n"
         "print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]))"
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from exporter.engines._device import nvidia_here
+from exporter.engines.device import nvidia_here
 from tests import faults
 from tests.command import PATIENCE, ROOT
 

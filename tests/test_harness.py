@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter import harness
-from exporter.engines._cost import Cost, beyond
-from exporter.engines._job import EngineAnswer, EngineJob, SessionFacts
+from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.tensors import Array, save
 from exporter.engines.base import Settings
-from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
-from exporter.harness import Bench, _judge_all, _judge_run, _loaded, _process, run_engine, run_engines
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase
-from exporter.tensors import Array, save
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
-from exporter.workers import Limits, Setting
+from exporter.engines.cost import Cost, beyond
+from exporter.engines.job import EngineAnswer, EngineJob, SessionFacts
+from exporter.export.lower.base import Artifact
+from exporter.process.workers import Limits, Setting
+from exporter.prove import harness
+from exporter.prove.harness import Bench, _judge_all, _judge_run, _loaded, _process, run_engine, run_engines
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from tests.compare.goldens import golden
 
 RUN, HALF = Run("onnx", "fp32", "onnxruntime"), Run("onnx", "fp16", "onnxruntime")

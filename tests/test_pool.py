@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.pool import MOST, in_order, share
-from exporter.workers import Limits, Setting, call
+from exporter.process.pool import MOST, in_order, share
+from exporter.process.workers import Limits, Setting, call
 from tests.command import ROOT, environment
 from tests.test_workers import assert_soon, gone
 
@@ -98,8 +98,8 @@ def test_children_of_several_threads_answer_and_are_told_apart(monkeypatch: pyte
 
 SCRIPT = """
 from functools import partial
-from exporter.pool import in_order
-from exporter.workers import call
+from exporter.process.pool import in_order
+from exporter.process.workers import call
 requests = [{'pid': %r + str(number), 'deaf': False} for number in range(2)]
 list(in_order([partial(call, 'tests.children:hangs', request) for request in requests], 2))
 """

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter import workers
-from exporter.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
-from exporter.references import bound_arguments, find_installed, find_source, load_object, split, user_code
+from exporter.base.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError
+from exporter.base.references import bound_arguments, find_installed, find_source, load_object, split, user_code
+from exporter.process import workers
 
 
 class OwnError(Exception):

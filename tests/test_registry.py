@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import UsageError
-from exporter.registry import Registry
+from exporter.base.errors import UsageError
+from exporter.base.registry import Registry
 from tests.command import environment
 
 
@@ -81,7 +81,7 @@ def test_a_package_outside_adds_a_plugin_by_its_entry_point(package: Path) -> No
     installed(package, "third")
     script = (
         f"import sys; sys.path.insert(0, {str(package.parent)!r})\n"
-        "from exporter.registry import Registry\n"
+        "from exporter.base.registry import Registry\n"
         f"r = Registry({package.name!r}, 'number'); print(r.names(), 'outside_plugin' in sys.modules, r['third'])"
     )
     assert run(script).strip() == "('first', 'second', 'third') False 7"
@@ -98,4 +98,4 @@ def test_a_folder_that_is_not_there_is_said() -> None:
     with pytest.raises((LookupError, ModuleNotFoundError)):
         Registry[int]("exporter.no_such_room", "thing").names()
     with pytest.raises(LookupError, match="not a package"):
-        Registry[int]("exporter.files", "thing").names()
+        Registry[int]("exporter.base.files", "thing").names()

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import UsageError
-from exporter.skeleton import Given, Looked, Signature, Taken, recipe_text, signature, spec_text
+from exporter.base.errors import UsageError
+from exporter.cli.skeleton import Given, Looked, Signature, Taken, recipe_text, signature, spec_text
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
 from tests.command import exporter, refused

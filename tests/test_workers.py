@@ -15,9 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter import usage
-from exporter.answers import MOST_SAID
-from exporter.errors import (
+from exporter.base.errors import (
     ChildCrashed,
     ChildFailed,
     ChildOutOfMemory,
@@ -26,7 +24,9 @@ from exporter.errors import (
     ExporterError,
     ModelError,
 )
-from exporter.workers import PADDLE, Limits, call
+from exporter.process import usage
+from exporter.process.answers import MOST_SAID
+from exporter.process.workers import PADDLE, Limits, call
 from tests import children
 from tests.command import PATIENCE, ROOT, environment
 
@@ -362,7 +362,7 @@ def test_a_full_temporary_folder_is_said(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-PARENT = "from exporter.workers import call\ncall('tests.children:hangs', {'pid': %r, 'deaf': %r})"
+PARENT = "from exporter.process.workers import call\ncall('tests.children:hangs', {'pid': %r, 'deaf': %r})"
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from exporter import forks
+from exporter.process import forks
 
 #: The process has the path that the console script has; the folder of the tests is there until this is imported.
 _START = (
@@ -135,7 +135,7 @@ def _ended(pid: int, asks: socket.socket) -> int:
 
 
 def _ask(asks: socket.socket, start: object, variables: Mapping[str, str], imports: tuple[str, ...]) -> forks._Server:
-    """In a command: have a server started that stays, in the place of :func:`exporter.forks._start`."""
+    """In a command: have a server started that stays, in the place of :func:`exporter.process.forks._start`."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         socket.send_fds(asks, [json.dumps([dict(variables), imports]).encode()], [theirs.fileno()])

@@ -13,10 +13,10 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from exporter import __version__
+from exporter.base.errors import EnvironmentLacks
+from exporter.base.files import canonical_json, sha256_bytes
 from exporter.bundle.environment import Environment
 from exporter.bundle.manifest import Content, FileFacts
-from exporter.errors import EnvironmentLacks
-from exporter.files import canonical_json, sha256_bytes
 
 if TYPE_CHECKING:
     from cyclonedx.model.component import Component

@@ -9,12 +9,12 @@ from pathlib import Path
 from exporter.bundle.manifest import MANIFEST_VERSION, CaseFacts, Content, FileFacts
 from exporter.bundle.provenance import NOT_REPRODUCIBLE, provenance
 from exporter.bundle.write import content_version
-from exporter.goldens.record import Record
-from exporter.judge.report import UNTRAINED
-from exporter.lower._convert import Conversion
+from exporter.export.lower.convert import Conversion
+from exporter.prove.goldens.record import Record
+from exporter.prove.judge.report import UNTRAINED
+from exporter.prove.verdict.claim import Verdict
 from exporter.spec.model import Spec
-from exporter.train.measured import Measured
-from exporter.verdict.claim import Verdict
+from exporter.weights.measured import Measured
 
 
 def contents(

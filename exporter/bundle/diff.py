@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.base.errors import printable
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.norms import error, ratio
+from exporter.base.numbers.rule import unexplained
+from exporter.base.readers import read
+from exporter.base.tensors import TensorMap, load
 from exporter.bundle import retrained
 from exporter.bundle.compatible import Change, changes
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.retrained import Flips
 from exporter.bundle.subject import unfit
-from exporter.errors import printable
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.numbers.norms import error, ratio
-from exporter.numbers.rule import unexplained
-from exporter.readers import read
-from exporter.tensors import TensorMap, load
 
 _SAME = "the same bundle: the digests are equal"
 #: How many names a text lists; `--json` has all.

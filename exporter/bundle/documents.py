@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.base.errors import UsageError
+from exporter.base.files import readable_json, write_draft
+from exporter.base.git import State, state_of
 from exporter.bundle.bom import bill_of_materials
 from exporter.bundle.environment import Environment, environment
 from exporter.bundle.manifest import BOM, PROVENANCE, Content, Documents
 from exporter.bundle.slsa import provenance_statement
 from exporter.bundle.write import Hashed
-from exporter.errors import UsageError
-from exporter.files import readable_json, write_draft
-from exporter.git import State, state_of
-from exporter.recipe.source import sources
+from exporter.spec.recipe.source import sources
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from exporter.distribution import NAME
-from exporter.errors import UsageError
-from exporter.files import sha256_file
+from exporter.base.distribution import NAME
+from exporter.base.errors import UsageError
+from exporter.base.files import sha256_file
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exporter.bounded_json import read_json
+from exporter.base.bounded_json import read_json
+from exporter.base.files import total_size
+from exporter.base.git import State
+from exporter.base.tensors import TensorSpec
 from exporter.bundle.manifest import PROVENANCE, SIGNATURE, Content, Tensor, Variant
 from exporter.bundle.open import Bundle
 from exporter.bundle.subject import open_ends
-from exporter.files import total_size
-from exporter.git import State
-from exporter.judge.facts import Facts, Trained, Tried
+from exporter.prove.judge.facts import Facts, Trained, Tried
 from exporter.spec.model import Spec
-from exporter.tensors import TensorSpec
 
 
 def facts_of(content: Content, spec: Spec, folder: Path, code: State | None) -> Facts:

@@ -15,7 +15,7 @@ from typing import Any
 
 from exporter.bundle.layout import INFER, PIPELINE
 from exporter.bundle.script import annotations_as_text
-from exporter.fold.split import parts
+from exporter.export.fold.split import parts
 from exporter.spec.model import Spec
 from exporter.spec.pipeline import Pipeline
 from exporter.steps.chain import Chain, Declared
@@ -23,7 +23,7 @@ from exporter.steps.chain import Chain, Declared
 _ROOT = Path(__file__).parents[1]
 _KINDS = "exporter.steps.kinds."
 #: What the template gives to the steps: they import it from here, and the script does not.
-_GIVEN = ("exporter.errors", "exporter.steps.base", "pydantic", "typing", "collections.abc", "__future__")
+_GIVEN = ("exporter.base.errors", "exporter.steps.base", "pydantic", "typing", "collections.abc", "__future__")
 
 
 def why_not(spec: Spec) -> str:

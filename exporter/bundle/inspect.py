@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from exporter.base.errors import printable
+from exporter.base.readers import read
+from exporter.base.readers.base import ModelFacts
 from exporter.bundle.manifest import NAME
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.subject import refuse_contradiction
-from exporter.errors import printable
-from exporter.readers import read
-from exporter.readers.base import ModelFacts
 
 _KINDS = {"pir": "PIR program", "pdmodel": "ProgramDesc", "onnx": "ONNX model"}
 _KINDS |= {"pdiparams": "Paddle parameters", "safetensors": "safetensors", "pdparams": "Paddle's pickle"}

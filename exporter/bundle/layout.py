@@ -6,10 +6,10 @@ import itertools
 import os
 from pathlib import Path, PurePosixPath
 
+from exporter.base.errors import BundleError
 from exporter.bundle.manifest import NAME, SIGNATURE, Manifest
-from exporter.errors import BundleError
-from exporter.proofs._samples import SAMPLES
-from exporter.root_cause.repro import REPRO
+from exporter.prove.proofs.samples import SAMPLES
+from exporter.prove.root_cause.repro import REPRO
 
 GOLDEN, REPORT, PAGE, VERIFY = "golden.safetensors", "parity.json", "report.html", "verify.py"
 #: What leads from a raw file to the answer, where the spec has a pipeline (:mod:`exporter.bundle.infer`).

@@ -17,10 +17,10 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from exporter.bounded_json import parse_json
-from exporter.errors import BundleError, first_fault
-from exporter.files import canonical_json, readable_json, sha256_bytes
-from exporter.lower.base import Artifact
+from exporter.base.bounded_json import parse_json
+from exporter.base.errors import BundleError, first_fault
+from exporter.base.files import canonical_json, readable_json, sha256_bytes
+from exporter.export.lower.base import Artifact
 
 MANIFEST_VERSION = 5
 #: The first in which a spec has to ask for untrained weights.
@@ -63,7 +63,7 @@ class _Norm(_Loose):
 
 
 class _Layer(_Loose):
-    """How a layer was quantised (`exporter/proofs/quantisation/layers.py`)."""
+    """How a layer was quantised (`exporter/prove/proofs/quantisation/layers.py`)."""
 
     axis: Annotated[int, Field(ge=-8, le=8)]
     codes: str
@@ -107,7 +107,7 @@ class _Machine(_Loose):
 
 
 class _Cost(_Loose):
-    """What a run of a variant took at the release (`exporter/engines/_cost.py`)."""
+    """What a run of a variant took at the release (`exporter/engines/cost.py`)."""
 
     seconds: Annotated[float, Field(gt=0, le=1e6)]
     megabytes: Annotated[float, Field(gt=0, le=1e9)]
@@ -182,7 +182,7 @@ class Scores(_Frozen):
 
 
 class GoldenFacts(_Frozen):
-    """What is said about one output of one case; see exporter/compare/golden.py."""
+    """What is said about one output of one case; see exporter/prove/compare/golden.py."""
 
     dtype: str
     shape: tuple[int, ...]

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from exporter.bounded_json import read_bytes
+from exporter.base.bounded_json import read_bytes
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.files import is_mostly_hole, safe_relative, sha256_file
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.readers import read_program
 from exporter.bundle.layout import GOLDEN, refuse_unlisted, refuse_unnamed
 from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
 from exporter.bundle.stated import refuse_other_statements
-from exporter.compare.golden import read_goldens
-from exporter.errors import BundleError, UsageError
-from exporter.files import is_mostly_hole, safe_relative, sha256_file
-from exporter.lower._convert import FORMATS
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase
-from exporter.readers import read_program
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.convert import FORMATS
+from exporter.prove.compare.golden import read_goldens
+from exporter.prove.verdict.plan import Run, plan_runs
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.verdict.plan import Run, plan_runs
 
 _HINT = "do not use this bundle; ask for a fresh one"
 

@@ -7,17 +7,18 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from exporter import __version__, machine
+from exporter import __version__
+from exporter.base import machine
+from exporter.base.errors import UsageError
+from exporter.base.files import sha256_file
 from exporter.bundle.source import code_of
-from exporter.errors import UsageError
-from exporter.files import sha256_file
-from exporter.prune.plan import plan_in
-from exporter.prune.search import run as pruning
-from exporter.recipe.source import default_folder
+from exporter.export.trace.pruned import plan_in
 from exporter.spec.model import Spec
+from exporter.spec.recipe.source import default_folder
 from exporter.train import qat
 from exporter.train.run import TrainRequest
 from exporter.train.runs import Runs
+from exporter.weights.prune import run as pruning
 
 PACKAGES = ("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx", "onnxruntime", "onnxruntime-gpu", "numpy")
 #: Those that hold Paddle's kernels: the same version of either computes the same bits on the CPU.

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput, promised
+from exporter.base.numbers.rule import wilson
+from exporter.base.tensors import Array
 from exporter.bundle.manifest import Manifest
-from exporter.numbers.golden import GoldenCase, GoldenOutput, promised
-from exporter.numbers.rule import wilson
-from exporter.tensors import Array
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from exporter.engines._onnx_device import (
+from exporter.engines.onnx_device import (
     computing,
     open_session,
     placed_nodes,

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exporter import __version__
+from exporter.base.distribution import NAME
+from exporter.base.git import State
 from exporter.bundle.environment import Environment, digest_where_known
 from exporter.bundle.manifest import Content, FileFacts
-from exporter.distribution import NAME
-from exporter.git import State
 
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
 #: What the build is, and who did it; both are names, and nothing lies behind them on a network.

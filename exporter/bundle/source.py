@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from exporter.errors import BundleError, UsageError
-from exporter.files import sha256_file
-from exporter.recipe.source import sources
-from exporter.references import find_installed, find_source, split
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.files import sha256_file
+from exporter.base.references import find_installed, find_source, split
 from exporter.spec.model import Spec
+from exporter.spec.recipe.source import sources
 
 NO_SOURCE = (
     "no source was given, so eager itself was not run again and no sublayer was compared: --source DIR, the folder of "

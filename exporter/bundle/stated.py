@@ -14,11 +14,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from exporter.bounded_json import read_json
+from exporter.base.bounded_json import read_json
+from exporter.base.errors import BundleError, first_fault
 from exporter.bundle.layout import INFER, PIPELINE, VERIFY
 from exporter.bundle.manifest import BOM, PROVENANCE, Manifest
 from exporter.bundle.slsa import PREDICATE, STATEMENT
-from exporter.errors import BundleError, first_fault
 
 _HINT = "do not use this bundle; ask for a fresh one"
 _PYPI = "pkg:pypi/"

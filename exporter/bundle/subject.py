@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exporter.bounded_json import read_json
+from exporter.base.bounded_json import read_json
+from exporter.base.errors import BundleError
+from exporter.base.files import total_size
+from exporter.base.tensors import TensorSpec
 from exporter.bundle.layout import GOLDEN, REPORT
 from exporter.bundle.manifest import CaseFacts, Content, Manifest
 from exporter.bundle.open import Bundle
 from exporter.bundle.provenance import unlike_the_recorded
-from exporter.compare.golden import input_shapes, one_case, read_goldens
-from exporter.engines._cost import by_size
-from exporter.errors import BundleError
-from exporter.files import total_size
-from exporter.goldens.cases import Case, plan_cases
-from exporter.judge.judge import About
-from exporter.proofs.base import Subject
+from exporter.engines.cost import by_size
+from exporter.prove.compare.golden import input_shapes, one_case, read_goldens
+from exporter.prove.goldens.cases import Case, plan_cases
+from exporter.prove.judge.judge import About
+from exporter.prove.proofs.base import Subject
 from exporter.spec.model import Spec
-from exporter.tensors import TensorSpec
 
 #: The probing cases that every bundle of schema 1 has planned.
 _FIRST_KINDS = ("", "zeros", "large", "tiny", "one_hot", "padded", "equal_rows", "reversed", "one_row")

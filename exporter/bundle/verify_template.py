@@ -68,9 +68,9 @@ ENGINES = {
 # ---- 1. the files that were sealed, and the rule: what the goldens show, and how an engine is judged by them --------
 from exporter.bundle.run_onnx import NotThere, a_device, run_onnxruntime  # its source stands here
 from exporter.bundle.sealed_files import MOST_JSON, damaged_files, read_golden, read_manifest, read_plain
-from exporter.numbers.golden import GoldenCase, promised, read_cases, to_run, unvaried
-from exporter.numbers.pooled import Pooled, draws
-from exporter.numbers.rule import judge_case, judge_promise, promised_of
+from exporter.base.numbers.golden import GoldenCase, promised, read_cases, to_run, unvaried
+from exporter.base.numbers.pooled import Pooled, draws
+from exporter.base.numbers.rule import judge_case, judge_promise, promised_of
 
 
 # ---- 2. one artifact in one engine, in a process of its own ---------------------------------------------------------

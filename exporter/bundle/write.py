@@ -9,13 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter.base.errors import BundleError, ModelError, UsageError
+from exporter.base.files import (
+    canonical_json,
+    replace_folder,
+    sha256_bytes,
+    sha256_file,
+    sibling,
+    translated,
+    write_draft,
+)
 from exporter.bundle import infer
 from exporter.bundle.layout import VERIFY
 from exporter.bundle.manifest import NAME, Content, FileFacts, parse, sealed
 from exporter.bundle.open import Bundle, open_bundle
 from exporter.bundle.script import verify_script
-from exporter.errors import BundleError, ModelError, UsageError
-from exporter.files import canonical_json, replace_folder, sha256_bytes, sha256_file, sibling, translated, write_draft
 from exporter.spec.model import Spec
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from exporter.diagnostics import Diagnostic
-from exporter.git import Base
+from exporter.base.diagnostics import Diagnostic
+from exporter.base.git import Base
 
 _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 
@@ -15,7 +15,7 @@ def only_changed(findings: tuple[Diagnostic, ...], base: Base) -> tuple[Diagnost
     """The findings on lines that differ from a commit, untracked files counted as new.
 
     Raises:
-        UsageError, EnvironmentLacks: as :class:`exporter.git.Base`.
+        UsageError, EnvironmentLacks: as :class:`exporter.base.git.Base`.
     """
     changed = changed_lines(base)
     return tuple(each for each in findings if _touched(each, changed))

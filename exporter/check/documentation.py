@@ -76,8 +76,8 @@ def pages(every: Iterable[Rule]) -> dict[str, str]:
 
 
 def _main(folder: Path) -> None:
+    from exporter.base.files import write_bytes
     from exporter.check.run import rules
-    from exporter.files import write_bytes
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages(rules().values()).items():

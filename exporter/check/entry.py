@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
+from exporter.base.diagnostics import Location
 from exporter.check.assumptions import assumed, callable_bare, configuration, has_defaults
 from exporter.check.domain.call import Call
 from exporter.check.domain.contents import inputs_of
@@ -36,7 +37,6 @@ from exporter.check.source.syntax import of_kind
 from exporter.check.state.frames import Circumstances, Frame
 from exporter.check.state.run import OutOfBudget, Run
 from exporter.check.tables import tables
-from exporter.diagnostics import Location
 
 Build: TypeAlias = Callable[[Run], Instance | None]
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from exporter.base.diagnostics import Diagnostic
+from exporter.base.files import write_bytes
 from exporter.check.source.project import ParsedModule, Project
-from exporter.diagnostics import Diagnostic
-from exporter.files import write_bytes
 
 
 @dataclass(frozen=True, order=True)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from exporter.base.diagnostics import Diagnostic, Location, Severity
+from exporter.base.errors import UsageError, closest, did_you_mean
 from exporter.check import suppressions
 from exporter.check.codes import OWN_CODES
 from exporter.check.entry import Findings, run_module
@@ -16,8 +18,6 @@ from exporter.check.rules.base import rules as rules
 from exporter.check.settings import Settings
 from exporter.check.source.project import ParsedModule, Project
 from exporter.check.targets import Target, resolve
-from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import UsageError, closest, did_you_mean
 
 _MOST_OBJECTS = 1_000_000  # containers made since garbage was last collected: some 150 MB of trees
 

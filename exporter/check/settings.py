@@ -15,8 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from exporter.diagnostics import Severity
-from exporter.errors import UsageError, did_you_mean
+from exporter.base.diagnostics import Severity
+from exporter.base.errors import UsageError, did_you_mean
 
 _TABLE = re.compile(r"""\bcheck["']?\s*[.=\]]""")
 _KEYS = ("select", "ignore", "severity")

@@ -24,9 +24,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from exporter.base.diagnostics import Diagnostic, Location, Severity, short
+from exporter.base.errors import CannotRun, ExitCode, ModelError, NotATensor
 from exporter.check.rules.base import Fault, Shown, rules
-from exporter.diagnostics import Diagnostic, Location, Severity, short
-from exporter.errors import CannotRun, ExitCode, ModelError, NotATensor
 
 #: Codes of the model's own failures.
 CANNOT_EXPORT, CANNOT_RUN = "EX201", "EX206"

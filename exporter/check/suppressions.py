@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from exporter.diagnostics import Diagnostic, Location, Severity
+from exporter.base.diagnostics import Diagnostic, Location, Severity
 
 _MARK = re.compile(r"#\s*exporter:\s*ignore(?:\[(?P<codes>[^\]]*)\])?[ \t]*(?P<reason>.*)$")
 

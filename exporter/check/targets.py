@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from exporter.base.errors import UsageError, did_you_mean_file
 from exporter.check.domain.values import Extent
 from exporter.check.entry import Given
 from exporter.check.inputs import Input, Inputs
-from exporter.errors import UsageError, did_you_mean_file
 
 if TYPE_CHECKING:
     from exporter.spec.model import Spec
@@ -81,7 +81,7 @@ def _python_files(folder: Path) -> list[Path]:
 
 
 def _from_reference(reference: str) -> Target:
-    from exporter.references import find_source, split
+    from exporter.base.references import find_source, split
 
     module, name = split(reference)
     source = find_source(module)
@@ -94,7 +94,7 @@ def _from_reference(reference: str) -> Target:
 
 def _followed(module: str, source: Path, name: str, hops: int = 8) -> Target:
     """Where a name is defined, if a package only hands it on: `from .resnet import resnet18` in its `__init__.py`."""
-    from exporter.references import find_source
+    from exporter.base.references import find_source
 
     try:
         body = ast.parse(source.read_text(encoding="utf-8")).body

@@ -15,8 +15,8 @@ def main() -> None:
     import typer
 
     import exporter
-    from exporter.cli import _run
-    from exporter.registry import Registry
+    from exporter.base.registry import Registry
+    from exporter.cli import run
 
     app = typer.Typer(
         name="exporter",
@@ -39,11 +39,11 @@ def main() -> None:
     ) -> None:
         del version
 
-    verbs: Registry[_run.Verb] = Registry(VERBS, "verb")
+    verbs: Registry[run.Verb] = Registry(VERBS, "verb")
     files = {verb_of(name): name for name in verbs.names()}
     for name in _asked(sys.argv[1:], tuple(files)):
         app.command(name)(verbs[files[name]])
-    _run.run(app, sys.argv[1:])
+    run.run(app, sys.argv[1:])
 
 
 def verb_of(file: str) -> str:

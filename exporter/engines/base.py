@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from exporter.tensors import Array, TensorMap
+from exporter.base.tensors import Array, TensorMap
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Engine(ABC):
 
     @abstractmethod
     def open(self, artifact: Runnable, device: str) -> AbstractContextManager[Session]:
-        """Load an artifact; called by `exporter.engines._session`, which checks files, settings and inputs.
+        """Load an artifact; called by `exporter.engines.session`, which checks files, settings and inputs.
 
         Raises:
             EngineRefused: the engine does not load or run it.

@@ -13,14 +13,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from exporter.cache.identity import code_digest
-from exporter.files import write_json
-from exporter.forkserver import die_with_parent
+from exporter.base.files import write_json
+from exporter.gate.reuse.identity import code_digest
 from exporter.gate.task import Task
 from exporter.gate.together import interrupt_once
 from exporter.gate.told import told_gated
 from exporter.gate.touched import Touched
-from exporter.workers import Limits, Setting
+from exporter.process.forkserver import die_with_parent
+from exporter.process.workers import Limits, Setting
 
 
 def request_of(task: Task, spec: Touched, jobs: int) -> dict[str, Any]:

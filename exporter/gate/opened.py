@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.answers import told
+from exporter.process.answers import told
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Spec
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 
 
 @dataclass(frozen=True)
 class Opened:
     """Absolute paths: files that were read or asked about, code included, and folders whose files were asked for.
 
-    `hidden` names what may have read files that nobody saw (:class:`exporter.watch.Seen`).
+    `hidden` names what may have read files that nobody saw (:class:`exporter.base.watch.Seen`).
     """
 
     read: frozenset[Path]
@@ -31,6 +31,6 @@ def opened(spec: Spec, within: Path, setting: Setting) -> Opened:
         ChildFailed: the child crashed, or reached a limit.
     """
     request = {"spec": spec.model_dump(mode="json"), "within": str(within)}
-    target, follow = "exporter.gate._child:watch", setting.on_event
+    target, follow = "exporter.gate.child:watch", setting.on_event
     answer = call(target, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
     return told(Opened, answer)

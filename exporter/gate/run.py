@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
+from exporter.base.registry import Registry
 from exporter.gate.executors.base import Executor
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
-from exporter.registry import Registry
-from exporter.report._gate import Gated
+from exporter.report.gate import Gated
 
 EXECUTORS: Registry[Executor] = Registry("exporter.gate.executors", "executor")
 

@@ -13,14 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.bounded_json import parse_json
-from exporter.errors import UsageError
-from exporter.files import readable_json, sha256_bytes, sha256_file, write_bytes
+from exporter.base.bounded_json import parse_json
+from exporter.base.errors import UsageError
+from exporter.base.files import readable_json, sha256_bytes, sha256_file, write_bytes
 
 if TYPE_CHECKING:
+    from exporter.base.git import Base
     from exporter.gate.touched import Touched
-    from exporter.git import Base
-    from exporter.report._gate import Gated
+    from exporter.report.gate import Gated
 
 _SCHEMA = 1
 #: Values in a shard's file: a report of 150 claims has about 10,000.
@@ -83,7 +83,7 @@ class Selection:
     ) -> Selection:
         """Of the gate that runs here."""
         from exporter import __version__
-        from exporter.git import changes_of, state_of
+        from exporter.base.git import changes_of, state_of
 
         here = Path.cwd()
         state = state_of(here)

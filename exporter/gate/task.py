@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import ExitCode, ExporterError
-from exporter.report._gate import Gated
+from exporter.base.errors import ExitCode, ExporterError
+from exporter.report.gate import Gated
 from exporter.spec.reserved import said_of
 
 if TYPE_CHECKING:
-    from exporter.cache.release import Releases
-    from exporter.diagnostics import Diagnostic
+    from exporter.base.diagnostics import Diagnostic
+    from exporter.gate.reuse.release import Releases
     from exporter.gate.touched import Touched
+    from exporter.process.workers import Setting
     from exporter.spec.model import Spec
-    from exporter.workers import Setting
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Task:
 
     def _made(self, spec: Touched, setting: Setting) -> Gated:
         from exporter import pipeline  # with all that it imports, only where something is to be made
-        from exporter.report._summary import headline
+        from exporter.report.summary import headline
 
         path, why = str(spec.path), spec.why
         try:
@@ -139,15 +139,15 @@ def _said(finding: Diagnostic) -> str:
 
 
 def _errors(findings: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    from exporter.diagnostics import Severity
+    from exporter.base.diagnostics import Severity
 
     return tuple(finding for finding in findings if finding.severity is Severity.ERROR)
 
 
 def _located(error: ExporterError) -> tuple[Diagnostic, ...]:
     """The error as a finding, where it names a line of a file."""
-    from exporter.diagnostics import Diagnostic, Severity
-    from exporter.report._annotations import GATE, place
+    from exporter.base.diagnostics import Diagnostic, Severity
+    from exporter.report.annotations import GATE, place
 
     at = place(error.where)
     return () if at is None else (Diagnostic(GATE, Severity.ERROR, at, error.what, error.hint),)

@@ -11,9 +11,9 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
-from exporter.errors import ExitCode
-from exporter.forkserver import die_with_parent
-from exporter.pool import take_a_share
+from exporter.base.errors import ExitCode
+from exporter.process.forkserver import die_with_parent
+from exporter.process.pool import take_a_share
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from exporter.cache.told import findings_of, report_of, told_findings, told_report
-from exporter.errors import ExitCode
-from exporter.report._gate import Gated
+from exporter.base.errors import ExitCode
+from exporter.gate.reuse.told import findings_of, report_of, told_findings, told_report
+from exporter.report.gate import Gated
 
 _TEXTS = ("spec", "why", "said", "verdict", "unreleased")
 

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import exporter
-from exporter.diagnostics import short
-from exporter.errors import ExporterError, UsageError
-from exporter.git import Base, Changed, changed_since
-from exporter.recipe.source import sources
-from exporter.references import find_source, split
-from exporter.watch import not_seen
+from exporter.base.diagnostics import short
+from exporter.base.errors import ExporterError, UsageError
+from exporter.base.git import Base, Changed, changed_since
+from exporter.base.references import find_source, split
+from exporter.base.watch import not_seen
+from exporter.spec.recipe.source import sources
 
 if TYPE_CHECKING:
     from exporter.gate.shards import Shard
+    from exporter.process.workers import Setting
     from exporter.spec.model import Spec
-    from exporter.workers import Setting
 
 #: What pins the toolchain, by the names of files: another Paddle may export another program from the same code.
 TOOLCHAIN = (
@@ -100,7 +100,7 @@ def touched(
     only its own are judged.
 
     Raises:
-        UsageError, EnvironmentLacks: as :class:`exporter.git.Base`.
+        UsageError, EnvironmentLacks: as :class:`exporter.base.git.Base`.
     """
     changed = changed_since(base) if base else Changed(frozenset(), frozenset())
     deleted = list(_deleted(specs, changed))

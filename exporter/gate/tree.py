@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from exporter.errors import UsageError
-from exporter.files import ASIDE, TEMPORARY, remove, replace_folder, sibling
-from exporter.prune.search.run import PLAN
-from exporter.scratch import scratch
+from exporter.base.errors import UsageError
+from exporter.base.files import ASIDE, TEMPORARY, remove, replace_folder, sibling
+from exporter.process.scratch import scratch
 from exporter.train.run import RUN
+from exporter.weights.prune.run import PLAN
 
 #: Bytes of a working folder that are sent: a cluster keeps them in shared memory.
 MOST_BYTES = 2_000_000_000

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.tensors import Array
+from exporter.base.tensors import Array
 
 #: Operators of which nobody promises which of equal elements comes first.
 CHOOSE = frozenset("argsort topk kthvalue mode median nanmedian unique nms multiclass_nms3".split())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from exporter.tensors import Array
+from exporter.base.tensors import Array
 
 
 class Predictor:

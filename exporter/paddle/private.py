@@ -16,7 +16,7 @@ from typing import Any
 
 from packaging.version import Version
 
-from exporter.errors import EnvironmentLacks
+from exporter.base.errors import EnvironmentLacks
 
 #: The versions of Paddle in which each name was looked up, the oldest first.
 VERSIONS = ("3.0.0", "3.1.1", "3.2.2", "3.3.0", "3.3.1")

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from exporter.tensors import Array
+from exporter.base.tensors import Array
 
 
 def legacy_programs() -> AbstractContextManager[None]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from exporter.errors import ModelError
+from exporter.base.errors import ModelError
 from exporter.paddle.user_line import frame_line
 
 

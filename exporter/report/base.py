@@ -5,6 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from exporter.judge.report import Report
+from exporter.prove.judge.report import Report
 
 Renderer: TypeAlias = Callable[[Report], str]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from exporter.errors import UsageError, did_you_mean
+from exporter.base.errors import UsageError, did_you_mean
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, validate
 

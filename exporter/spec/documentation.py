@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from exporter.registry import Registry
+from exporter.base.registry import Registry
 from exporter.spec import chinese, english, model
 from exporter.spec.model import Budget, Spec
 from exporter.spec.schema import schema
@@ -273,7 +273,7 @@ def _plugins(phrases: Mapping[str, str]) -> list[str]:
         if "source" not in engine.formats
     ]
     heads = ("`engines`", phrases["formats"], phrases["precisions"])
-    precisions: Registry[Any] = Registry("exporter.lower.precision", "precision")
+    precisions: Registry[Any] = Registry("exporter.export.lower.precision", "precision")
     made = [
         (f"`{name}`", _codes(way.formats), _codes(sorted(way.knows)), _budget(way.budget))
         for name, way in precisions.all()
@@ -299,7 +299,7 @@ def _table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _main(folder: Path) -> None:
-    from exporter.files import write_bytes
+    from exporter.base.files import write_bytes
 
     for language in (ENGLISH, CHINESE):
         if lacking := untranslated(language):

@@ -6,19 +6,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
 
-from exporter.registry import Registry
+from exporter.base.registry import Registry
+from exporter.base.tensors import DTYPES
 from exporter.spec.named import Names
 from exporter.spec.values import FORMS, check_values, known_values
-from exporter.tensors import DTYPES
 
 #: Text is no number and no flag: `seed: "3"` and `noise: yes` are mistakes.
 Flag = Annotated[bool, Strict()]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"), Names.CODE]
-#: What a spec without `formats` asks for; packages add others by the entry point `exporter.lower`.
+#: What a spec without `formats` asks for; packages add others by the entry point `exporter.export.lower`.
 FORMATS = ("pir", "pdmodel", "onnx")
-_FORMATS = tuple(dict.fromkeys((*FORMATS, *Registry[Any]("exporter.lower", "format").names())))
+_FORMATS = tuple(dict.fromkeys((*FORMATS, *Registry[Any]("exporter.export.lower", "format").names())))
 FormatName = Literal[_FORMATS]  # type: ignore[valid-type]  # made of what is installed
 Size = Annotated[int, Strict(), Field(ge=1)]
 

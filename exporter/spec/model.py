@@ -19,8 +19,9 @@ from pydantic import (
     model_validator,
 )
 
-from exporter.errors import closest
-from exporter.references import factory_text
+from exporter.base.errors import closest
+from exporter.base.references import factory_text
+from exporter.base.tensors import TensorSpec
 from exporter.spec.inputs import FORMATS, Dim, Flag, FormatName, Frozen, Identifier, Input, Name, Reference, Size
 from exporter.spec.named import Names, Pattern
 from exporter.spec.pipeline import Pipeline, Unrated, fit
@@ -28,7 +29,6 @@ from exporter.spec.pipeline import Postprocess as Postprocess  # the documentati
 from exporter.spec.pipeline import Preprocess as Preprocess
 from exporter.spec.reserved import RESERVED
 from exporter.spec.values import check_values
-from exporter.tensors import TensorSpec
 
 
 def _known_target(text: str) -> str:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, JsonValue
 
-from exporter.errors import UsageError
-from exporter.references import factory_text
+from exporter.base.errors import UsageError
+from exporter.base.references import factory_text
 from exporter.spec.inputs import Flag, Frozen, Identifier
 from exporter.spec.named import Names, Pattern
 from exporter.steps.chain import Chain, read_chain
@@ -130,7 +130,7 @@ class Pipeline(Frozen):
         if not self.fold:
             return factory
         said = {"model": factory, "pipeline": self.model_dump(mode="json"), "inputs": self.fed_first(inputs)}
-        return factory_text("exporter.fold.layer:build", {**said, "outputs": len(list(outputs))})
+        return factory_text("exporter.export.fold.layer:build", {**said, "outputs": len(list(outputs))})
 
 
 def fit(pipeline: Pipeline | None, values: Mapping[str, str]) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from exporter.errors import UsageError, closest, did_you_mean, did_you_mean_file
-from exporter.files import read_regular
-from exporter.registry import Registry
+from exporter.base.errors import UsageError, closest, did_you_mean, did_you_mean_file
+from exporter.base.files import read_regular
+from exporter.base.registry import Registry
 from exporter.spec import yaml12
 from exporter.spec.inputs import Dim, Input
 from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
@@ -80,7 +80,10 @@ def _refuse_unknown_targets(spec: Spec, source: str, marks: yaml12.Marks) -> Non
     """
     for at, text in enumerate(spec.targets):
         name = re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]
-        known = [*Registry[Any]("exporter.engines", "engine").names(), *Registry[Any]("exporter.handoff", "").names()]
+        known = [
+            *Registry[Any]("exporter.engines", "engine").names(),
+            *Registry[Any]("exporter.deploy.handoff", "").names(),
+        ]
         if name not in known:
             line, column = _mark(marks, ("targets", at))
             where = f"{source}:{line}:{column}" if line else source

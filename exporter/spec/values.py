@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from exporter.errors import closest, did_you_mean
+from exporter.base.errors import closest, did_you_mean
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _WHOLE = r"(?:-?\d+|[A-Za-z_]\w*(?:[+-]\d+)?)"

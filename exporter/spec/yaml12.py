@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 
 #: Bytes of a document: PyYAML reads about 100 KB in a second.
 MOST_BYTES = 200_000

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from exporter.process.workers import Json, doing
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.compare import Measure, allowed, distances
@@ -21,7 +22,6 @@ from exporter.steps.judge import Finding
 from exporter.steps.material import Material, behind_model
 from exporter.steps.replay import replay
 from exporter.steps.run import load_states
-from exporter.workers import Json, doing
 
 #: How often eager's outputs are moved in each direction (:func:`_signs`).
 _ROUNDS = 8

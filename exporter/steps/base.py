@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 #: A count of pixels or tokens.
 Size = Annotated[int, Strict(), Field(ge=1, le=1 << 16)]

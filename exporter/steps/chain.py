@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from exporter.errors import UsageError, first_fault
-from exporter.references import load_object, split, user_code
-from exporter.registry import Registry
+from exporter.base.errors import UsageError, first_fault
+from exporter.base.references import load_object, split, user_code
+from exporter.base.registry import Registry
 from exporter.steps.base import VALUE, State, Step
 
-KINDS: Registry[type[Step]] = Registry("exporter.steps.kinds", "step")
+KINDS: Registry[type[Step]] = Registry("exporter.steps", "step")
 
 
 @dataclass(frozen=True)

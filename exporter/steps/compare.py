@@ -16,7 +16,7 @@ from exporter.steps.base import VALUE, State
 from exporter.steps.replay import Replayed
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 #: What floats may differ by, as a share of their largest: two ways to round a few operations.
 _ROUNDING = {"float16": 2.0**-9, "float32": 2.0**-18, "float64": 2.0**-18}

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
+from exporter.process.workers import Json, doing
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, Function, read_chain
 from exporter.steps.compare import Agreement, Measure, agreement
@@ -20,10 +21,9 @@ from exporter.steps.material import Material
 from exporter.steps.replay import Replayed, replay
 from exporter.steps.run import save_states
 from exporter.steps.search import likely_causes
-from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter import tensors
-from exporter.errors import BundleError
+from exporter.base import tensors
+from exporter.base.errors import BundleError
 from exporter.steps.base import VALUE, State
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 _HINT = "do not use this bundle; ask for a fresh one"
 #: Keys of the header: the samples' names, and those of the outputs in the order of `forward`.
@@ -64,7 +64,7 @@ class Material:
         return material
 
     def write(self, path: Path) -> None:
-        """Write it, the same material as the same bytes; raises as :func:`exporter.tensors.save`."""
+        """Write it, the same material as the same bytes; raises as :func:`exporter.base.tensors.save`."""
         about = {_NAMES: json.dumps(self.samples), _OUTPUTS: json.dumps(self.outputs)}
         tensors.save(path, self.tensors, about)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 from exporter.steps.base import State
 from exporter.steps.chain import Chain, Function
 

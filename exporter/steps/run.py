@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exporter import tensors
-from exporter.scratch import scratch
+from exporter.base import tensors
+from exporter.process.scratch import scratch
+from exporter.process.workers import SINGLE_THREAD, Json, Setting, call, doing
 from exporter.steps.base import State
 from exporter.steps.chain import Chain, Function, data_of, read_chain, steps_of
 from exporter.steps.material import below
-from exporter.workers import SINGLE_THREAD, Json, Setting, call, doing
 
 
 def run_chain(chain: Chain, states: Sequence[State], name: str, setting: Setting) -> list[list[dict[str, Any]]]:
@@ -25,7 +25,7 @@ def run_chain(chain: Chain, states: Sequence[State], name: str, setting: Setting
     Raises:
         UsageError: a step cannot take what it gets, or a function of the user's fails; the error names the step.
         EnvironmentLacks: a step needs a package that is not installed.
-        ChildFailed, ChildCrashed, ChildTimedOut, ChildOutOfMemory: as :func:`exporter.workers.call`.
+        ChildFailed, ChildCrashed, ChildTimedOut, ChildOutOfMemory: as :func:`exporter.process.workers.call`.
     """
     made: list[list[dict[str, Any]]] = [[dict(state)] for state in states]
     for start, part in _parts(chain):
@@ -83,6 +83,6 @@ def save_states(path: Path, states: Sequence[State]) -> None:
 
 
 def load_states(path: Path) -> list[State]:
-    """Read what :func:`save_states` wrote; raises as :func:`exporter.tensors.load`."""
+    """Read what :func:`save_states` wrote; raises as :func:`exporter.base.tensors.load`."""
     held = tensors.load(path)
     return [below(held, str(at)) for at in range(len({name.partition("/")[0] for name in held}))]

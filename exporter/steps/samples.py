@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from exporter import tensors
-from exporter.errors import UsageError, did_you_mean_file
-from exporter.files import read_regular
+from exporter.base import tensors
+from exporter.base.errors import UsageError, did_you_mean_file
+from exporter.base.files import read_regular
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 #: Bytes of one sample's file.
 MOST_BYTES = 32 << 20

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from exporter.errors import ExporterError
-from exporter.registry import Registry
+from exporter.base.errors import ExporterError
+from exporter.base.registry import Registry
 from exporter.steps.base import State
 from exporter.steps.causes.base import Cause, Situation, Trial
 from exporter.steps.chain import Chain

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import yaml
 
-from exporter.errors import UsageError, did_you_mean, did_you_mean_file
-from exporter.files import read_regular
-from exporter.registry import Registry
+from exporter.base.errors import UsageError, did_you_mean, did_you_mean_file
+from exporter.base.files import read_regular
+from exporter.base.registry import Registry
 from exporter.steps.chain import Declared, read_chain, with_options
 from exporter.steps.families.base import FamilySteps, Place, inside
 

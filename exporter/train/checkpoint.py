@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from exporter import tensors
-from exporter.errors import BundleError, UsageError
-from exporter.files import canonical_json, sha256_bytes
+from exporter.base import tensors
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.files import canonical_json, sha256_bytes
+from exporter.process.workers import Json
 from exporter.train import randomness
 from exporter.train.techniques import Averages
-from exporter.workers import Json
 
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.tensors import Array, TensorMap
+    from exporter.base.tensors import Array, TensorMap
 
 _LAYER, _OPTIMIZER, _EXTRA, _AVERAGE = "layer.", "optimizer.", "extra.", "average."
 _SCHEDULE = "LR_Scheduler"  # the one key of an optimizer's state that is no tensor (optimizer.py, Paddle 3.3)

@@ -13,16 +13,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.distribution import how_to_install
-from exporter.errors import BundleError, EnvironmentLacks, UsageError
-from exporter.files import remove, sha256_file, write_json
+from exporter.base.distribution import how_to_install
+from exporter.base.errors import BundleError, EnvironmentLacks, UsageError
+from exporter.base.files import remove, sha256_file, write_json
+from exporter.base.references import bound_arguments, user_code
+from exporter.base.tensors import load, load_with_metadata
+from exporter.export.trace.pruned import KEY, read_plan
+from exporter.export.trace.shrink import shrink
 from exporter.paddle.names import forget_parameter_names
-from exporter.prune.plan import KEY, read_plan
-from exporter.prune.shrink import shrink
-from exporter.recipe.base import Recipe
-from exporter.recipe.load import load_batches, load_recipe
-from exporter.references import bound_arguments, user_code
-from exporter.tensors import load, load_with_metadata
+from exporter.process.workers import Json, doing, quiet_interrupts
+from exporter.spec.recipe.base import Recipe
+from exporter.spec.recipe.load import load_batches, load_recipe
 from exporter.train import evaluate, loop, own, qat, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
 from exporter.train.device import use_device
@@ -30,12 +31,11 @@ from exporter.train.fake_quant import round_in_training
 from exporter.train.log import FOLDER as LOGS
 from exporter.train.log import Log
 from exporter.train.ranks import Ranks
-from exporter.workers import Json, doing, quiet_interrupts
 
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.recipe.batches import Batches
+    from exporter.spec.recipe.batches import Batches
 
 PLOT, RUN = "loss.png", "run.json"
 _LOCK_PATIENCE = 15.0  # seconds; a child whose parent was killed needs them to end its step and save

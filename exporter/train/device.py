@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exporter.errors import EnvironmentLacks, UsageError, did_you_mean
+from exporter.base.errors import EnvironmentLacks, UsageError, did_you_mean
 from exporter.paddle.device import present, take_device
 
 #: What Paddle itself can be built for. Another kind comes by a plugin, and is known where that is installed.

@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from exporter.errors import ExporterError, ModelError, UsageError
-from exporter.numbers.intervals import of_mean
-from exporter.recipe.base import Recipe, unset
-from exporter.recipe.batches import as_array, as_tensor
-from exporter.references import user_code
+from exporter.base.errors import ExporterError, ModelError, UsageError
+from exporter.base.numbers.intervals import of_mean
+from exporter.base.references import user_code
+from exporter.spec.recipe.base import Recipe, unset
+from exporter.spec.recipe.batches import as_array, as_tensor
 
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.tensors import Array, TensorMap
+    from exporter.base.tensors import Array, TensorMap
 
 
 #: Samples whose metric is asked one by one for its interval.

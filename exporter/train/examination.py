@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import ExporterError, UsageError
-from exporter.machine import memory
-from exporter.recipe.base import Recipe, unset
-from exporter.recipe.batches import as_tensor
-from exporter.recipe.load import load_batches, load_recipe
+from exporter.base.errors import ExporterError, UsageError
+from exporter.base.machine import memory
+from exporter.process.workers import Json, doing
+from exporter.spec.recipe.base import Recipe, unset
+from exporter.spec.recipe.batches import as_tensor
+from exporter.spec.recipe.load import load_batches, load_recipe
 from exporter.train import evaluate, loop, randomness
 from exporter.train.broken import WRITTEN_PARAMETER
 from exporter.train.child import build_layer
@@ -20,7 +21,6 @@ from exporter.train.finding import Finding
 from exporter.train.gradients import examine
 from exporter.train.kept import kept_by_layer
 from exporter.train.techniques import recompute
-from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
     import paddle

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 
 if TYPE_CHECKING:
     import paddle

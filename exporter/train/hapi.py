@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from exporter.recipe.base import Run
+    from exporter.spec.recipe.base import Run
 
 
 def callback(run: Run) -> Any:

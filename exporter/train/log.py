@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from exporter.files import translated
-from exporter.registry import Registry
+from exporter.base.files import translated
+from exporter.base.registry import Registry
+from exporter.process.workers import Json
 from exporter.train.loggers.base import Logger, Writer
-from exporter.workers import Json
 
 LOGGERS: Registry[Logger] = Registry("exporter.train.loggers", "logger")
 #: The logs in a run's folder, a folder for each logger.

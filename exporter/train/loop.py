@@ -13,20 +13,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter import tensors
-from exporter.errors import ModelError, UsageError
-from exporter.files import write_bytes
-from exporter.recipe.base import Recipe
-from exporter.recipe.batches import Batches, as_tensor, batch_digest
-from exporter.recipe.training import Training
-from exporter.references import user_code
+from exporter.base import tensors
+from exporter.base.errors import ModelError, UsageError
+from exporter.base.files import write_bytes
+from exporter.base.references import user_code
+from exporter.process.workers import Json, doing
+from exporter.spec.recipe.base import Recipe
+from exporter.spec.recipe.batches import Batches, as_tensor, batch_digest
+from exporter.spec.recipe.training import Training
 from exporter.train import evaluate, qat, randomness
 from exporter.train.checkpoint import NO_OPTIMIZER, State, save_state, weights
 from exporter.train.log import Log
 from exporter.train.progress import NOTE
 from exporter.train.ranks import Ranks
 from exporter.train.techniques import Averages, Precision, prepare_layer, prepare_optimizer
-from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
     import paddle

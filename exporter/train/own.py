@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import ModelError, UsageError
-from exporter.files import translated
-from exporter.recipe.base import Part
-from exporter.recipe.batches import as_array
-from exporter.references import user_code
+from exporter.base.errors import ModelError, UsageError
+from exporter.base.files import translated
+from exporter.base.references import user_code
+from exporter.process.workers import Json, doing
+from exporter.spec.recipe.base import Part
+from exporter.spec.recipe.batches import as_array
 from exporter.train import evaluate, loop
 from exporter.train.checkpoint import State, put_optimizer, put_position, read_state
-from exporter.workers import Json, doing
 
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 #: Files of the loop's own, below the run's folder.
 FOLDER = "own"
@@ -54,7 +54,7 @@ def fit(job: loop.Job, state: State, stop: Callable[[], bool], *, resume: bool, 
 
 
 class OwnRun:
-    """What `fit` is given: :class:`exporter.recipe.base.Run`."""
+    """What `fit` is given: :class:`exporter.spec.recipe.base.Run`."""
 
     def __init__(self, job: loop.Job, state: State, stop: Callable[[], bool], late: int) -> None:
         self._job, self._state, self._stop, self._late = job, state, stop, late
@@ -69,7 +69,7 @@ class OwnRun:
 
     @property
     def late(self) -> int:
-        """See :class:`exporter.recipe.base.Run`, as for all that follows."""
+        """See :class:`exporter.spec.recipe.base.Run`, as for all that follows."""
         self._late_read = True
         return self._late
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 
-from exporter.errors import ChildCrashed, RankLost
-from exporter.pool import together
-from exporter.workers import Json
+from exporter.base.errors import ChildCrashed, RankLost
+from exporter.process.pool import together
+from exporter.process.workers import Json
 
 #: How often the ranks are begun again where one was lost, from the last checkpoint or, before the first, anew.
 AGAIN = 3

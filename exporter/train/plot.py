@@ -6,17 +6,17 @@ import io
 import math
 from pathlib import Path
 
-from exporter.files import write_bytes
-from exporter.recipe.base import Recipe
+from exporter.base.files import write_bytes
+from exporter.process.workers import Json
+from exporter.spec.recipe.base import Recipe
 from exporter.train.loop import best_row
-from exporter.workers import Json
 
 
 def write_plot(path: Path, history: list[Json], recipe: Recipe, title: str) -> None:
     """Draw both losses on a logarithmic axis and the metric beside them, its best epoch marked, as PNG.
 
     Raises:
-        UsageError, EnvironmentLacks: as :func:`exporter.files.write_bytes`.
+        UsageError, EnvironmentLacks: as :func:`exporter.base.files.write_bytes`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

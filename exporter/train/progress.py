@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from exporter.errors import printable
-from exporter.workers import Json, OnEvent
+from exporter.base.errors import printable
+from exporter.process.workers import Json, OnEvent
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import BundleError, UsageError
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.tensors import metadata
+from exporter.process.workers import Setting
 from exporter.spec.model import PrecisionSettings, Spec
-from exporter.tensors import metadata
 from exporter.train import run as training
-from exporter.workers import Setting
 
 #: The keys in a checkpoint's metadata: the ranges, and the metric of the float32 checkpoint that training began with.
 KEY, BEFORE = "ranges", "before"

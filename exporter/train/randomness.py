@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any, cast
 
-from exporter.workers import Json
+from exporter.process.workers import Json
 
 
 def seed_all(seed: int) -> None:

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import RankLost, UsageError
-from exporter.recipe.batches import batch_digest
+from exporter.base.errors import RankLost, UsageError
+from exporter.spec.recipe.batches import batch_digest
 
 if TYPE_CHECKING:
     import paddle

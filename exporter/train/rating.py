@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exporter.errors import UsageError
-from exporter.recipe.load import load_recipe
+from exporter.base.errors import UsageError
+from exporter.process.workers import Json, doing
+from exporter.spec.recipe.load import load_recipe
 from exporter.train import evaluate
 from exporter.train.child import start_from, untrained
-from exporter.workers import Json, doing
 
 
 def rate(request: Json) -> Json:

@@ -16,13 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from exporter import workers
-from exporter.errors import UsageError
-from exporter.files import TEMPORARY, remove, replace_folder, sha256_file, translated
-from exporter.recipe.source import source_digest
+from exporter.base.errors import UsageError
+from exporter.base.files import TEMPORARY, remove, replace_folder, sha256_file, translated
+from exporter.process import workers
+from exporter.process.workers import Json, Limits, OnEvent, Setting
+from exporter.spec.recipe.source import source_digest
 from exporter.train import log, parallel
 from exporter.train.progress import Epochs
-from exporter.workers import Json, Limits, OnEvent, Setting
 
 RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
 _OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png", "own", log.FOLDER}

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from exporter.files import canonical_json, sha256_bytes, write_bytes
-from exporter.recipe.source import source_digest
+from exporter.base.files import canonical_json, sha256_bytes, write_bytes
+from exporter.process.workers import Setting
+from exporter.spec.recipe.source import source_digest
 from exporter.train import run as training
 from exporter.train.run import TrainRequest, TrainResult
-from exporter.workers import Setting
 
 BEST = "best"
 

@@ -1,4 +1,4 @@
-"""In a child: what :class:`exporter.recipe.training.Training` asks for, put on a layer and its optimizer."""
+"""In a child: what :class:`exporter.spec.recipe.training.Training` asks for, put on a layer and its optimizer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import fnmatch
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import UsageError, did_you_mean
-from exporter.recipe.training import Training
+from exporter.base.errors import UsageError, did_you_mean
+from exporter.spec.recipe.training import Training
 
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.tensors import Array, TensorMap
+    from exporter.base.tensors import Array, TensorMap
 
 
 def prepare_layer(layer: paddle.nn.Layer, options: Training, where: str) -> None:

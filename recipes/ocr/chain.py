@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import paddle
 
-from exporter.tensors import load
+from exporter.base.tensors import load
 from recipes.ocr import detect, direction, read
 from recipes.ocr.lines import HEIGHT, WIDTH, edits, placed
 from recipes.ocr.pages import boxes, page

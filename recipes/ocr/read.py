@@ -12,7 +12,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Part, Recipe
+from exporter.spec.recipe.base import Part, Recipe
 from recipes._folder import pairs, picture, real
 from recipes.ocr.lines import ALPHABET, HEIGHT, WIDTH, edits, ink, numbers, placed, scanned, text
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from safetensors.numpy import save_file
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from tests import faults
 from tests.command import Done, exporter
 from tests.described import small

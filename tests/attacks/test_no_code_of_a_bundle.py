@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from exporter.base.errors import ExitCode
 from exporter.bundle.manifest import sealed
 from exporter.bundle.script import verify_script
-from exporter.errors import ExitCode
 from tests import faults
 from tests.command import COMMAND, ROOT, environment, exporter, refused
 from tests.conftest import working_folder
@@ -23,7 +23,7 @@ from tests.described import small
 STORED = ROOT / "tests/data/bundles/v3"
 #: Modules of Python, of what an exporter needs, and of the exporter itself, each of which is imported somewhere.
 SHADOWS = ("__future__", "json", "typing", "enum", "re", "pathlib", "numpy", "typer", "paddle", "onnxruntime")
-SHADOWS += ("exporter/workers", "exporter/cli/verify", "sitecustomize")
+SHADOWS += ("exporter/process/workers", "exporter/cli/kinds/verify", "sitecustomize")
 
 
 @pytest.fixture

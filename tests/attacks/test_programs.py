@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from exporter import pipeline
+from exporter.base.errors import BundleError
 from exporter.bundle.open import open_bundle
-from exporter.errors import BundleError
-from exporter.verdict.claim import Outcome
-from exporter.workers import Limits, Setting
+from exporter.process.workers import Limits, Setting
+from exporter.prove.verdict.claim import Outcome
 from tests.command import ROOT
 from tests.hostile.bases import Base
 from tests.hostile.bombs import bomb

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter.errors import BundleError, UsageError
-from exporter.readers import onnx, pdiparams, pdmodel, pir, read, safetensors
-from exporter.readers.base import ModelFacts, Reader, Weight, checked_shape
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.readers import read
+from exporter.base.readers.base import ModelFacts, Reader, Weight, checked_shape
+from exporter.base.readers.kinds import onnx, pdiparams, pdmodel, pir, safetensors
 
 READERS: dict[str, Reader] = {
     "onnx/model.onnx": onnx.plugin,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from exporter.base.errors import BundleError
+from exporter.base.files import readable_json
 from exporter.bundle.open import open_bundle
-from exporter.errors import BundleError
-from exporter.files import readable_json
 from tests.command import ROOT
 from tests.documents import state_again
 from tests.hostile.seal import seal

@@ -13,11 +13,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from exporter.base.errors import UsageError
+from exporter.base.tensors import save
 from exporter.bundle.infer import INFER, PIPELINE, documents, infer_script, pipeline_json, why_not
-from exporter.errors import UsageError
 from exporter.spec.model import Spec
 from exporter.steps.chain import KINDS, read_chain, steps_of
-from exporter.tensors import save
 from tests.command import environment
 
 BEFORE: list[Any] = [

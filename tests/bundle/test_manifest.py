@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from exporter.base.errors import BundleError
+from exporter.base.files import canonical_json, sha256_bytes
 from exporter.bundle.manifest import parse, sealed
 from exporter.bundle.open import recorded_spec
-from exporter.errors import BundleError
-from exporter.files import canonical_json, sha256_bytes
 
 SHA = "0" * 64
 OUTPUT = {

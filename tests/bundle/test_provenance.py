@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from exporter import machine
+from exporter.base import machine
 from exporter.bundle.provenance import provenance, unlike_the_recorded
 from exporter.spec.model import Spec
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.tensors import Array, TensorSpec, save
 from exporter.bundle.manifest import Content, Manifest, parse, sealed
 from exporter.bundle.open import Bundle, recorded_spec
 from exporter.bundle.provenance import provenance
 from exporter.bundle.subject import REPORT, about, objections, refuse_contradiction, subject_in, subject_of, unfit
-from exporter.engines._cost import by_size
-from exporter.errors import BundleError, UsageError
-from exporter.goldens.cases import plan_cases
-from exporter.goldens.finish import describe
-from exporter.goldens.truth import measured
-from exporter.proofs.base import Subject
+from exporter.engines.cost import by_size
+from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.goldens.finish import describe
+from exporter.prove.goldens.truth import measured
+from exporter.prove.proofs.base import Subject
 from exporter.spec.read import validate
-from exporter.tensors import Array, TensorSpec, save
 
 SPEC: dict[str, Any] = {
     "name": "n",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.engines._device import nvidia_here
+from exporter.engines.device import nvidia_here
 from tests.bundle.test_verify_py import run
 from tests.command import ROOT
 

@@ -433,7 +433,7 @@ def test_all_names_in_it_are_defined(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["norms", "golden", "rule", "pooled"])
 def test_it_judges_by_the_exporter_s_own_source(name: str) -> None:
     """Every function and class of the rule stands in it as it stands in the package, but for quotes of annotations."""
-    parts = _parts((ROOT / f"exporter/numbers/{name}.py").read_text())
+    parts = _parts((ROOT / f"exporter/base/numbers/{name}.py").read_text())
     assert parts and parts <= _parts(verify_script())
 
 

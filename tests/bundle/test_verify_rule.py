@@ -14,14 +14,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exporter.compare.outputs import compare_case
-from exporter.numbers.golden import GoldenCase, GoldenOutput, read_cases, to_run
-from exporter.numbers.pooled import Pooled, draws
-from exporter.numbers.rule import promised_of
-from exporter.proofs._promises import Promise, over_cases
-from exporter.tensors import Array
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput, read_cases, to_run
+from exporter.base.numbers.pooled import Pooled, draws
+from exporter.base.numbers.rule import promised_of
+from exporter.base.tensors import Array
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.proofs.promises import Promise, over_cases
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from tests.bundle.test_verify_py import script_of
 from tests.compare.goldens import golden
 

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from exporter import watch
-from exporter.cache import answers as room
-from exporter.cache import identity
-from exporter.cache.answers import FUNCTIONS, Answers
-from exporter.cache.places import Places
-from exporter.cache.store import Store
-from exporter.errors import UsageError
-from exporter.memo import remembering
-from exporter.scratch import scratch
-from exporter.watch import Seen, watching
-from exporter.workers import Limits, call
+from exporter.base import watch
+from exporter.base.errors import UsageError
+from exporter.base.watch import Seen, watching
+from exporter.gate.reuse import answers as room
+from exporter.gate.reuse import identity
+from exporter.gate.reuse.answers import FUNCTIONS, Answers
+from exporter.gate.reuse.places import Places
+from exporter.gate.reuse.store import Store
+from exporter.process.memo import remembering
+from exporter.process.scratch import scratch
+from exporter.process.workers import Limits, call
 from tests.command import ROOT
 
 TARGET = "tests.children:transforms"

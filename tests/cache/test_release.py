@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter import machine
-from exporter.cache import identity
-from exporter.cache import release as cache_release
-from exporter.cache.release import Asked, Kept, Releases, releases
-from exporter.cache.store import Store
-from exporter.errors import UsageError
-from exporter.files import sha256_file
+from exporter.base import machine
+from exporter.base.errors import UsageError
+from exporter.base.files import sha256_file
+from exporter.base.tensors import save
+from exporter.base.watch import Seen, saw
+from exporter.gate.reuse import identity
+from exporter.gate.reuse import release as cache_release
+from exporter.gate.reuse.release import Asked, Kept, Releases, releases
+from exporter.gate.reuse.store import Store
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
-from exporter.tensors import save
-from exporter.watch import Seen, saw
 from tests.command import contents, environment, exporter, refused
 from tests.described import small
 
@@ -354,7 +354,7 @@ def test_whom_the_specs_depends_answers_for_is_told(place: Place) -> None:
 
 
 def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    from exporter.cache import release
+    from exporter.gate.reuse import release
 
     waiver = {"claim": "onnx/*", "reason": "a known defect", "until": "2099-01-01"}
     write_spec(place.work, waivers=[waiver])

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.cache.store import Store
-from exporter.errors import UsageError
-from exporter.files import sha256_bytes
+from exporter.base.errors import UsageError
+from exporter.base.files import sha256_bytes
+from exporter.gate.reuse.store import Store
 from tests.command import ROOT, environment
 
 
@@ -118,8 +118,8 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from exporter.cache.store import Store
-from exporter.files import sha256_bytes
+from exporter.gate.reuse.store import Store
+from exporter.base.files import sha256_bytes
 place, mine = Path(sys.argv[1]), sys.argv[2]
 store = Store(place / "cache", most=200_000)
 for number in range(200):

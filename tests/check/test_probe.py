@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from exporter.base.diagnostics import Diagnostic, Location, Severity
 from exporter.check.domain.values import Extent
 from exporter.check.entry import Model
 from exporter.check.inputs import Input
 from exporter.check.probe.run import Outcome, probe, prove
 from exporter.check.run import examine
-from exporter.diagnostics import Diagnostic, Location, Severity
 from tests.sampling import some
 from tests.traps.score import HERE, cases
 

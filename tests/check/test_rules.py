@@ -43,7 +43,7 @@ def test_the_page_is_whole(code: str) -> None:
 
 
 def test_codes_are_unique_and_of_one_form() -> None:
-    from exporter.registry import Registry
+    from exporter.base.registry import Registry
 
     registry: Registry[Rule] = Registry("exporter.check.rules", "rule")
     codes = [rule.code for _, rule in registry.all()]

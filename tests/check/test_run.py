@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from exporter.base.diagnostics import Severity
+from exporter.base.errors import UsageError
 from exporter.check.run import check, examine
-from exporter.diagnostics import Severity
-from exporter.errors import UsageError
 
 HEADER = "import random\nimport paddle\nimport paddle.nn as nn\n"
 

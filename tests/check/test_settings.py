@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from exporter.base.diagnostics import Severity
+from exporter.base.errors import UsageError
+from exporter.base.git import Base
 from exporter.check.changed import changed_lines, only_changed
 from exporter.check.run import check, examine
 from exporter.check.settings import Settings, of_project
-from exporter.diagnostics import Severity
-from exporter.errors import UsageError
-from exporter.git import Base
 
 NET = "import random\nimport paddle\n\nclass Net(paddle.nn.Layer):\n    def forward(self, x):\n"
 WRONG = NET + "        return x * random.random()\n"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from exporter.base.diagnostics import Diagnostic, Location, Severity
+from exporter.base.errors import ModelError, NotATensor
 from exporter.check import settle
 from exporter.check.rules.base import Fault, Shown
 from exporter.check.run import rules
 from exporter.check.settle import Evidence
-from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ModelError, NotATensor
 
 CODE = """\
 def forward(self, x):

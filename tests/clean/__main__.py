@@ -22,8 +22,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_json
-from exporter.workers import SINGLE_THREAD
+from exporter.base.files import write_json
+from exporter.process.workers import SINGLE_THREAD
 from tests.clean.known import DEFECTS
 from tests.clean.networks import NETWORKS
 

@@ -13,26 +13,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.outputs import compare_case, evidence_of
-from exporter.engines._session import started
+from exporter.base.errors import ModelError
+from exporter.base.files import sha256_bytes, write_json
+from exporter.base.numbers.golden import GoldenCase, read_cases, to_run
+from exporter.base.numbers.pooled import Pooled, draws
+from exporter.base.tensors import Array
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
-from exporter.errors import ModelError
-from exporter.files import sha256_bytes, write_json
-from exporter.goldens import _child as recording
-from exporter.goldens.cases import plan_cases
-from exporter.goldens.finish import note_scores, note_ties, untelling
-from exporter.goldens.oracle import make_oracle
-from exporter.goldens.values import content, draw
-from exporter.lower._child import export
-from exporter.lower._convert import _request as export_request
-from exporter.numbers.golden import GoldenCase, read_cases, to_run
-from exporter.numbers.pooled import Pooled, draws
+from exporter.engines.session import started
+from exporter.export.lower.child import export
+from exporter.export.lower.convert import _request as export_request
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.traced import bind_inputs
+from exporter.prove.compare.outputs import compare_case, evidence_of
+from exporter.prove.goldens import child as recording
+from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.goldens.finish import note_scores, note_ties, untelling
+from exporter.prove.goldens.oracle import make_oracle
+from exporter.prove.goldens.values import content, draw
+from exporter.prove.verdict.claim import Evidence, Outcome
+from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
-from exporter.tensors import Array
-from exporter.trace.layer import load_layer
-from exporter.trace.traced import bind_inputs
-from exporter.verdict.claim import Evidence, Outcome
-from exporter.verdict.plan import ENGINES
 from tests.clean.known import FATAL
 from tests.clean.networks import NETWORKS
 

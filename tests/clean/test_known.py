@@ -14,7 +14,7 @@ import paddle
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.numbers.norms import error
+from exporter.base.numbers.norms import error
 from tests.clean.known import DEFECTS
 from tests.clean.networks import NETWORKS
 from tests.command import ROOT

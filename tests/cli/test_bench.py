@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.bench.run import Measured, percentile
-from exporter.bench.standing import Standing, standings, told_of_winner
-from exporter.bench.text import answer
 from exporter.bundle.open import open_bundle
+from exporter.deploy.bench.run import Measured, percentile
+from exporter.deploy.bench.standing import Standing, standings, told_of_winner
+from exporter.deploy.bench.text import answer
 from tests import faults
 from tests.command import ROOT, contents, exporter, refused
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from exporter.bench.compare import latencies
+from exporter.deploy.bench.compare import latencies
 from tests import faults
 from tests.command import exporter, refused
 

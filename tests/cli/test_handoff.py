@@ -16,12 +16,12 @@ import pytest
 import yaml
 from safetensors.numpy import load_file
 
+from exporter.base.errors import ModelError
+from exporter.base.files import sha256_file
 from exporter.bundle.open import open_bundle
-from exporter.errors import ModelError
-from exporter.files import sha256_file
-from exporter.handoff._write import TARGETS
-from exporter.handoff.base import Chosen
-from exporter.workers import Limits
+from exporter.deploy.handoff.base import Chosen
+from exporter.deploy.handoff.write import TARGETS
+from exporter.process.workers import Limits
 from tests import faults
 from tests.command import contents, exporter, refused
 

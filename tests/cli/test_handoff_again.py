@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.files import place_folder, sha256_file
 from exporter.bundle.open import open_bundle
-from exporter.errors import BundleError, UsageError
-from exporter.files import place_folder, sha256_file
-from exporter.handoff._write import Wish, hand_over
-from exporter.workers import Setting
+from exporter.deploy.handoff.write import Wish, hand_over
+from exporter.process.workers import Setting
 from tests import faults
 from tests.cli.test_handoff import edited, for_target
 from tests.command import COMMAND, Done, contents, environment, exporter, leftovers, refused

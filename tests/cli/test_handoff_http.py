@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.base.errors import UsageError
 from exporter.bundle.open import open_bundle
-from exporter.errors import UsageError
-from exporter.goldens.finish import DEPENDENT_ROWS
-from exporter.handoff._interface import DTYPES, Interface, Refused, an_array, flattened, parsed
-from exporter.handoff._write import TARGETS
-from exporter.handoff.base import Chosen
+from exporter.deploy.handoff.base import Chosen
+from exporter.deploy.handoff.interface import DTYPES, Interface, Refused, an_array, flattened, parsed
+from exporter.deploy.handoff.write import TARGETS
+from exporter.prove.goldens.finish import DEPENDENT_ROWS
 from tests import faults
 from tests.command import ROOT
 
@@ -176,7 +176,7 @@ def test_packages_are_pinned_as_the_bundle_was_proven(tmp_path: Path) -> None:
 def test_the_served_folder_imports_nothing_of_the_exporter() -> None:
     files = files_of(BUNDLE)
     for name in ("serve.py", "interface.py"):
-        assert "exporter.handoff" not in files[name].decode()
+        assert "exporter.deploy.handoff" not in files[name].decode()
         compile(files[name], name, "exec")
     assert b"from interface import" in files["serve.py"]
 

@@ -15,12 +15,12 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from exporter.base.errors import UsageError
+from exporter.base.files import sha256_file
 from exporter.bundle.manifest import sealed
 from exporter.bundle.open import open_bundle
-from exporter.errors import UsageError
-from exporter.files import sha256_file
-from exporter.handoff._write import TARGETS
-from exporter.handoff.base import Chosen
+from exporter.deploy.handoff.base import Chosen
+from exporter.deploy.handoff.write import TARGETS
 from tests import faults
 
 Shape = list[int | str]

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from exporter.compare.outputs import with_metrics
-from exporter.numbers.golden import GoldenOutput
-from exporter.numbers.norms import error, norms
-from exporter.numbers.rule import judge_output
-from exporter.tensors import Array
-from exporter.verdict.claim import Evidence
+from exporter.base.numbers.golden import GoldenOutput
+from exporter.base.numbers.norms import error, norms
+from exporter.base.numbers.rule import judge_output
+from exporter.base.tensors import Array
+from exporter.prove.compare.outputs import with_metrics
+from exporter.prove.verdict.claim import Evidence
 
 
 def golden(

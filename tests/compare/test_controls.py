@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exporter.goldens.finish import AMPLIFIED, amplified
-from exporter.numbers.golden import GoldenCase
+from exporter.base.numbers.golden import GoldenCase
+from exporter.export.trace.layer import load_layer
+from exporter.prove.goldens.finish import AMPLIFIED, amplified
 from exporter.spec.model import Spec
-from exporter.trace.layer import load_layer
 from tests.clean._child import recorded
 from tests.clean.networks import NETWORKS
 from tests.compare.goldens import cases_of, golden

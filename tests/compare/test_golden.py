@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.compare.golden import input_shapes, one_case, read_goldens
-from exporter.errors import BundleError, UsageError
-from exporter.numbers.norms import FLOOR, FLOOR_64, error, norms
-from exporter.tensors import Array, load, save
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.numbers.norms import FLOOR, FLOOR_64, error, norms
+from exporter.base.tensors import Array, load, save
+from exporter.prove.compare.golden import input_shapes, one_case, read_goldens
 
 TRUTH = np.random.default_rng(0).standard_normal((4, 5))
 FACTS: dict[str, Any] = {"method": "float64", "gate": "", "scores": None, "exact": False, "allowance": 1.0}

@@ -7,13 +7,13 @@ from datetime import date
 import numpy as np
 import pytest
 
-from exporter.compare.informative import AMONG_EQUALS, Doubt, doubts, runs_of, still_open, told, undecided
-from exporter.numbers.golden import GoldenCase
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.tensors import Array
+from exporter.prove.compare.informative import AMONG_EQUALS, Doubt, doubts, runs_of, still_open, told, undecided
+from exporter.prove.verdict.claim import Claim, Outcome, Verdict
+from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Waiver
 from exporter.spec.read import validate
-from exporter.tensors import Array
-from exporter.verdict.claim import Claim, Outcome, Verdict
-from exporter.verdict.plan import Run
 from tests.compare.goldens import golden
 
 GENERATOR = np.random.default_rng(3)

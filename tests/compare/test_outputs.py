@@ -11,12 +11,12 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.compare.outputs import compare_case
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.numbers.norms import FLOOR
-from exporter.numbers.units import in_human_units
-from exporter.tensors import Array
-from exporter.verdict.claim import Evidence, Outcome
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.norms import FLOOR
+from exporter.base.numbers.units import in_human_units
+from exporter.base.tensors import Array
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.verdict.claim import Evidence, Outcome
 from tests.compare.goldens import cases_of, compare, golden
 
 BUDGET = 4.0

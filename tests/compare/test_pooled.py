@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.compare.outputs import evidence_of
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.numbers.norms import norms
-from exporter.numbers.pooled import SHARE, Pooled, draws
-from exporter.tensors import Array
-from exporter.verdict.claim import Evidence, Outcome
-from exporter.verdict.plan import Run
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.norms import norms
+from exporter.base.numbers.pooled import SHARE, Pooled, draws
+from exporter.base.tensors import Array
+from exporter.prove.compare.outputs import evidence_of
+from exporter.prove.verdict.claim import Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from tests.compare.goldens import cases_of, golden
 
 BUDGET = 4.0

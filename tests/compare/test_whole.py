@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exporter.compare.outputs import compare_case
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.tensors import Array
-from exporter.verdict.claim import Outcome
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.tensors import Array
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.verdict.claim import Outcome
 from tests.compare.goldens import cases_of, golden
 
 BUDGET = 4.0

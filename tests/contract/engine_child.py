@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from exporter.engines._session import started
+from exporter.base.errors import ExporterError
+from exporter.base.registry import Registry
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
-from exporter.errors import ExporterError
-from exporter.registry import Registry
+from exporter.engines.session import started
 from tests.contract.exact import Array, draw, expected
 from tests.faults import truncate
 

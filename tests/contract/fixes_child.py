@@ -19,17 +19,17 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from exporter.base.registry import Registry
 from exporter.engines.base import Runnable
-from exporter.engines.paddle_inference import plugin as predictor
-from exporter.lower.base import Format, Wish
+from exporter.engines.kinds.paddle_inference import plugin as predictor
+from exporter.export.lower.base import Format, Wish
+from exporter.export.trace.fixes import FIXES, fixes_in_force
+from exporter.export.trace.fixes.base import BOTH, Example
+from exporter.export.trace.traced import trace
 from exporter.paddle import private
 from exporter.paddle.refusal import CannotLower
-from exporter.registry import Registry
-from exporter.trace.fixes import FIXES, fixes_in_force
-from exporter.trace.fixes.base import BOTH, Example
-from exporter.trace.traced import trace
 
-FORMATS: Registry[Format] = Registry("exporter.lower", "format")
+FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
 
 #: What :func:`wrong` is given: the example, the format, and the fixes that are left out.
 Asked = tuple[Example, str, Collection[str]]

@@ -10,9 +10,9 @@ import pytest
 
 from exporter.bundle.open import Bundle
 from exporter.pipeline import convert
+from exporter.process.workers import SINGLE_THREAD, Limits, Setting, call
+from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
-from exporter.verdict.plan import ENGINES
-from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 from tests.command import ROOT
 from tests.levels import KEPT_OFF, bfloat16_is_kept_off
 
@@ -131,7 +131,7 @@ def test_probe_of_a_broken_package_says_so(raised: str, tmp_path: Path) -> None:
     for package in ("paddle", "onnxruntime", "openvino"):
         (tmp_path / f"{package}.py").write_text(f"raise {raised}('libbroken.so.7 is not here')")
     answers = call(
-        "exporter.engines._child:probe",
+        "exporter.engines.child:probe",
         {"engines": list(ENGINES.names()), "device": "cpu"},
         LIMITS,
         environment={"PYTHONPATH": str(tmp_path)},

@@ -15,22 +15,22 @@ from pathlib import Path
 import pytest
 import typer
 
-from exporter import errors
-from exporter.cli import _run, verb_of
-from exporter.cli._outcome import conclude, conclude_matrix, conclude_report
-from exporter.cli._screen import unreleased
-from exporter.cli.gate import ending
-from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.doctor import Check, Diagnosis, State
-from exporter.errors import ADVICE, ExitCode, ExporterError, Refusal
-from exporter.judge.report import Report
+from exporter.base import errors
+from exporter.base.diagnostics import Diagnostic, Location, Severity
+from exporter.base.errors import ADVICE, ExitCode, ExporterError, Refusal
+from exporter.base.registry import Registry
+from exporter.bundle.trust.advisories import Compared, Hit
+from exporter.cli import run, verb_of
+from exporter.cli.doctor import Check, Diagnosis, State
+from exporter.cli.kinds.gate import ending
+from exporter.cli.outcome import conclude, conclude_matrix, conclude_report
+from exporter.cli.screen import unreleased
+from exporter.deploy.runtimes.matrix import Cell, Matrix, Row
 from exporter.pipeline import Product
-from exporter.registry import Registry
-from exporter.report._advice import advice
-from exporter.report._gate import Gated
-from exporter.runtimes.matrix import Cell, Matrix, Row
-from exporter.trust.advisories import Compared, Hit
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.prove.judge.report import Report
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.report.advice import advice
+from exporter.report.gate import Gated
 from tests.command import ROOT
 from tests.report.stored_reports import REPORTS
 
@@ -130,7 +130,7 @@ def advised() -> Iterator[tuple[str, str]]:
 
 def test_every_command_that_is_named_exists() -> None:
     app = typer.Typer()
-    for name, verb in Registry[_run.Verb]("exporter.cli", "verb").all():
+    for name, verb in Registry[run.Verb]("exporter.cli", "verb").all():
         app.command(verb_of(name))(verb)
     known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     named = list(commands())
@@ -145,7 +145,7 @@ def test_every_command_that_is_named_exists() -> None:
 def failing() -> Iterator[tuple[str, Report]]:
     """A report for each outcome that is no match, of each kind of claim and in each precision."""
     yield from ((name, make()) for name, make in REPORTS.items() if not make().verdict.passed)
-    proofs = [path.stem for path in (ROOT / "exporter/proofs").glob("[a-z]*.py") if path.stem != "base"]
+    proofs = [path.stem for path in (ROOT / "exporter/prove/proofs").glob("[a-z]*.py") if path.stem != "base"]
     for outcome, kind, precision in itertools.product(Outcome, proofs, ("fp32", "int8")):
         if outcome is Outcome.MATCH:
             continue
@@ -253,7 +253,7 @@ def _ended(
 
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as left:
-        _run.run(app, arguments)
+        run.run(app, arguments)
     told = capsys.readouterr()
     assert isinstance(left.value.code, int)
     return left.value.code, told.out, told.err.splitlines()

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from exporter.export.trace.fixes import FIXES
 from exporter.paddle import private
-from exporter.trace.fixes import FIXES
 from tests.command import ROOT
 
 Said = Mapping[str, Mapping[str, str]]
@@ -39,7 +39,7 @@ def test_a_fix_is_needed_and_cures(name: str, said: Said) -> None:
     assert mine
     assert {place: wrong["with"] for place, wrong in mine.items() if wrong["with"]} == {}
     healed = [place for place, wrong in mine.items() if not wrong["without"]]
-    assert len(healed) < len(mine), f"Paddle needs this fix no more: delete exporter/trace/fixes/{name}.py"
+    assert len(healed) < len(mine), f"Paddle needs this fix no more: delete exporter/export/trace/fixes/{name}.py"
     assert healed == [], f"Paddle needs no fix for these: delete their examples, and what cures them, in {name}.py"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from tests.command import COMMAND, Done, contents, environment, exporter, leftovers, refused
 from tests.sampling import some
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.base.errors import BundleError, ExitCode, UsageError
 from exporter.bundle.open import open_bundle
-from exporter.errors import BundleError, ExitCode, UsageError
 from tests import faults
 from tests.command import ROOT, contents, environment, exporter, refused
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exporter.base.tensors import load
 from exporter.bundle.open import open_bundle
-from exporter.tensors import load
 from tests.command import environment, exporter, refused
 
 #: As few cases and variants as leave every engine one.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from exporter import machine
+from exporter.base import machine
 from tests import faults
 from tests.command import environment, exporter
 

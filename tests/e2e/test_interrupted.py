@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from exporter.base.errors import ExitCode
 from exporter.bundle.open import open_bundle
-from exporter.errors import ExitCode
 from tests.command import COMMAND, PATIENCE, contents, environment, exporter, leftovers
 
 #: One small model, few children: a release of about ten seconds.

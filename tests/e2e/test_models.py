@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from tests.command import exporter
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.tensors import load, save
-from exporter.trace.layer import load_layer, parameters
+from exporter.base.tensors import load, save
+from exporter.export.trace.layer import load_layer, parameters
 from tests.command import exporter
 
 MODEL = "models.normed:Normed"

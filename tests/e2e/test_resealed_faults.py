@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from tests import faults
 from tests.command import Done, exporter
 from tests.sampling import some
@@ -27,7 +27,7 @@ def verified(bundle: Path, *engines: str) -> Done:
 
 def forged(bundle: Path) -> None:
     """Seal again, and make also the recorded digests of the stored tensors right, so that only running it tells."""
-    from exporter.lower._stored import stored_digests
+    from exporter.export.lower.stored import stored_digests
 
     manifest = bundle / "manifest.json"
     content = json.loads(manifest.read_bytes())

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file
 
-from exporter.engines._session import started
 from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
-from exporter.engines.paddle_inference_tensorrt import keep_program, placement
-from exporter.verdict.plan import ENGINES
+from exporter.engines.kinds.paddle_inference_tensorrt import keep_program, placement
+from exporter.engines.session import started
+from exporter.prove.verdict.plan import ENGINES
 
 Array = npt.NDArray[np.generic]
 CASE = "batch=5"
@@ -54,7 +54,7 @@ def _program(artifact: Runnable) -> dict[str, Any]:
     """The operators after Paddle's passes, and what TensorRT's engine says of them."""
     from paddle import inference
 
-    from exporter.readers import read
+    from exporter.base.readers import read
 
     with tempfile.TemporaryDirectory() as folder:
         config = inference.Config(str(artifact.path), str(artifact.path.with_suffix(".pdiparams")))
@@ -92,7 +92,7 @@ def paddle_threads(request: dict[str, Any]) -> dict[str, list[int]]:
     """How many operating-system threads there are after a large product, asked to use one and then two."""
     import paddle
 
-    from exporter.engines._paddle import use
+    from exporter.engines.paddle import use
 
     counts: dict[str, list[int]] = {"asked": [], "effective": [], "tasks": []}
     matrix = paddle.ones([600, 600])
@@ -143,24 +143,24 @@ def on_gpu(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_without_probe(request: dict[str, Any]) -> dict[str, Any]:
-    """`exporter.engines._child:run`, as if the probe had seen nothing."""
-    from exporter.engines import _child
+    """`exporter.engines.child:run`, as if the probe had seen nothing."""
+    from exporter.engines import child
     from exporter.engines.base import Availability
 
-    engine = _child._ENGINES[request["engine"]]
+    engine = child._ENGINES[request["engine"]]
     engine.probe = lambda _: Availability(version="1")  # type: ignore[method-assign]
-    return _child.run(request)
+    return child.run(request)
 
 
 def run_without_a_file(request: dict[str, Any]) -> dict[str, Any]:
     """The same with an engine that reads a file of its own, such as a cache, that is not there."""
-    from exporter.engines import _child
-    from exporter.readers import read
+    from exporter.base.readers import read
+    from exporter.engines import child
 
     def open_nothing(artifact: Runnable, device: str) -> None:
         read(Path("/nonexistent/engine.onnx"))
 
-    _child._ENGINES[request["engine"]].open = open_nothing  # type: ignore[assignment,method-assign]
+    child._ENGINES[request["engine"]].open = open_nothing  # type: ignore[assignment,method-assign]
     return run_without_probe(request)
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.engines._cost import LEAST_TIMES_SECONDS, TIMES_MEGABYTES, TIMES_SECONDS, Cost, beyond
-from exporter.errors import ChildOutOfMemory, ChildTimedOut
-from exporter.harness import Bench
-from exporter.verdict.plan import Run
-from exporter.workers import Beyond, Limits, Setting, call
+from exporter.base.errors import ChildOutOfMemory, ChildTimedOut
+from exporter.engines.cost import LEAST_TIMES_SECONDS, TIMES_MEGABYTES, TIMES_SECONDS, Cost, beyond
+from exporter.process.workers import Beyond, Limits, Setting, call
+from exporter.prove.harness import Bench
+from exporter.prove.verdict.plan import Run
 from tests.command import ROOT
 
 CHILD = "tests.children:loads_what_a_stranger_wrote"

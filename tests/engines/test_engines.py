@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from exporter.readers import read
-from exporter.workers import SINGLE_THREAD, Limits, call
+from exporter.base.readers import read
+from exporter.process.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, exporter
 from tests.exported import exported_artifacts
 from tests.levels import KEPT_OFF, bfloat16_is_kept_off

@@ -16,19 +16,20 @@ import pytest
 from onnx import TensorProto, helper
 from safetensors.numpy import save_file
 
-import exporter.engines._cuda as cuda
-from exporter import machine
-from exporter.engines import _device, _onnx_device
-from exporter.engines._device import choose_device, nvidia_here
-from exporter.engines._onnx_device import CPU, CUDA, DOUBLE, cause_of, computing, hearing, placed_nodes
-from exporter.engines._paddle import border
-from exporter.engines._probe import availability
-from exporter.engines._session import started
+import exporter.engines.cuda as cuda
+from exporter.base import machine
+from exporter.base.errors import EnvironmentLacks
+from exporter.engines import device as devices
+from exporter.engines import onnx_device
 from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
-from exporter.engines.onnxruntime import OnnxRuntime
-from exporter.engines.paddle_inference_tensorrt import placement
-from exporter.errors import EnvironmentLacks
-from exporter.workers import SINGLE_THREAD, Limits, call
+from exporter.engines.device import choose_device, nvidia_here
+from exporter.engines.kinds.onnxruntime import OnnxRuntime
+from exporter.engines.kinds.paddle_inference_tensorrt import placement
+from exporter.engines.onnx_device import CPU, CUDA, DOUBLE, cause_of, computing, hearing, placed_nodes
+from exporter.engines.paddle import border
+from exporter.engines.probe import availability
+from exporter.engines.session import started
+from exporter.process.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, Done, environment, exporter, refused
 from tests.sampling import slow
 
@@ -82,7 +83,7 @@ def azure() -> Azure:
 
 
 def run_request(artifact: Runnable, place: Path) -> dict[str, Any]:
-    """What `exporter.engines._child:run` is asked: two cases on the first GPU."""
+    """What `exporter.engines.child:run` is asked: two cases on the first GPU."""
     save_file({f"{case}/input/x": INPUTS["x"] for case in ("a", "b")}, place / "golden.safetensors")
     return {
         "engine": "onnxruntime",
@@ -126,7 +127,7 @@ def test_sizes_are_told_from_values(pooled: Runnable) -> None:
     session = onnxruntime.InferenceSession(str(pooled.path), options, providers=[CPU])
     session.run(None, INPUTS)
     nodes = placed_nodes(Path(session.end_profiling()))
-    assert _onnx_device.placement(nodes, CUDA) == {
+    assert onnx_device.placement(nodes, CUDA) == {
         "placement": f"{CPU} 5",
         "sizes_elsewhere": "Concat 1, Gather 1, Shape 1",
         "values_elsewhere": "MaxPool 1, Reshape 1",
@@ -189,7 +190,7 @@ def test_a_child_whose_session_ran_on_the_cpu_gives_no_evidence(
     """The probe may see nothing. The first case shows it; the others must not be taken as results of a GPU."""
     pretended.setenv("PRETENDED_GPU", "late")
     request = run_request(pooled, tmp_path)
-    answer = call("exporter.engines._child:run", request, LIMITS)
+    answer = call("exporter.engines.child:run", request, LIMITS)
     assert answer["sessions"]["1"]["effective"]["provider"] == CPU and "was asked for" in answer["load"]
     assert not list(tmp_path.glob("[0-9]*.safetensors"))
 
@@ -262,7 +263,7 @@ def test_an_engine_that_misses_a_file_of_its_own_fails_to_load_and_ends_nothing(
 
 def test_auto_takes_the_gpu_only_where_every_engine_computes_on_it(pretended: pytest.MonkeyPatch) -> None:
     """CPU Paddle beside onnxruntime-gpu: one device for the whole verdict, and the reason is told."""
-    pretended.setattr(_device, "nvidia_here", lambda: True)
+    pretended.setattr(devices, "nvidia_here", lambda: True)
     assert choose_device("auto", ["onnxruntime"], LIMITS).name == "gpu:0"
     chosen = choose_device("auto", ["eager", "onnxruntime", "eager"], LIMITS)
     assert chosen.name == "cpu"
@@ -271,15 +272,15 @@ def test_auto_takes_the_gpu_only_where_every_engine_computes_on_it(pretended: py
 
 
 def test_a_gpu_that_is_asked_for_is_taken_where_any_engine_computes_on_it(pretended: pytest.MonkeyPatch) -> None:
-    assert choose_device("gpu:1", ["eager", "onnxruntime"], LIMITS) == _device.Device("gpu:1")
+    assert choose_device("gpu:1", ["eager", "onnxruntime"], LIMITS) == devices.Device("gpu:1")
     with pytest.raises(EnvironmentLacks, match="this Paddle is built for the CPU"):
         choose_device("gpu:1", ["eager", "onnxruntime"], LIMITS, every=True)
 
 
 @pytest.mark.skipif(nvidia_here(), reason="needs a machine without a GPU")
 def test_without_a_gpu_auto_asks_nobody_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_device, "availability", lambda *_: pytest.fail("an engine was asked"))
-    assert choose_device("auto", ["onnxruntime"], LIMITS) == _device.Device("cpu")
+    monkeypatch.setattr(devices, "availability", lambda *_: pytest.fail("an engine was asked"))
+    assert choose_device("auto", ["onnxruntime"], LIMITS) == devices.Device("cpu")
 
 
 @pytest.mark.parametrize("how", ["raise SystemExit(3)", "import os; os.abort()", "while True: pass"])

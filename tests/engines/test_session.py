@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from exporter.engines._session import started
+from exporter.base.tensors import Array, TensorMap
 from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings
-from exporter.tensors import Array, TensorMap
+from exporter.engines.session import started
 
 ARTIFACT = Runnable(
     format="source",

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.families.factory import FAMILIES
-from exporter.tensors import load, save
+from exporter.base.tensors import load, save
+from exporter.export.families.factory import FAMILIES
 from tests.command import environment, exporter, refused
 
 #: The environment variable that names a folder with checkouts called PaddleClas, PaddleOCR, PaddleSeg, PaddleDetection.

@@ -10,14 +10,14 @@ import numpy as np
 import paddle
 import pytest
 
-from exporter.errors import UsageError
-from exporter.fold.both import run_both
-from exporter.proofs.folded import ANSWER, READY, judge_both
+from exporter.base.errors import UsageError
+from exporter.base.tensors import Array, load, save_scratch
+from exporter.export.fold.both import run_both
+from exporter.export.trace.layer import load_layer
+from exporter.prove.proofs.kinds.folded import ANSWER, READY, judge_both
+from exporter.prove.verdict.claim import Outcome
 from exporter.spec.read import validate
 from exporter.steps.chain import read_chain, steps_of
-from exporter.tensors import Array, load, save_scratch
-from exporter.trace.layer import load_layer
-from exporter.verdict.claim import Outcome
 
 PICTURE = {"dtype": "uint8", "shape": ["batch", 4, 4, 1], "values": "integers(0,256)"}
 FACTOR = {"dtype": "float32", "shape": ["batch", 1]}

@@ -9,13 +9,13 @@ import numpy as np
 import paddle
 import pytest
 
-from exporter.errors import UsageError
-from exporter.fold.layer import build, fold
-from exporter.references import factory_text
+from exporter.base.errors import UsageError
+from exporter.base.references import factory_text
+from exporter.base.tensors import TensorSpec
+from exporter.export.fold.layer import build, fold
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.traced import bind_inputs, trace
 from exporter.steps.chain import read_chain, steps_of
-from exporter.tensors import TensorSpec
-from exporter.trace.layer import load_layer
-from exporter.trace.traced import bind_inputs, trace
 
 
 class Heads(paddle.nn.Layer):
@@ -81,7 +81,7 @@ def test_it_is_traced_by_the_names_of_the_spec() -> None:
 
 def test_the_factory_of_a_spec_makes_it() -> None:
     said = {"model": 'tests.fold.test_layer:Heads {"classes":5}', "pipeline": pipeline(), "inputs": ["image", "factor"]}
-    layer = load_layer(factory_text("exporter.fold.layer:build", said), None, 0)
+    layer = load_layer(factory_text("exporter.export.fold.layer:build", said), None, 0)
     answer, _, scores = layer(paddle.ones([2, 4, 4, 1], dtype="uint8"), paddle.ones([2, 1]))
     assert scores.shape == [2, 5]
     assert answer.shape == [2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.errors import UsageError
-from exporter.fold import resize, taps
+from exporter.base.errors import UsageError
+from exporter.export.fold import resize, taps
 from tests.fold.opencv import SIZES, digest, key, picture, recorded
 
 HASHES = recorded()["sha256"]

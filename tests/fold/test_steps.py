@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
-from exporter.errors import UsageError
-from exporter.fold.layer import run_steps
-from exporter.fold.split import OPERATORS, parts, why_outside
+from exporter.base.errors import UsageError
+from exporter.export.fold.layer import run_steps
+from exporter.export.fold.split import OPERATORS, parts, why_outside
 from exporter.spec.pipeline import Pipeline
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain, steps_of

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ExitCode, harmless
-from exporter.report._annotations import as_code_quality, as_github, place, repository
-from exporter.report._commands import command
-from exporter.report._gate import Gated, line
+from exporter.base.diagnostics import Diagnostic, Location, Severity
+from exporter.base.errors import ExitCode, harmless
+from exporter.check.github_command import command
+from exporter.report.annotations import as_code_quality, as_github, place, repository
+from exporter.report.gate import Gated, line
 from tests.report.stored_reports import REPORTS
 
 #: What GitLab itself holds an issue against (gitlab-org/gitlab, app/validators/json_schemas/codeclimate.json), and what

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ExitCode
-from exporter.report._gate import Gated, as_json, headline, worst
-from exporter.report._gate_junit import as_junit
-from exporter.report._gate_markdown import LIMIT, as_markdown
+from exporter.base.diagnostics import Diagnostic, Location, Severity
+from exporter.base.errors import ExitCode
+from exporter.report.gate import Gated, as_json, headline, worst
+from exporter.report.gate_junit import as_junit
+from exporter.report.gate_markdown import LIMIT, as_markdown
 from tests.report.stored_reports import REPORTS
 
 FINDING = Diagnostic("EX101", Severity.ERROR, Location("net.py", 6, 20), "drawn once", "use paddle")

@@ -15,7 +15,7 @@ import pytest
 from exporter.gate.node import request_of
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
-from exporter.workers import Limits, Setting
+from exporter.process.workers import Limits, Setting
 from tests.command import PATIENCE, environment
 
 #: A node whose release waits, and takes its time to tidy up.

@@ -19,13 +19,13 @@ from typing import Any
 import psutil
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 from exporter.gate import tree
-from exporter.gate.executors.ray import INSTALL
+from exporter.gate.executors.kinds.ray import INSTALL
 from exporter.gate.node import request_of
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
-from exporter.workers import Limits, Setting
+from exporter.process.workers import Limits, Setting
 from tests.cli.test_gate import git
 from tests.command import COMMAND, PATIENCE, ROOT, contents, environment, exporter, leftovers, refused
 from tests.conftest import working_folder

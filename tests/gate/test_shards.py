@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import ExitCode, UsageError
+from exporter.base.errors import ExitCode, UsageError
 from exporter.gate.shards import Selection, Shard, merge, write_result
 from exporter.gate.told import gated_of, told_gated
-from exporter.report._gate import Gated, as_json, headline, worst
-from exporter.report._gate_junit import as_junit
-from exporter.report._gate_markdown import as_markdown
+from exporter.report.gate import Gated, as_json, headline, worst
+from exporter.report.gate_junit import as_junit
+from exporter.report.gate_markdown import as_markdown
 from tests.command import exporter, refused
 from tests.gate.test_forms import results
 from tests.report.stored_reports import REPORTS

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from exporter.errors import ExitCode, UsageError
+from exporter.base.errors import ExitCode, UsageError
 from exporter.gate import together
 from tests.command import COMMAND, PATIENCE, contents, environment, exporter, leftovers
 from tests.conftest import working_folder

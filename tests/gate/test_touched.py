@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
+from exporter.base.git import Base
+from exporter.base.tensors import save
 from exporter.gate.touched import Touched, find_specs, touched
-from exporter.git import Base
-from exporter.tensors import save
-from exporter.workers import Setting
+from exporter.process.workers import Setting
 
 SPEC = (
     "name: {0}\nmodel: nets.{0}:build\nrecipe: ways.{0}:recipe\ninputs: {{input: {{dtype: float32, shape: [1, 4]}}}}\n"
 )
-WAY = """from exporter.recipe.base import Recipe, Samples
+WAY = """from exporter.spec.recipe.base import Recipe, Samples
 from nets.{0} import build
 import numpy as np
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.errors import UsageError
-from exporter.goldens.cases import (
+from exporter.base.errors import UsageError
+from exporter.prove.goldens.cases import (
     MASKS,
     WHOLE,
     batch_dim,
@@ -21,7 +21,7 @@ from exporter.goldens.cases import (
     plan_cases,
     promised,
 )
-from exporter.goldens.values import content, draw
+from exporter.prove.goldens.values import content, draw
 from exporter.spec.inputs import Dim, Input
 from exporter.spec.model import Spec
 from exporter.spec.read import validate

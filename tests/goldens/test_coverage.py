@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from exporter.goldens.coverage import SIZE, VALUE, Coverage, TooLong
+from exporter.prove.goldens.coverage import SIZE, VALUE, Coverage, TooLong
 
 HEAD = "import numpy as np\n"
 

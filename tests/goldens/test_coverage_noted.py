@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import pytest
 
-from exporter.goldens import coverage as search
-from exporter.goldens.coverage import (
+from exporter.prove.goldens import coverage as search
+from exporter.prove.goldens.coverage import (
     SIZE,
     VALUE,
     Coverage,

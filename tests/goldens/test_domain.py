@@ -11,11 +11,11 @@ import paddle.nn.functional as F
 import pytest
 from paddle import nn
 
-from exporter.errors import ModelError, UsageError
-from exporter.goldens.cases import Case
-from exporter.goldens.domain import OutOfRange, checked_places
+from exporter.base.errors import ModelError, UsageError
+from exporter.base.tensors import TensorMap
+from exporter.prove.goldens.cases import Case
+from exporter.prove.goldens.domain import OutOfRange, checked_places
 from exporter.spec.model import Spec
-from exporter.tensors import TensorMap
 
 
 class Net(nn.Layer):

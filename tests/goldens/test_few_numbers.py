@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.compare.outputs import compare_case
-from exporter.engines._paddle import call_layer, named_arrays
-from exporter.goldens.float64 import lifted
-from exporter.goldens.oracle import _wide
-from exporter.numbers.norms import FLOOR, error
-from exporter.numbers.pooled import Pooled, draws
+from exporter.base.numbers.norms import FLOOR, error
+from exporter.base.numbers.pooled import Pooled, draws
+from exporter.engines.paddle import call_layer, named_arrays
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.traced import bind_inputs
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.goldens.float64 import lifted
+from exporter.prove.goldens.oracle import _wide
 from exporter.spec.model import Spec
-from exporter.trace.layer import load_layer
-from exporter.trace.traced import bind_inputs
 from tests.clean._child import Goldens, recorded
 from tests.clean.networks import NETWORKS
 

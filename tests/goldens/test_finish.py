@@ -12,14 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.goldens.cases import Case, plan_cases
-from exporter.goldens.finish import SAMPLE, Recorded, batch_note, bounded, describe, finish, note_scores, untelling
-from exporter.goldens.truth import UNTOLD, Truth, measured
-from exporter.numbers.golden import SPREAD
-from exporter.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.base.numbers.golden import SPREAD
+from exporter.base.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.base.tensors import Array, load, save
+from exporter.prove.goldens.cases import Case, plan_cases
+from exporter.prove.goldens.finish import (
+    SAMPLE,
+    Recorded,
+    batch_note,
+    bounded,
+    describe,
+    finish,
+    note_scores,
+    untelling,
+)
+from exporter.prove.goldens.truth import UNTOLD, Truth, measured
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.tensors import Array, load, save
 
 VALUES = np.random.default_rng(3).standard_normal((4, 5))
 

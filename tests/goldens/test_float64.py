@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from paddle.base import core
 
-from exporter.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
-from exporter.tensors import Array, TensorMap
+from exporter.base.tensors import Array, TensorMap
+from exporter.prove.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
 
 
 def net(depth: int, answer: float, inside: str) -> tuple[TensorMap, Callable[[TensorMap], TensorMap]]:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.goldens import values
-from exporter.goldens.cases import Case
-from exporter.goldens.fresh import DRAWS, fresh_inputs, is_new
+from exporter.base.tensors import Array
+from exporter.prove.goldens import values
+from exporter.prove.goldens.cases import Case
+from exporter.prove.goldens.fresh import DRAWS, fresh_inputs, is_new
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.tensors import Array
 
 DIMS = {"batch": {"min": 1, "typical": 4, "max": 9}, "seq": {"min": 2, "typical": 6, "max": 12, "multiple_of": 2}}
 
@@ -117,7 +117,7 @@ def test_eight_are_drawn_for_each_and_a_size_only_once(
         seen.append(str(case.dims))
         return given(of, case, data)
 
-    monkeypatch.setattr("exporter.goldens.fresh.draw", counted)
+    monkeypatch.setattr("exporter.prove.goldens.fresh.draw", counted)
     of = spec(dims, x=("float32", [*dims, 3], "normal"))
     drawn = [fresh_inputs(of, known(x=np.zeros(3, "float32")), [seed]) for seed in range(20)]
     assert max(len(one) for one in drawn) == sizes and len(seen) == 8 * DRAWS * sum(map(len, drawn))

@@ -8,14 +8,14 @@ import numpy as np
 import paddle
 import pytest
 
+from exporter.base.numbers.allowance import ENOUGH, MOST_RUNS
+from exporter.base.numbers.golden import LARGEST_ALLOWANCE, SPREAD
+from exporter.base.tensors import TensorMap
 from exporter.engines.base import EngineRefused
-from exporter.goldens import oracle as oracles
-from exporter.goldens.float64 import lifted
-from exporter.goldens.oracle import Truth, _Around, _moved, _moved_inputs, _wide, make_oracle
-from exporter.goldens.truth import UNTOLD, measured
-from exporter.numbers.allowance import ENOUGH, MOST_RUNS
-from exporter.numbers.golden import LARGEST_ALLOWANCE, SPREAD
-from exporter.tensors import TensorMap
+from exporter.prove.goldens import oracle as oracles
+from exporter.prove.goldens.float64 import lifted
+from exporter.prove.goldens.oracle import Truth, _Around, _moved, _moved_inputs, _wide, make_oracle
+from exporter.prove.goldens.truth import UNTOLD, measured
 
 
 class Counted(paddle.nn.Layer):

@@ -11,10 +11,10 @@ import paddle.nn.functional as F
 import pytest
 from paddle import nn
 
-from exporter.goldens.oracle import make_oracle
-from exporter.goldens.positions import exact_positions
+from exporter.base.tensors import Array
 from exporter.paddle.private import c_ops
-from exporter.tensors import Array
+from exporter.prove.goldens.oracle import make_oracle
+from exporter.prove.goldens.positions import exact_positions
 
 #: Sizes of x but for batch and channels, and how it is interpolated. In each a position is no number of float32.
 CASES: dict[str, tuple[list[int], dict[str, Any]]] = {

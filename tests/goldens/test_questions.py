@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 import pytest
 
-from exporter.goldens.questions import Question, computed, questions
+from exporter.prove.goldens.questions import Question, computed, questions
 
 
 class Owner:

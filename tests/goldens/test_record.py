@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.compare.golden import read_goldens
-from exporter.compare.informative import doubts
-from exporter.errors import ChildCrashed, ModelError, UsageError
-from exporter.files import sha256_file
-from exporter.goldens.explore import RECORDING, TRYING
-from exporter.goldens.finish import finish
-from exporter.goldens.record import SEARCHING, Exported
-from exporter.goldens.record import record as record_in_child
+from exporter.base.errors import ChildCrashed, ModelError, UsageError
+from exporter.base.files import sha256_file
+from exporter.base.tensors import load, save
+from exporter.process.workers import SINGLE_THREAD, Limits, Setting, call
+from exporter.prove.compare.golden import read_goldens
+from exporter.prove.compare.informative import doubts
+from exporter.prove.goldens.explore import RECORDING, TRYING
+from exporter.prove.goldens.finish import finish
+from exporter.prove.goldens.record import SEARCHING, Exported
+from exporter.prove.goldens.record import record as record_in_child
 from exporter.spec.read import validate
-from exporter.tensors import load, save
-from exporter.workers import SINGLE_THREAD, Limits, Setting, call
 
 #: What a bundle's goldens hold of a case.
 KEPT = ("input", "eager", "truth")
@@ -41,7 +41,7 @@ def record(into: Path, outputs: list[str], **keys: Any) -> dict[str, Any]:
     scratch = into.with_suffix("")
     scratch.mkdir()
     request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": outputs, "into": str(scratch)}
-    answer = call("exporter.goldens._child:record", request, environment=SINGLE_THREAD)
+    answer = call("exporter.prove.goldens.child:record", request, environment=SINGLE_THREAD)
     cases, left_out, said = finish(spec, answer, scratch, into)
     return {**answer, "cases": cases, "left_out": left_out, "notes": [*said, *answer["notes"]]}
 
@@ -119,7 +119,7 @@ def doings(into: Path, model: str, **keys: Any) -> tuple[dict[str, Any], list[st
     into.mkdir()
     request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": ["y"], "into": str(into)}
     answer = call(
-        "exporter.goldens._child:record",
+        "exporter.prove.goldens.child:record",
         request,
         environment=SINGLE_THREAD,
         on_event=lambda event: said.append(event["doing"]),
@@ -284,7 +284,7 @@ def test_equal_elements_excuse_nothing_where_no_output_depends_on_the_choice(tmp
 
 
 SKIPPING = """
-import exporter.goldens._child as child
+import exporter.prove.goldens.child as child
 from models.sound import Mlp
 
 planned = child.plan_cases

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ModelError
-from exporter.goldens.cases import plan_cases
-from exporter.goldens.record import SEARCHING, Exported, Record, record
-from exporter.memo import Question, remembering
+from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ModelError
+from exporter.base.tensors import load, save
+from exporter.base.watch import Seen
+from exporter.process.memo import Question, remembering
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting
+from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.goldens.record import SEARCHING, Exported, Record, record
 from exporter.spec.model import ONLY_VERDICT, Spec
 from exporter.spec.read import validate
-from exporter.tensors import load, save
-from exporter.watch import Seen
-from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting
 
 SPEC: dict[str, Any] = {
     "name": "net",
@@ -78,7 +78,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., R
     """Record what such a child leaves."""
 
     def of(child: Child, checkpoint: Path | None = None, **setting: Any) -> Record:
-        monkeypatch.setattr("exporter.goldens.record.call", child)
+        monkeypatch.setattr("exporter.prove.goldens.record.call", child)
         made = Setting(Limits(seconds=7), **setting)
         return record(validate(SPEC, "test"), checkpoint, Exported(["y"]), tmp_path / "g.safetensors", made)
 
@@ -102,7 +102,7 @@ def test_all_that_was_planned_and_found_is_recorded_or_left_out(recorded: Record
     into = Path(asked["request"].pop("into"))
     assert not into.exists(), "what the child left is gone"
     assert asked == {
-        **{"function": "exporter.goldens._child:record", "limits": Limits(seconds=7)},
+        **{"function": "exporter.prove.goldens.child:record", "limits": Limits(seconds=7)},
         "request": {"checkpoint": "w.safetensors", "outputs": ["y"], "parameters": {}},
         **{"environment": SINGLE_THREAD, "imports": PADDLE},
     }

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from exporter.goldens.questions import Question, questions
-from exporter.goldens.sides import Sides, _offsets, passed_by
+from exporter.prove.goldens.questions import Question, questions
+from exporter.prove.goldens.sides import Sides, _offsets, passed_by
 
 
 def asked_in(text: str) -> list[Question]:

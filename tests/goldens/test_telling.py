@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exporter.goldens.finish import AMPLIFIED, SAMPLE, amplified, batch_note, find_scores
-from exporter.numbers.golden import SPREAD, GoldenCase
+from exporter.base.numbers.golden import SPREAD, GoldenCase
+from exporter.prove.goldens.finish import AMPLIFIED, SAMPLE, amplified, batch_note, find_scores
 from tests.compare.goldens import cases_of
 from tests.goldens.test_finish import VALUES, recorded
 

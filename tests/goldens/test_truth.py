@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.goldens.truth import measured, same_bits, unmoved
-from exporter.numbers.allowance import allowance, independent_numbers
-from exporter.numbers.golden import LARGEST_ALLOWANCE, SPREAD
-from exporter.numbers.norms import error
-from exporter.tensors import Array
+from exporter.base.numbers.allowance import allowance, independent_numbers
+from exporter.base.numbers.golden import LARGEST_ALLOWANCE, SPREAD
+from exporter.base.numbers.norms import error
+from exporter.base.tensors import Array
+from exporter.prove.goldens.truth import measured, same_bits, unmoved
 
 
 def runs(count: int, size: int = 400, spread: float = 1e-6) -> tuple[Array, list[Array]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.files import user_cache
+from exporter.base.files import user_cache
 from tests import faults
 from tests.command import Done, contents, environment, exporter, refused
 from tests.handoff.old_python import old_python

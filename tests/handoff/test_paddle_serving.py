@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.base.tensors import load
 from exporter.bundle.open import open_bundle
-from exporter.handoff._evidence import judge
-from exporter.handoff.base import Chosen
-from exporter.tensors import load
+from exporter.deploy.handoff.base import Chosen
+from exporter.deploy.handoff.evidence import judge
 from tests.cli.test_handoff import for_target
 from tests.command import exporter
 from tests.handoff.old_python import old_python

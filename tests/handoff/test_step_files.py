@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from exporter.base.errors import UsageError
 from exporter.bundle.open import Bundle, open_bundle
-from exporter.errors import UsageError
-from exporter.handoff._beside import StepsBeside
-from exporter.handoff._step_files import FORMS, written
-from exporter.handoff._write import TARGETS
-from exporter.handoff.base import Chosen
+from exporter.deploy.handoff.base import Chosen
+from exporter.deploy.handoff.beside import StepsBeside
+from exporter.deploy.handoff.step_files import FORMS, written
+from exporter.deploy.handoff.write import TARGETS
 from exporter.steps.chain import Chain, data_of, read_chain
 from exporter.steps.settle import of_configuration
 

@@ -19,7 +19,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.readers import read
+from exporter.base.readers import read
 from tests.command import ROOT, environment
 from tests.conftest import working_folder
 from tests.hostile.bases import Base

@@ -14,7 +14,7 @@ from pathlib import Path
 import paddle
 from models.sound import mlp
 
-from exporter.lower.pdmodel.session import legacy_export
+from exporter.export.lower.pdmodel.session import legacy_export
 
 
 def _loop(x: paddle.Tensor) -> paddle.Tensor:

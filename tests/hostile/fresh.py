@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from exporter.engines._job import EngineCase, EngineJob
+from exporter.base.errors import ExporterError
+from exporter.base.tensors import load, save_scratch
 from exporter.engines.base import Runnable
-from exporter.errors import ExporterError
-from exporter.tensors import load, save_scratch
-from exporter.workers import Setting
+from exporter.engines.job import EngineCase, EngineJob
+from exporter.process.workers import Setting
 from tests.hostile.bases import Base
 
 #: How far two float32 programs that compute the same may be apart, relative to the largest value.

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from exporter.errors import ExporterError
-from exporter.readers import read
+from exporter.base.errors import ExporterError
+from exporter.base.readers import read
 from exporter.spec.model import Spec
 from tests.hostile.bases import Base
 from tests.hostile.fresh import differ

@@ -18,7 +18,7 @@ from tests.hostile.graphs import GRAPHS, graph_of
 from tests.hostile.seal import seal
 
 #: Modules that something on the way imports.
-SHADOWS = ("numpy", "json", "__future__", "typing", "paddle", "onnxruntime", "exporter/workers", "payload")
+SHADOWS = ("numpy", "json", "__future__", "typing", "paddle", "onnxruntime", "exporter/process/workers", "payload")
 NAMES = ("a\nverdict: PASSED \x1b[2J\u202e", "\udc80\udcff", "x" * 200, " ", "-rf", "a\\b", "$(touch x)", ".hidden")
 #: Names in a manifest that lead elsewhere.
 ELSEWHERE = ("../x", "/etc/passwd", "a/../b", "a//b", "", ".", "x\0y")

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from random import Random
 
-from exporter.readers._wire import root
+from exporter.base.readers.wire import root
 from tests.hostile.structure import mutate, mutate_text
 
 #: Bytes at the ends of what numbers can be, in protobuf and in JSON.

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from exporter.base.errors import ExitCode, ExporterError
 from exporter.bundle.open import open_bundle, recorded_runs, recorded_spec
 from exporter.bundle.subject import subject_of
-from exporter.errors import ExitCode, ExporterError
 from tests.command import COMMAND, environment
 from tests.hostile.bases import Base
 from tests.hostile.harmless import why_harmful

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from exporter.base.errors import ExporterError
 from exporter.bundle.manifest import BOM, PROVENANCE, sealed
-from exporter.errors import ExporterError
-from exporter.lower._stored import stored_digests
+from exporter.export.lower.stored import stored_digests
 from tests.documents import state_again
 
 #: What reading a document or a manifest of another shape raises.

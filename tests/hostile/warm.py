@@ -16,9 +16,9 @@ from typing import Any
 
 import psutil
 
-from exporter import forks
 from exporter.pipeline import verify
-from exporter.workers import Limits, Setting
+from exporter.process import forks
+from exporter.process.workers import Limits, Setting
 from tests.warm import Alive
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")

@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.base.errors import UsageError
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.tensors import Array, TensorSpec
 from exporter.engines.base import Settings
-from exporter.errors import UsageError
-from exporter.judge import judge as judged_by
-from exporter.judge.judge import PROOFS, About, blame, harness_of, judge
-from exporter.judge.report import GRAVITY, Report, unlike_bits
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase
-from exporter.proofs.base import Narrowing, Subject
-from exporter.proofs.process import Process
-from exporter.proofs.quantisation.noise import LayerNoise, Suffering
+from exporter.export.lower.base import Artifact
+from exporter.process.workers import Setting
+from exporter.prove.judge import judge as judged_by
+from exporter.prove.judge.judge import PROOFS, About, blame, harness_of, judge
+from exporter.prove.judge.report import GRAVITY, Report, unlike_bits
+from exporter.prove.proofs.base import Narrowing, Subject
+from exporter.prove.proofs.kinds.process import Process
+from exporter.prove.proofs.quantisation.noise import LayerNoise, Suffering
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.prove.verdict.plan import Run
 from exporter.spec.read import validate
-from exporter.tensors import Array, TensorSpec
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
-from exporter.verdict.plan import Run
-from exporter.workers import Setting
 from tests.compare.goldens import golden
 from tests.proofs.test_weights import TRAINED, VALUES, stored
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.errors import ExitCode
-from exporter.judge.facts import Facts, Timed
-from exporter.judge.report import Report
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.base.errors import ExitCode
+from exporter.prove.judge.facts import Facts, Timed
+from exporter.prove.judge.report import Report
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
 
 ONE, OTHER = (Claim("onnx", "fp32", "onnxruntime", case, "y") for case in ("batch=1", "batch=2"))
 MATCH = Evidence(Outcome.MATCH, elements=1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from exporter.base.numbers.golden import GoldenCase, one_thread, to_run
 from exporter.engines.base import Settings
-from exporter.judge.settings import conditions, differences
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase, one_thread, to_run
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.export.lower.base import Artifact
+from exporter.prove.judge.settings import conditions, differences
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
 from tests.compare.goldens import cases_of
 
 ONNX = Artifact("onnx", "fp32", ("onnx/model.onnx",), ("x",), ("y",), ("y",), {}, {"opset_asked": 17, "opset": 17})

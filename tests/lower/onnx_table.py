@@ -7,7 +7,7 @@ integers are equal, and floats err by at most 16 epsilon of the largest number (
 draws with NaN or infinity among the inputs are counted apart. It is *refused* when the writer says what it cannot
 write. What is wrong is compared once more with `jit.load` of the PIR files: `as jit.load` means that Paddle's own file
 is not eager either. With `--operators` each operator of the files that are right is judged at its own inputs besides,
-of the first draw and of others around it (`exporter/root_cause/operators/`): none should be wrong.
+of the first draw and of others around it (`exporter/prove/root_cause/operators/`): none should be wrong.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from exporter.answers import told
-from exporter.errors import ModelError
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx
-from exporter.root_cause.operators.judge import JudgedOperator
-from exporter.tensors import TensorSpec, load, save_scratch
+from exporter.base.errors import ModelError
+from exporter.base.tensors import TensorSpec, load, save_scratch
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx
+from exporter.process.answers import told
+from exporter.prove.root_cause.operators.judge import JudgedOperator
 
 sys.path.insert(0, str(Path(__file__).parent / "pdmodel"))
 
@@ -132,8 +132,8 @@ def record_case(case: Any, make: Any, folder: Path) -> None:
 
 
 def _write_pir(layer: Any, case: Any, folder: Path) -> list[str]:
-    from exporter.lower.pir import plugin as pir
-    from exporter.trace.traced import trace
+    from exporter.export.lower.kinds.pir import plugin as pir
+    from exporter.export.trace.traced import trace
 
     inputs = tuple(
         TensorSpec(name, one.carrier, (f"{name}0", *one.shape[1:]) if one.dynamic else tuple(one.shape))
@@ -215,7 +215,7 @@ def difference(want: Any, got: Any, allowed: float | None = None) -> str:
 
 def operators(folder: Path, opset: int | None = None) -> list[JudgedOperator]:
     """Every operator of a recorded case, at the values of the first draw and at others around them."""
-    from exporter.root_cause.operators._child import judge as judge_operators
+    from exporter.prove.root_cause.operators.child import judge as judge_operators
 
     data = load(folder / "data.safetensors")
     with tempfile.TemporaryDirectory() as place:
@@ -241,9 +241,9 @@ import json, sys, tempfile
 from pathlib import Path
 import numpy as np
 import paddle
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx
-from exporter.tensors import load
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx
+from exporter.base.tensors import load
 from tests.lower.onnx_table import _answers, difference
 folder = Path(sys.argv[1])
 about, data = json.loads((folder / "case.json").read_text()), load(folder / "data.safetensors")

@@ -1,8 +1,8 @@
 """Lowering faults, each to be found at its node: `python -m tests.lower.planted [--each N] [NETWORK ...]`.
 
 In each network of `planted_networks`, each fault of `planted_faults` is planted alone in the ONNX file that
-`writer: program` wrote. Then every operator is judged at its own inputs (`exporter/root_cause/operators/`), and the
-fault is *found* where the first operator that is wrong is the one whose nodes hold it. It is *hidden* where the
+`writer: program` wrote. Then every operator is judged at its own inputs (`exporter/prove/root_cause/operators/`), and
+the fault is *found* where the first operator that is wrong is the one whose nodes hold it. It is *hidden* where the
 network's output on the recorded case is that of the sound file within the gate's budget, so that no comparison of
 outputs would tell. Faults that make a file which ONNX Runtime does not run are left out: they show by themselves.
 A fault that is not found counts as *equivalent* where the operator's nodes give the same with and without it in 400
@@ -25,18 +25,18 @@ import numpy as np
 import onnx
 import onnxruntime
 
-from exporter.answers import told
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx_format
-from exporter.lower.pir import plugin as pir_format
-from exporter.readers._program import read_operators
-from exporter.root_cause.operators._child import whole
-from exporter.root_cause.operators.judge import JudgedOperator, first_wrong
-from exporter.root_cause.operators.pieces import Piece, pieces_of
-from exporter.root_cause.operators.sessions import Programs
-from exporter.tensors import TensorSpec, save_scratch
-from exporter.trace.traced import trace
-from exporter.workers import PADDLE, SINGLE_THREAD, Limits, call
+from exporter.base.readers.program import read_operators
+from exporter.base.tensors import TensorSpec, save_scratch
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx_format
+from exporter.export.lower.kinds.pir import plugin as pir_format
+from exporter.export.trace.traced import trace
+from exporter.process.answers import told
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, call
+from exporter.prove.root_cause.operators.child import whole
+from exporter.prove.root_cause.operators.judge import JudgedOperator, first_wrong
+from exporter.prove.root_cause.operators.pieces import Piece, pieces_of
+from exporter.prove.root_cause.operators.sessions import Programs
 from tests.lower.planted_faults import Fault, faults
 from tests.lower.planted_networks import NETWORKS, build
 
@@ -95,7 +95,7 @@ class Written:
             "case": _CASE,
             "budget": BUDGET,
         }
-        function = "exporter.root_cause.operators._child:judge"
+        function = "exporter.prove.root_cause.operators.child:judge"
         answer = call(function, request, Limits(), environment=SINGLE_THREAD, imports=PADDLE)
         return [told(JudgedOperator, one) for one in answer["operators"]]
 

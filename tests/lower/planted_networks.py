@@ -9,7 +9,7 @@ import paddle
 from paddle import nn
 from paddle.nn import functional
 
-from exporter.tensors import TensorSpec
+from exporter.base.tensors import TensorSpec
 
 IMAGE = TensorSpec("x", "float32", ("batch", 3, 10, 12))
 WORDS = TensorSpec("x", "float32", ("batch", 6, 8))

@@ -11,12 +11,12 @@ import onnxruntime
 import paddle
 import pytest
 
-from exporter.errors import ModelError
-from exporter.lower.base import Wish
-from exporter.lower.onnx import Onnx
-from exporter.lower.pir import Pir
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import trace
+from exporter.base.errors import ModelError
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import Onnx
+from exporter.export.lower.kinds.pir import Pir
+from exporter.export.trace.traced import trace
 
 X = TensorSpec("x", "float32", ("batch", 4))
 

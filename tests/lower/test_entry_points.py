@@ -8,14 +8,14 @@ import pytest
 
 from tests.command import environment, exporter, refused
 
-POINTS = """[exporter.lower]
+POINTS = """[exporter.export.lower]
 copied = toy_format:plugin
 
 [exporter.engines]
 copied_run = toy_engine:plugin
 """
 FORMAT = """
-from exporter.lower.onnx import Onnx
+from exporter.export.lower.kinds.onnx import Onnx
 
 class Copied(Onnx):
     '''ONNX under a name of its own, so that a reader of its files is there.'''
@@ -23,7 +23,7 @@ class Copied(Onnx):
 plugin = Copied()
 """
 ENGINE = """
-from exporter.engines.onnxruntime import OnnxRuntime
+from exporter.engines.kinds.onnxruntime import OnnxRuntime
 
 class CopiedRun(OnnxRuntime):
     formats = ("copied",)
@@ -91,7 +91,7 @@ def test_where_the_package_is_not_installed_that_is_said(home: Path, bundle: Pat
     refused(
         exporter("convert", "spec.yaml", "--out", "other", cwd=home), 2, "'pir', 'pdmodel' or 'onnx'", "spec.yaml:10"
     )
-    said = ("variant copied is of the format 'copied', which nothing here knows", "exporter.lower")
+    said = ("variant copied is of the format 'copied', which nothing here knows", "exporter.export.lower")
     refused(exporter("inspect", bundle, cwd=home), 5, *said)
 
 
@@ -104,4 +104,4 @@ def test_a_release_judges_it_in_its_engine_and_a_drill_leaves_it_out(home: Path)
     drilled = exporter("drill", bundle, "--faults", "4", cwd=home, env=with_package(home))
     assert drilled.code == 0 and "copied was left out" in drilled.out + drilled.err
     named = exporter("drill", bundle, "--formats", "copied", cwd=home, env=with_package(home))
-    refused(named, 2, "no fault can be planted in format 'copied'", "exporter.mutation.programs")
+    refused(named, 2, "no fault can be planted in format 'copied'", "exporter.bundle.drill.programs")

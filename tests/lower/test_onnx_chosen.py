@@ -11,11 +11,11 @@ import onnxruntime
 import paddle
 import pytest
 
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx_format
-from exporter.lower.pir import plugin as pir_format
-from exporter.tensors import Array, TensorSpec
-from exporter.trace.traced import trace
+from exporter.base.tensors import Array, TensorSpec
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx_format
+from exporter.export.lower.kinds.pir import plugin as pir_format
+from exporter.export.trace.traced import trace
 
 NAN, INFINITY = float("nan"), float("inf")
 

@@ -12,9 +12,9 @@ import paddle.geometric as geometric
 import paddle.nn.functional as F
 import pytest
 
-from exporter.errors import ModelError
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx_format
+from exporter.base.errors import ModelError
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx_format
 from tests.lower.as_onnx import AsOnnx, Feed
 
 Body = Callable[..., Any]

@@ -15,20 +15,20 @@ import onnxruntime
 import paddle
 import pytest
 
-from exporter.errors import ModelError, UsageError
-from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact, Wish
-from exporter.lower.onnx import plugin as onnx_format
-from exporter.lower.onnx_program.call import Call, wide
-from exporter.lower.onnx_program.graph import Builder, Tensor
-from exporter.lower.onnx_program.ops import OPERATORS
-from exporter.lower.onnx_program.write import OPSETS, from_program
-from exporter.lower.pir import plugin as pir_format
-from exporter.proofs.weights import prove_trained
-from exporter.readers._program import Operator, TensorType, Value
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import Traced, trace
-from exporter.verdict.claim import Outcome
+from exporter.base.errors import ModelError, UsageError
+from exporter.base.readers.program import Operator, TensorType, Value
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Artifact, Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx_format
+from exporter.export.lower.kinds.pir import plugin as pir_format
+from exporter.export.lower.onnx_program.call import Call, wide
+from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.ops import OPERATORS
+from exporter.export.lower.onnx_program.write import OPSETS, from_program
+from exporter.export.lower.stored import stored_digests
+from exporter.export.trace.traced import Traced, trace
+from exporter.prove.proofs.kinds.weights import prove_trained
+from exporter.prove.verdict.claim import Outcome
 from tests.command import ROOT
 from tests.lower import onnx_table
 

@@ -15,11 +15,11 @@ import paddle
 import paddle.nn.functional as F
 import pytest
 
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx_format
-from exporter.lower.pir import plugin as pir_format
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import trace
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx_format
+from exporter.export.lower.kinds.pir import plugin as pir_format
+from exporter.export.trace.traced import trace
 from tests.sampling import some
 
 Body = Callable[[Any], Any]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from paddle.vision import ops
 
-from exporter.errors import ModelError
+from exporter.base.errors import ModelError
 from tests.lower.as_onnx import AsOnnx, Feed
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import paddle
 import pytest
 
-from exporter.errors import ModelError
+from exporter.base.errors import ModelError
 from tests.lower.as_onnx import AsOnnx
 
 Shape = tuple[int | str, ...]

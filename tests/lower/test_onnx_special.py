@@ -13,12 +13,12 @@ import paddle
 import pytest
 from scipy import special
 
-from exporter.errors import ModelError
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx_format
-from exporter.lower.pir import plugin as pir_format
-from exporter.tensors import Array, TensorSpec
-from exporter.trace.traced import trace
+from exporter.base.errors import ModelError
+from exporter.base.tensors import Array, TensorSpec
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx_format
+from exporter.export.lower.kinds.pir import plugin as pir_format
+from exporter.export.trace.traced import trace
 
 Function = Callable[..., Any]
 

@@ -12,12 +12,12 @@ import numpy as np
 import paddle
 import pytest
 
-from exporter.errors import CannotRun, ChildCrashed, ModelError
-from exporter.goldens.record import Exported, record
-from exporter.lower._convert import convert_all
-from exporter.preflight.cases import beside
+from exporter.base.errors import CannotRun, ChildCrashed, ModelError
+from exporter.export.lower.convert import convert_all
+from exporter.process.workers import Setting
+from exporter.prove.goldens.record import Exported, record
+from exporter.prove.preflight.cases import beside
 from exporter.spec.model import Spec
-from exporter.workers import Setting
 
 
 class Counting(paddle.nn.Layer):

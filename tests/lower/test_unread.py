@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import ModelError
-from exporter.workers import call
+from exporter.base.errors import ModelError
+from exporter.process.workers import call
 
 MODEL = """
 import paddle
@@ -43,5 +43,5 @@ def test_it_is_named_and_those_that_are_read_are_not(
     }  # fmt: skip
     environment = {"FLAGS_enable_pir_api": "0"} if format == "pdmodel" else {}
     with pytest.raises(ModelError, match=f"no output depends on the input {named}") as refusal:
-        call("exporter.lower._child:export", request, environment=environment)
+        call("exporter.export.lower.child:export", request, environment=environment)
     assert "take it out of inputs" in refusal.value.hint

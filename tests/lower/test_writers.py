@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import ChildCrashed, EnvironmentLacks, ModelError
-from exporter.lower import _paddle2onnx
-from exporter.lower._convert import convert_all
+from exporter.base.errors import ChildCrashed, EnvironmentLacks, ModelError
+from exporter.export.lower import paddle2onnx
+from exporter.export.lower.convert import convert_all
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
 from exporter.spec.model import Spec
-from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
 from tests.command import ROOT
 
 NO_WHEEL = "paddle2onnx 2.1.0 has no wheel for Python 3.13"
@@ -60,7 +60,7 @@ def export(model: str, format: str, folder: Path, source: Path | None = None, wr
         "checkpoint": None, "seed": 0, "outputs": ["y"], "fixed": {}, "opset": None, "writer": writer, "target": None,
         "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 3, 8, 8]}],
     }  # fmt: skip
-    return call("exporter.lower._child:export", request, environment=SINGLE_THREAD, imports=PADDLE)["artifact"][
+    return call("exporter.export.lower.child:export", request, environment=SINGLE_THREAD, imports=PADDLE)["artifact"][
         "details"
     ]
 
@@ -128,6 +128,6 @@ def test_where_paddle2onnx_is_not_installed_the_environment_lacks_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "paddle2onnx", None)
     with pytest.raises(EnvironmentLacks, match="paddle2onnx cannot be imported") as raised:
-        _paddle2onnx.convert(tmp_path, 17)
+        paddle2onnx.convert(tmp_path, 17)
     assert "leave `writer` out" in raised.value.hint
     assert sys.version_info >= (3, 13) or "paddle2onnx==2.1.0" in raised.value.hint

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from models.doubled import Doubled  # noqa: F401 - what the spec names
 
-import exporter.lower._stored
-import exporter.tensors
-import exporter.trace.layer
+import exporter.base.tensors
+import exporter.export.lower.stored
+import exporter.export.trace.layer
 
-_digest = exporter.tensors.digest
+_digest = exporter.base.tensors.digest
 
 
 def _lying(array: np.ndarray) -> str:
@@ -17,5 +17,5 @@ def _lying(array: np.ndarray) -> str:
     return _digest(array / np.float32(2)) if array.dtype.kind == "f" else _digest(array)
 
 
-for _room in (exporter.tensors, exporter.trace.layer, exporter.lower._stored):
+for _room in (exporter.base.tensors, exporter.export.trace.layer, exporter.export.lower.stored):
     _room.digest = _lying

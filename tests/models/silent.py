@@ -11,7 +11,7 @@ import paddle
 from models.sound import Mlp
 from paddle import nn
 
-from exporter.engines._paddle import threads_now
+from exporter.engines.paddle import threads_now
 
 SCALE = {"now": 1.0}
 

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from exporter.modes.claims import CANNOT_TELL, NOT_SUPPORTED, SUPPORTED, claims, judged
-from exporter.modes.result import Apart, Asked, Comparison, Interval, Round, Served, Wish, ratio
-from exporter.modes.text import as_markdown
+from exporter.deploy.modes.claims import CANNOT_TELL, NOT_SUPPORTED, SUPPORTED, claims, judged
+from exporter.deploy.modes.result import Apart, Asked, Comparison, Interval, Round, Served, Wish, ratio
+from exporter.deploy.modes.text import as_markdown
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from exporter.errors import UsageError
-from exporter.modes.page import require_page, write_page
-from exporter.modes.parts import parts
+from exporter.base.errors import UsageError
+from exporter.deploy.modes.page import require_page, write_page
+from exporter.deploy.modes.parts import parts
 from tests.modes.test_claims import measured
 
 

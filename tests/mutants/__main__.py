@@ -2,7 +2,7 @@
 
     python -m tests.mutants                          # all rooms: processor hours
     python -m tests.mutants --rooms verdict,judge    # some
-    python -m tests.mutants --only exporter/numbers/norms.py:40-62
+    python -m tests.mutants --only exporter/base/numbers/norms.py:40-62
     python -m tests.mutants --json out.json --resume # go on where a run stopped; what survived runs again
 
 Exit codes: 0 all killed or explained, 1 some survived, 2 wrong arguments.

@@ -25,13 +25,13 @@ _PROOFS = ("agreement", "alike", "budgets", "chains", "fold_limits", "folded", "
 _PROOFS += ("origins", "overflow", "plans", "rating", "samples", "speed", "task_metric", "trained", "weights")
 
 ROOMS = {
-    "verdict": Room(("exporter/verdict",), ("tests/verdict", "tests/judge")),
-    "numbers": Room(("exporter/numbers",), ("tests/numbers", "tests/compare")),
-    "compare": Room(("exporter/compare",), ("tests/compare", "tests/numbers", "tests/judge")),
-    "judge": Room(("exporter/judge",), ("tests/judge", "tests/verdict")),
-    "harness": Room(("exporter/harness.py",), ("tests/test_harness.py",)),
+    "verdict": Room(("exporter/prove/verdict",), ("tests/verdict", "tests/judge")),
+    "numbers": Room(("exporter/base/numbers",), ("tests/numbers", "tests/compare")),
+    "compare": Room(("exporter/prove/compare",), ("tests/compare", "tests/numbers", "tests/judge")),
+    "judge": Room(("exporter/prove/judge",), ("tests/judge", "tests/verdict")),
+    "harness": Room(("exporter/prove/harness.py",), ("tests/test_harness.py",)),
     "proofs": Room(
-        ("exporter/proofs",),
+        ("exporter/prove/proofs",),
         (
             *(f"tests/proofs/test_{name}.py" for name in _PROOFS),
             "tests/judge",
@@ -50,14 +50,14 @@ ROOMS = {
     ),
     "causes": Room(("exporter/steps/causes",), ("tests/steps/test_causes.py", "tests/steps/test_planted.py")),
     "fold": Room(
-        ("exporter/fold/both.py", "exporter/fold/split.py"),
+        ("exporter/export/fold/both.py", "exporter/export/fold/split.py"),
         ("tests/fold/test_both.py", "tests/fold/test_steps.py", "tests/fold/test_layer.py"),
     ),
     "subject": Room(("exporter/bundle/subject.py",), ("tests/bundle/test_subject.py",)),
-    "record": Room(("exporter/goldens/record.py",), ("tests/goldens/test_recording.py",)),
+    "record": Room(("exporter/prove/goldens/record.py",), ("tests/goldens/test_recording.py",)),
     "goldens": Room(
         tuple(
-            f"exporter/goldens/{name}.py"
+            f"exporter/prove/goldens/{name}.py"
             for name in ("cases", "finish", "float64", "fresh", "oracle", "positions", "truth")
         ),
         tuple(
@@ -66,7 +66,7 @@ ROOMS = {
         ),
     ),
     "search": Room(
-        tuple(f"exporter/goldens/{name}.py" for name in ("coverage", "questions", "sides")),
+        tuple(f"exporter/prove/goldens/{name}.py" for name in ("coverage", "questions", "sides")),
         tuple(f"tests/goldens/test_{name}.py" for name in ("coverage", "coverage_noted", "questions", "sides")),
         traces=True,
     ),

@@ -208,10 +208,10 @@ def test_the_rooms_have_files_and_tests_and_every_explanation_a_mutant() -> None
 )
 def test_a_file_a_line_or_some_lines_can_be_chosen(chosen: str, reach: tuple[int, int]) -> None:
     """Two constants stand three lines apart."""
-    lines = (ROOT / "exporter/numbers/pooled.py").read_text().splitlines()
+    lines = (ROOT / "exporter/base/numbers/pooled.py").read_text().splitlines()
     share, alike = lines.index("SHARE = 0.75") + 1, lines.index("ALIKE = 1e-3") + 1
-    plan = Plan.of(ROOMS, f"exporter/numbers/pooled.py{chosen.format(share, alike)}", 1)
-    assert {mutant.file for mutant in plan.mutants} == {"exporter/numbers/pooled.py"}
+    plan = Plan.of(ROOMS, f"exporter/base/numbers/pooled.py{chosen.format(share, alike)}", 1)
+    assert {mutant.file for mutant in plan.mutants} == {"exporter/base/numbers/pooled.py"}
     wanted = range(share + reach[0], share + reach[1] + 1)
     found = {mutant.line for mutant in plan.mutants}
     assert found == {line for line in found if line in wanted}

@@ -20,13 +20,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_json
-from exporter.forks import stop_servers
-from exporter.mutation.run import Wish, drill
+from exporter.base.files import write_json
+from exporter.bundle.drill.run import Wish, drill
 from exporter.pipeline import release
+from exporter.process.forks import stop_servers
+from exporter.process.workers import Setting
 from exporter.spec.model import Spec
 from exporter.spec.read import read_spec
-from exporter.workers import Setting
 from tests.described import about
 
 ROOT = Path(__file__).parents[2]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from exporter.base.errors import ChildCrashed
+from exporter.bundle.drill import run
+from exporter.bundle.drill.fault import Fault
 from exporter.bundle.open import open_bundle
-from exporter.errors import ChildCrashed
-from exporter.mutation import run
-from exporter.mutation.fault import Fault
-from exporter.workers import Setting
+from exporter.process.workers import Setting
 from tests.command import ROOT
 
 

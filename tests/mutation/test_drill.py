@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.base.tensors import load
+from exporter.bundle.drill.fault import FAMILIES, Fault
+from exporter.bundle.drill.material import PROGRAMS
+from exporter.bundle.drill.run import Room, Wish
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.open import open_bundle
-from exporter.mutation.fault import FAMILIES, Fault
-from exporter.mutation.material import PROGRAMS
-from exporter.mutation.run import Room, Wish
-from exporter.tensors import load
-from exporter.workers import Setting
+from exporter.process.workers import Setting
 from tests.command import contents, exporter, refused
 from tests.faults import copied, flip_bit, reseal, zero_tensor
 
@@ -107,7 +107,7 @@ def test_the_measured_effect_is_what_arithmetic_says(digits: Path, variant: str)
 
 
 def load_bias(bundle: Path) -> np.ndarray:
-    from exporter.readers import named_parameters
+    from exporter.base.readers import named_parameters
 
     return named_parameters(bundle / "pir/model.json", bundle / "pir/model.pdiparams")["linear_0.b_0"]
 

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from exporter.mutation.lengths import recurrent
+from exporter.bundle.drill.lengths import recurrent
 
 STEPS, BATCH, WIDTH, HIDDEN = 5, 3, 4, 2
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from exporter.cli.drill import as_text
-from exporter.mutation.fault import Fault
-from exporter.mutation.result import Drilled, Planted
+from exporter.bundle.drill.fault import Fault
+from exporter.bundle.drill.result import Drilled, Planted
+from exporter.cli.kinds.drill import as_text
 
 ZEROED = Fault("parameters", "zeroed", "w", "pir", 0)
 SCALED = Fault("parameters", "x1.001", "w", "pir", 0)

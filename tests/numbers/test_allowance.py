@@ -7,8 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from exporter.numbers.allowance import ENOUGH, MOST_RUNS, PROBABILITY, SHARE, allowance, chance, independent_numbers
-from exporter.numbers.golden import LARGEST_ALLOWANCE
+from exporter.base.numbers.allowance import (
+    ENOUGH,
+    MOST_RUNS,
+    PROBABILITY,
+    SHARE,
+    allowance,
+    chance,
+    independent_numbers,
+)
+from exporter.base.numbers.golden import LARGEST_ALLOWANCE
 
 DRAWS = 200_000
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.numbers.golden import E_REF_TIMES, MANY, SPREAD, GoldenCase, read_cases, to_run, unvaried
-from exporter.numbers.norms import FLOOR, error, norms
-from exporter.tensors import Array
+from exporter.base.numbers.golden import E_REF_TIMES, MANY, SPREAD, GoldenCase, read_cases, to_run, unvaried
+from exporter.base.numbers.norms import FLOOR, error, norms
+from exporter.base.tensors import Array
 
 
 def recorded(values: dict[str, tuple[Array, Array]], **said: Any) -> tuple[dict[str, Array], list[dict[str, Any]]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.numbers.golden import (
+from exporter.base.numbers.golden import (
     E_REF_TIMES,
     LARGEST_ALLOWANCE,
     MANY,
@@ -22,8 +22,8 @@ from exporter.numbers.golden import (
     read_cases,
     to_run,
 )
-from exporter.numbers.norms import FLOOR, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, error, norms
-from exporter.tensors import Array
+from exporter.base.numbers.norms import FLOOR, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.base.tensors import Array
 from tests.compare.goldens import golden
 
 TRUTH = np.random.default_rng(0).integers(1, 3, 100).astype("float64")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.numbers.intervals import DRAWS, bootstrap, of_mean, paired
-from exporter.numbers.rule import wilson
+from exporter.base.numbers.intervals import DRAWS, bootstrap, of_mean, paired
+from exporter.base.numbers.rule import wilson
 
 
 def test_rows_are_drawn_anew_two_thousand_times_and_always_the_same() -> None:

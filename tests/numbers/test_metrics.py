@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.numbers.metrics.base import Metric
-from exporter.numbers.norms import above, decibel, energies, error, norms
-from exporter.registry import Registry
+from exporter.base.numbers.metrics.base import Metric
+from exporter.base.numbers.norms import above, decibel, energies, error, norms
+from exporter.base.registry import Registry
 
-METRICS = dict(Registry[Metric]("exporter.numbers.metrics", "metric").all())
+METRICS = dict(Registry[Metric]("exporter.base.numbers.metrics", "metric").all())
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.numbers.metrics.base import Metric
-from exporter.numbers.norms import FLOOR, SMALLEST_SCALE, energies, error, norms, ratio
-from exporter.numbers.rule import impostors, nearest
-from exporter.registry import Registry
-from exporter.tensors import Array
+from exporter.base.numbers.metrics.base import Metric
+from exporter.base.numbers.norms import FLOOR, SMALLEST_SCALE, energies, error, norms, ratio
+from exporter.base.numbers.rule import impostors, nearest
+from exporter.base.registry import Registry
+from exporter.base.tensors import Array
 
 NUMBERS = arrays.arrays("float64", st.integers(1, 12), elements=st.floats(-1e300, 1e300))
 SINGLES = arrays.arrays("float32", 6, elements=st.floats(width=32, allow_nan=False, allow_infinity=False))
-METRICS = dict(Registry[Metric]("exporter.numbers.metrics", "metric").all())
+METRICS = dict(Registry[Metric]("exporter.base.numbers.metrics", "metric").all())
 
 
 @given(NUMBERS)

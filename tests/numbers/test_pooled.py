@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.numbers.norms import FLOOR
-from exporter.numbers.pooled import Draws, Pooled, draws
-from exporter.numbers.rule import Judged
-from exporter.tensors import Array
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.norms import FLOOR
+from exporter.base.numbers.pooled import Draws, Pooled, draws
+from exporter.base.numbers.rule import Judged
+from exporter.base.tensors import Array
 
 UNIT = 2.0**-10
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.numbers.norms import FLOOR, decibel
-from exporter.numbers.rule import (
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.norms import FLOOR, decibel
+from exporter.base.numbers.rule import (
     AGREEMENT,
     Judged,
     _answers,
@@ -27,7 +27,7 @@ from exporter.numbers.rule import (
     unexplained,
     wilson,
 )
-from exporter.tensors import Array
+from exporter.base.tensors import Array
 from tests.compare.goldens import golden
 
 #: An output whose zeros and whose mean err by exactly its size, and another case's that errs by more.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.numbers.units import in_human_units
+from exporter.base.numbers.units import in_human_units
 from tests.compare.goldens import golden
 
 SCORES = np.arange(24.0).reshape(2, 3, 4) + 1

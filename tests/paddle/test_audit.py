@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from packaging.version import Version
 
-from exporter.errors import EnvironmentLacks
-from exporter.lower.pdmodel.session import legacy_export
-from exporter.lower.pdmodel.table import TABLE
+from exporter.base.errors import EnvironmentLacks
+from exporter.export.lower.pdmodel.session import legacy_export
+from exporter.export.lower.pdmodel.table import TABLE
 from exporter.paddle import private
 from exporter.paddle.audit import demand_known, missing
 from tests.command import environment, exporter, refused

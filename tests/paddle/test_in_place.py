@@ -5,13 +5,13 @@ import onnxruntime
 import paddle
 import pytest
 
+from exporter.base.tensors import TensorSpec
 from exporter.engines.base import Runnable
-from exporter.engines.static import plugin as static
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx
-from exporter.lower.pir import plugin as pir
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import trace
+from exporter.engines.kinds.static import plugin as static
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx
+from exporter.export.lower.kinds.pir import plugin as pir
+from exporter.export.trace.traced import trace
 
 
 class Twice(paddle.nn.Layer):

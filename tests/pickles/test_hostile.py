@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exporter.errors import BundleError, UsageError
-from exporter.pickles.state import read_tensors, state_of
-from exporter.pickles.values import PickleRefused
-from exporter.readers import pdparams
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.pickles.state import read_tensors, state_of
+from exporter.base.pickles.values import PickleRefused
+from exporter.base.readers.kinds import pdparams
 from tests.command import exporter, refused
 from tests.pickles.hand_built import Calls, array, call, file_of, text
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from exporter.pickles.convert import write_safetensors
-from exporter.pickles.state import read_state, read_tensors
-from exporter.readers import read
-from exporter.tensors import load, load_with_metadata
+from exporter.base.pickles.convert import write_safetensors
+from exporter.base.pickles.state import read_state, read_tensors
+from exporter.base.readers import read
+from exporter.base.tensors import load, load_with_metadata
 from tests.command import exporter, refused
 
 FILES = [

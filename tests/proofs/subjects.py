@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase
-from exporter.proofs.base import Harness, Narrowing, Subject
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Artifact
+from exporter.process.workers import Setting
+from exporter.prove.proofs.base import Harness, Narrowing, Subject
+from exporter.prove.verdict.claim import Claim, Evidence
+from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.tensors import TensorSpec
-from exporter.verdict.claim import Claim, Evidence
-from exporter.verdict.plan import Run
-from exporter.workers import Setting
 from tests.compare.goldens import golden
 
 CONTENT: dict[str, Any] = {

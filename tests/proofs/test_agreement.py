@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from exporter.engines._job import EngineAnswer, EngineJob
-from exporter.errors import ChildTimedOut
-from exporter.judge.judge import PROOFS
-from exporter.numbers.norms import SMALLEST_SCALE
-from exporter.proofs.agreement import _judge, furthest
+from exporter.base.errors import ChildTimedOut
+from exporter.base.numbers.norms import SMALLEST_SCALE
+from exporter.base.tensors import Array, load, save
+from exporter.engines.job import EngineAnswer, EngineJob
+from exporter.process.workers import Setting
+from exporter.prove.judge.judge import PROOFS
+from exporter.prove.proofs.kinds.agreement import _judge, furthest
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Spec
-from exporter.tensors import Array, load, save
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
-from exporter.workers import Setting
 from tests.proofs.subjects import LOW, PLAIN, SOURCE, artifact, cases, claim, harness, spec, subject
 
 PIR, PDMODEL = Run("pir", "fp32", "jit_load"), Run("pdmodel", "fp32", "jit_load")
@@ -284,7 +284,7 @@ class TestTheRuns:
         self, folder: Path, asked: list[tuple[str, bytes]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         draws = [{"x": np.full((4, 3), value, "float32")} for value in (0, 1)]
-        monkeypatch.setattr("exporter.proofs.agreement.fresh_inputs", lambda *_: {"batch=4": draws})
+        monkeypatch.setattr("exporter.prove.proofs.kinds.agreement.fresh_inputs", lambda *_: {"batch=4": draws})
         assert {evidence.reason for evidence in proven(folder).values()} == {""} and len(asked) == 2
 
     def test_of_a_variant_the_first_engine_that_ended_in_order_runs_and_no_other(

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from exporter import machine
-from exporter.proofs.speed import on_the_like
-from exporter.verdict.claim import Evidence, Outcome
+from exporter.base import machine
+from exporter.prove.proofs.kinds.speed import on_the_like
+from exporter.prove.verdict.claim import Evidence, Outcome
 
 KEPT = Evidence(Outcome.MATCH, "3.1 times as fast", elements=5)
 BROKEN = Evidence(Outcome.MISMATCH, "1.1 times as fast, at least 2.8 promised", elements=5)

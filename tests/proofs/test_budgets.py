@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.compare.outputs import compare_case
-from exporter.harness import Bench
-from exporter.lower.base import Artifact
-from exporter.lower.precision._noise import snr_db
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.numbers.intervals import bootstrap, paired
-from exporter.numbers.norms import decibel
-from exporter.numbers.rule import AGREEMENT, wilson
-from exporter.proofs._promises import Promise, over_cases
-from exporter.proofs.size import prove_size
-from exporter.tensors import Array
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.numbers.intervals import bootstrap, paired
+from exporter.base.numbers.norms import decibel
+from exporter.base.numbers.rule import AGREEMENT, wilson
+from exporter.base.tensors import Array
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.precision.noise import snr_db
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.harness import Bench
+from exporter.prove.proofs.kinds.size import prove_size
+from exporter.prove.proofs.promises import Promise, over_cases
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from tests.compare.goldens import cases_of, golden
 
 RUN = Run("onnx", "int8", "onnxruntime")

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import BundleError, UsageError
-from exporter.proofs import pipeline as proof
-from exporter.proofs._samples import SAMPLES, moves
-from exporter.proofs.base import Harness
-from exporter.proofs.pipeline import _changed, plugin
+from exporter.base.errors import BundleError, UsageError
+from exporter.process.workers import SINGLE_THREAD, Setting
+from exporter.prove.proofs.base import Harness
+from exporter.prove.proofs.kinds import pipeline as proof
+from exporter.prove.proofs.kinds.pipeline import _changed, plugin
+from exporter.prove.proofs.samples import SAMPLES, moves
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain, steps_of
 from exporter.steps.material import Material
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
-from exporter.workers import SINGLE_THREAD, Setting
 from tests.proofs.subjects import LOW, PLAIN, SOURCE, artifact, harness, spec, subject
 from tests.steps.recorded import recorded
 

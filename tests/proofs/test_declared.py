@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from exporter.base.tensors import TensorSpec
 from exporter.bundle.open import open_bundle
-from exporter.proofs.interface import prove_declared
+from exporter.prove.proofs.kinds.interface import prove_declared
+from exporter.prove.verdict.claim import Evidence, Outcome
 from exporter.spec.model import Spec
-from exporter.tensors import TensorSpec
-from exporter.verdict.claim import Evidence, Outcome
 
 FORMATS = ("pir", "pdmodel", "onnx")
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from exporter.proofs._folds import Fold, judge_folds
-from exporter.tensors import Array, digest
+from exporter.base.tensors import Array, digest
+from exporter.prove.proofs.folds import Fold, judge_folds
 
 RNG = np.random.default_rng(2)
 #: Three output channels; 1.0 and zeros are exact in float32, and the largest of each channel is not the first.

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import UsageError
-from exporter.proofs import folded
-from exporter.proofs.base import Harness
-from exporter.proofs.folded import ANSWER, READY, judge_both, plugin
+from exporter.base.errors import UsageError
+from exporter.base.tensors import Array, save_scratch
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting
+from exporter.prove.proofs.base import Harness
+from exporter.prove.proofs.kinds import folded
+from exporter.prove.proofs.kinds.folded import ANSWER, READY, judge_both, plugin
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.spec.model import Spec
-from exporter.tensors import Array, save_scratch
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting
 from tests.proofs.subjects import cases, harness, spec, subject
 
 
@@ -146,7 +146,7 @@ def test_the_child_gets_the_promised_cases_and_its_file_is_judged(
     asked: list[dict[str, Any]] = []
 
     def call(function: str, request: dict[str, Any], limits: Any, **how: Any) -> None:
-        assert (function, limits) == ("exporter.fold.both:run_both", given.setting.limits)
+        assert (function, limits) == ("exporter.export.fold.both:run_both", given.setting.limits)
         assert how == {"environment": SINGLE_THREAD, "imports": PADDLE, "on_event": given.setting.on_event}
         asked.append(request)
         save_scratch(Path(request["into"]), {**both(REAL, REAL), **both(WHOLE, WHOLE + 1, ANSWER)})

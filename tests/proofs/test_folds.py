@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import NodeProto, helper, numpy_helper
 
-from exporter.proofs._folds import Fold, judge_folds
-from exporter.tensors import Array, digest
+from exporter.base.tensors import Array, digest
+from exporter.prove.proofs.folds import Fold, judge_folds
 from tests.lower.passes.models import constant, made, model
 
 RNG = np.random.default_rng(0)

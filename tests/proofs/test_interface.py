@@ -10,11 +10,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from exporter.lower.base import Artifact
-from exporter.proofs.interface import plugin, prove_declared
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Artifact
+from exporter.prove.proofs.kinds.interface import plugin, prove_declared
+from exporter.prove.verdict.claim import Evidence, Outcome
 from exporter.spec.model import Spec
-from exporter.tensors import TensorSpec
-from exporter.verdict.claim import Evidence, Outcome
 from tests.proofs.subjects import PLAIN, artifact, claim, harness, spec, subject
 
 INPUTS: dict[str, Any] = {

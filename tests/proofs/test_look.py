@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter.errors import ModelError
-from exporter.harness import Bench
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase
-from exporter.numbers.norms import error
-from exporter.proofs.sublayers import NOT_COMPARED, Look, plugin
-from exporter.root_cause.align import Observed
-from exporter.root_cause.witness import Witness, Witnesses
-from exporter.tensors import Array, save
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import ENGINES, Run
-from exporter.workers import Setting
+from exporter.base.errors import ModelError
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.numbers.norms import error
+from exporter.base.tensors import Array, save
+from exporter.export.lower.base import Artifact
+from exporter.process.workers import Setting
+from exporter.prove.harness import Bench
+from exporter.prove.proofs.kinds.sublayers import NOT_COMPARED, Look, plugin
+from exporter.prove.root_cause.align import Observed
+from exporter.prove.root_cause.witness import Witness, Witnesses
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import ENGINES, Run
 from tests.compare.goldens import golden
 from tests.proofs.subjects import PLAIN, claim, harness, subject
 
@@ -144,7 +144,7 @@ def test_of_paddle_s_engines_all_that_run_the_format_are_asked(
         heard.append(run.engine)
         raise ModelError("it shows nothing")
 
-    monkeypatch.setattr("exporter.proofs.sublayers.program_values", refuse)
+    monkeypatch.setattr("exporter.prove.proofs.kinds.sublayers.program_values", refuse)
     evidence = {Claim(run.format, "fp32", run.engine, "batch=4", "y"): near(2.0)}
     bench, witnesses = written(tmp_path, FIRST, LAST), {"batch=4": witness()}
     Look(bench, Setting(), evidence, Witnesses(bench, Setting(), witnesses)).into([run])

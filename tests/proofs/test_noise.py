@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter import machine
-from exporter.engines._cost import beyond
-from exporter.errors import BundleError, ModelError
-from exporter.lower.precision._saturation import cut_off
-from exporter.lower.precision.int8 import plugin as int8
-from exporter.numbers.norms import decibel, energies
-from exporter.proofs.quantisation import noise as noises
-from exporter.proofs.quantisation.layers import along, arrays, exact_weight, multiplied
-from exporter.proofs.quantisation.noise import LayerNoise, _suffering, layer_noise, searched, suffering
-from exporter.tensors import Array, save
-from exporter.workers import Setting
+from exporter.base import machine
+from exporter.base.errors import BundleError, ModelError
+from exporter.base.numbers.norms import decibel, energies
+from exporter.base.tensors import Array, save
+from exporter.engines.cost import beyond
+from exporter.export.lower.precision.kinds.int8 import plugin as int8
+from exporter.export.lower.precision.saturation import cut_off
+from exporter.process.workers import Setting
+from exporter.prove.proofs.quantisation import noise as noises
+from exporter.prove.proofs.quantisation.layers import along, arrays, exact_weight, multiplied
+from exporter.prove.proofs.quantisation.noise import LayerNoise, _suffering, layer_noise, searched, suffering
 from tests.lower.precision.test_int8 import FIRST, SECOND, network, order
 from tests.lower.precision.test_int8 import artifact as stored
 from tests.proofs.subjects import artifact, cases, subject

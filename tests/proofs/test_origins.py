@@ -11,12 +11,12 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact
-from exporter.proofs.weights import FEWEST_STEPS, HALF_STEP, _not_rounded, plugin, prove_rounded
-from exporter.tensors import Array, digest, save
-from exporter.verdict.claim import Evidence, Outcome
-from exporter.verdict.plan import Run
+from exporter.base.tensors import Array, digest, save
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.stored import stored_digests
+from exporter.prove.proofs.kinds.weights import FEWEST_STEPS, HALF_STEP, _not_rounded, plugin, prove_rounded
+from exporter.prove.verdict.claim import Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from tests.proofs.subjects import LOW, PLAIN, claim, harness, subject
 from tests.proofs.test_trained import PARTS, folded  # noqa: F401 - a fixture
 from tests.proofs.test_weights import TRAINED, VALUES, stored

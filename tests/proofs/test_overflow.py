@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from exporter import machine
-from exporter.lower.base import Artifact
-from exporter.lower.precision._kernels import Kernel, kernels
-from exporter.lower.precision._saturation import Pairs
-from exporter.proofs.overflow import _told, _worst_first, plugin, prove_pairs
-from exporter.proofs.quantisation.noise import LayerNoise, _suffering
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
+from exporter.base import machine
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.precision.kernels import Kernel, kernels
+from exporter.export.lower.precision.saturation import Pairs
+from exporter.prove.proofs.kinds.overflow import _told, _worst_first, plugin, prove_pairs
+from exporter.prove.proofs.quantisation.noise import LayerNoise, _suffering
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from tests.lower.precision.test_int8 import artifact, network, order, written
 from tests.proofs.subjects import LOW, PLAIN, claim, harness, spec, subject
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from exporter import pipeline
+from exporter.base.errors import UsageError
 from exporter.bundle.manifest import sealed
-from exporter.errors import UsageError
-from exporter.judge.report import Report
-from exporter.proofs._samples import SAMPLES
-from exporter.proofs.base import Narrowing
+from exporter.process.workers import Setting
+from exporter.prove.judge.report import Report
+from exporter.prove.proofs.base import Narrowing
+from exporter.prove.proofs.samples import SAMPLES
 from exporter.spec.read import validate
 from exporter.steps.material import Material
-from exporter.workers import Setting
 from tests import faults
 from tests.command import ROOT
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.judge.judge import PROOFS
-from exporter.lower._convert import PRECISIONS
-from exporter.numbers.golden import to_run
-from exporter.proofs._promises import Promise, over_cases, promises, weighed
-from exporter.proofs.base import Narrowing
-from exporter.proofs.quantisation.noise import Suffering
+from exporter.base.numbers.golden import to_run
+from exporter.base.tensors import save
+from exporter.export.lower.convert import PRECISIONS
+from exporter.prove.judge.judge import PROOFS
+from exporter.prove.proofs.base import Narrowing
+from exporter.prove.proofs.promises import Promise, over_cases, promises, weighed
+from exporter.prove.proofs.quantisation.noise import Suffering
+from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Budget
-from exporter.tensors import save
-from exporter.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
 from tests.proofs.subjects import (
     LABEL,
     LOW,

@@ -14,27 +14,27 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter.engines._job import EngineAnswer, EngineCase, EngineJob
-from exporter.errors import ModelError, UsageError
-from exporter.lower._convert import PRECISIONS
-from exporter.memo import Question, remembering
-from exporter.numbers.intervals import bootstrap, paired
-from exporter.proofs import metric
-from exporter.proofs.base import Narrowing
-from exporter.proofs.metric import Task, _cuts, _impostors, is_rated, plugin, prepare, rate
+from exporter.base.errors import ModelError, UsageError
+from exporter.base.numbers.intervals import bootstrap, paired
+from exporter.base.tensors import Array, load, save
+from exporter.base.watch import Seen
+from exporter.engines.job import EngineAnswer, EngineCase, EngineJob
+from exporter.export.lower.convert import PRECISIONS
+from exporter.process.memo import Question, remembering
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting
+from exporter.prove.proofs.base import Narrowing
+from exporter.prove.proofs.kinds import metric
+from exporter.prove.proofs.kinds.metric import Task, _cuts, _impostors, is_rated, plugin, prepare, rate
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Budget, Spec
-from exporter.tensors import Array, load, save
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
-from exporter.watch import Seen
-from exporter.workers import PADDLE, SINGLE_THREAD, Limits, Setting
 from tests.proofs.subjects import LOW, PLAIN, SOURCE, artifact, budget, claim, harness, spec, subject
 
 AROUND = {"samples": ["*.npy"], "preprocess": {"training": ["layout"], "deployment": ["layout"]}}
 RECIPE = """
 import numpy as np
 
-from exporter.recipe.base import Recipe, Samples
+from exporter.spec.recipe.base import Recipe, Samples
 
 ROWS = np.random.default_rng(3).standard_normal((7, 3)).astype("float32")
 WEIGHT = np.random.default_rng(4).standard_normal((3, 4)).astype("float32")
@@ -426,13 +426,13 @@ def test_each_engine_runs_on_the_samples_and_what_it_gives_is_rated(
     found = proven[claim("metric")]
     assert (found.outcome, found.elements, found.metrics["loss"]) == (Outcome.MATCH, 7, 0.0625)
     assert "before" not in found.metrics, "without a checkpoint nothing was trained before"
-    assert list(asked) == ["exporter.proofs.metric:prepare", "exporter.proofs.metric:rate"]
+    assert list(asked) == ["exporter.prove.proofs.kinds.metric:prepare", "exporter.prove.proofs.kinds.metric:rate"]
     for _, limits, how in asked.values():
         assert limits == (made.setting.limits,)
         assert how == {"environment": SINGLE_THREAD, "imports": PADDLE, "on_event": made.setting.on_event}
-    samples = asked["exporter.proofs.metric:prepare"][0]["into"]
+    samples = asked["exporter.prove.proofs.kinds.metric:prepare"][0]["into"]
     (_, into), (_, job) = list(jobs), list(jobs.values())
-    assert asked["exporter.proofs.metric:rate"][0] == {
+    assert asked["exporter.prove.proofs.kinds.metric:rate"][0] == {
         **{"recipe": "a:b", "samples": samples, "cases": ["00000000", "00000004"], "into": into},
         **{"outputs": ["y"], "names": {"y": "inside.y"}},
     }

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter import tensors
-from exporter.engines._job import EngineAnswer, EngineJob
-from exporter.errors import UsageError
-from exporter.numbers.golden import GoldenCase, GoldenOutput
-from exporter.proofs import _samples
-from exporter.proofs._samples import (
+from exporter.base import tensors
+from exporter.base.errors import UsageError
+from exporter.base.numbers.golden import GoldenCase, GoldenOutput
+from exporter.base.tensors import TensorSpec
+from exporter.engines.job import EngineAnswer, EngineJob
+from exporter.process.workers import Limits, Setting
+from exporter.prove.proofs import samples
+from exporter.prove.proofs.base import Subject
+from exporter.prove.proofs.samples import (
     EAGER,
     SAMPLES,
     answered,
@@ -26,15 +29,12 @@ from exporter.proofs._samples import (
     run_chains,
     with_samples,
 )
-from exporter.proofs.base import Subject
 from exporter.spec.model import Spec
 from exporter.steps.answer import judged
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.material import Material
 from exporter.steps.replay import replay
-from exporter.tensors import TensorSpec
-from exporter.workers import Limits, Setting
 from tests.compare.goldens import golden
 from tests.proofs.subjects import PLAIN, artifact, spec, subject
 from tests.steps.recorded import recorded
@@ -224,7 +224,7 @@ def chains_run_here(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, str]]:
                 made[-1].append(link.apply(made[-1][-1]))
         return made
 
-    monkeypatch.setattr(_samples, "run_chain", run_chain)
+    monkeypatch.setattr(samples, "run_chain", run_chain)
     return ran
 
 

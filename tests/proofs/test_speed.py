@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter import machine
-from exporter.engines._cost import beyond
-from exporter.engines._job import Timing, TimingJob
-from exporter.errors import ChildFailed
-from exporter.proofs import speed
-from exporter.proofs.base import Narrowing
-from exporter.proofs.speed import plugin, prove_speed
+from exporter.base import machine
+from exporter.base.errors import ChildFailed
+from exporter.base.tensors import load, save
+from exporter.engines.cost import beyond
+from exporter.engines.job import Timing, TimingJob
+from exporter.process.workers import Setting
+from exporter.prove.proofs.base import Narrowing
+from exporter.prove.proofs.kinds import speed
+from exporter.prove.proofs.kinds.speed import plugin, prove_speed
+from exporter.prove.verdict.claim import Outcome
+from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Speedup
-from exporter.tensors import load, save
-from exporter.verdict.claim import Outcome
-from exporter.verdict.plan import Run
-from exporter.workers import Setting
 from tests.lower.precision.test_int8 import artifact as stored
 from tests.lower.precision.test_int8 import network, order
 from tests.lower.precision.test_int8 import plugin as int8

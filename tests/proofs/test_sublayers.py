@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.base.numbers.golden import GoldenCase
+from exporter.bundle.drill.inside import Inside
+from exporter.bundle.drill.run import observed
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import sealed
 from exporter.bundle.open import open_bundle, recorded_spec
 from exporter.bundle.source import source_in
-from exporter.engines.onnxruntime import plugin as onnxruntime
-from exporter.harness import Bench
-from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact
-from exporter.mutation.inside import Inside
-from exporter.mutation.run import observed
-from exporter.numbers.golden import GoldenCase
-from exporter.proofs.sublayers import Look
-from exporter.root_cause.witness import Witnesses
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import Run
-from exporter.workers import Setting
+from exporter.engines.kinds.onnxruntime import plugin as onnxruntime
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.stored import stored_digests
+from exporter.process.workers import Setting
+from exporter.prove.harness import Bench
+from exporter.prove.proofs.kinds.sublayers import Look
+from exporter.prove.root_cause.witness import Witnesses
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import Run
 from tests.command import environment, exporter
 from tests.conftest import working_folder
 from tests.faults import _change, copied, float_weights, reseal

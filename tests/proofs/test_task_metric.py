@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.proofs.metric import _beside_outputs, _impostors, _judge
-from exporter.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.proofs.kinds.metric import _beside_outputs, _impostors, _judge
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 
 PROMISED = 0.005
 

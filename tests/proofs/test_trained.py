@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact
-from exporter.proofs.weights import prove_trained, prove_unchanged
-from exporter.tensors import digest
-from exporter.verdict.claim import Outcome
+from exporter.base.tensors import digest
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.stored import stored_digests
+from exporter.prove.proofs.kinds.weights import prove_trained, prove_unchanged
+from exporter.prove.verdict.claim import Outcome
 from tests.lower.passes.models import constant, made, model
 
 _RNG = np.random.default_rng(0)

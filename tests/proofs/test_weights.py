@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact
-from exporter.proofs.size import prove_size
-from exporter.proofs.weights import origins_of, prove_halved, prove_trained, prove_unchanged
-from exporter.tensors import Array, digest
-from exporter.verdict.claim import Outcome
+from exporter.base.tensors import Array, digest
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.stored import stored_digests
+from exporter.prove.proofs.kinds.size import prove_size
+from exporter.prove.proofs.kinds.weights import origins_of, prove_halved, prove_trained, prove_unchanged
+from exporter.prove.verdict.claim import Outcome
 
 VALUES = {name: np.random.default_rng(at).standard_normal((2, 3)).astype("float32") for at, name in enumerate("abc")}
 TRAINED = {f"layer.{name}": digest(value) for name, value in VALUES.items()}

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import ModelError
-from exporter.prune.search.choose import choose, ladder
-from exporter.prune.search.cost import Cost
-from exporter.prune.search.groups import Group
-from exporter.prune.search.program import Program
-from exporter.prune.search.tracker import Term, Tracker
+from exporter.base.errors import ModelError
+from exporter.weights.prune.choose import choose, ladder
+from exporter.weights.prune.cost import Cost
+from exporter.weights.prune.groups import Group
+from exporter.weights.prune.program import Program
+from exporter.weights.prune.tracker import Term, Tracker
 
 
 def group(first: int, count: int, repeat: int = 1, makers: int = 1) -> Group:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import UsageError
-from exporter.prune.plan import KEY, Plan, plan_in, read_plan
-from exporter.tensors import save
+from exporter.base.errors import UsageError
+from exporter.base.tensors import save
+from exporter.export.trace.pruned import KEY, Plan, plan_in, read_plan
 
 INDICES = st.sets(st.integers(0, 99), min_size=1).map(lambda found: tuple(sorted(found)))
 PLANS = st.builds(

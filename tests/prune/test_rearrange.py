@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.prune.search.program import Program
-from exporter.prune.search.rearrange import reshaped
-from exporter.prune.search.tracker import Tracker
+from exporter.weights.prune.program import Program
+from exporter.weights.prune.rearrange import reshaped
+from exporter.weights.prune.tracker import Tracker
 
 
 @st.composite

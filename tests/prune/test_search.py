@@ -9,20 +9,20 @@ import numpy as np
 import paddle
 import pytest
 
-from exporter.errors import ModelError, UsageError
-from exporter.goldens.cases import plan_cases
-from exporter.goldens.values import draw
-from exporter.prune.plan import Plan
-from exporter.prune.search._child import Found, Search
-from exporter.prune.search.importance.fpgm import fpgm
-from exporter.prune.search.importance.l1 import l1
-from exporter.prune.search.prove import prove
-from exporter.prune.search.rules import RULES
-from exporter.prune.search.run import check
-from exporter.prune.shrink import mask, shrink
+from exporter.base.errors import ModelError, UsageError
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.pruned import Plan
+from exporter.export.trace.shrink import mask, shrink
+from exporter.prove.goldens.cases import plan_cases
+from exporter.prove.goldens.values import draw
 from exporter.spec.arguments import spec_from_arguments
 from exporter.spec.model import Prune
-from exporter.trace.layer import load_layer
+from exporter.weights.prune.child import Found, Search
+from exporter.weights.prune.importance.kinds.fpgm import fpgm
+from exporter.weights.prune.importance.kinds.l1 import l1
+from exporter.weights.prune.prove import prove
+from exporter.weights.prune.rules import RULES
+from exporter.weights.prune.run import check
 from tests.prune.networks import IMAGE
 
 ROWS, IDS = "x=float32[batch,16]", "ids=int64[batch,12]"

@@ -7,9 +7,9 @@ import paddle
 import pytest
 from paddle import nn
 
-from exporter.errors import UsageError
-from exporter.prune.plan import Plan
-from exporter.prune.shrink import mask, shrink
+from exporter.base.errors import UsageError
+from exporter.export.trace.pruned import Plan
+from exporter.export.trace.shrink import mask, shrink
 
 
 def layer() -> nn.Layer:

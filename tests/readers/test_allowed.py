@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from exporter.errors import BundleError
-from exporter.readers import read_program
-from exporter.readers._allowed import _plain, allowed
+from exporter.base.errors import BundleError
+from exporter.base.readers import read_program
+from exporter.base.readers.allowed import _plain, allowed
 from tests.command import environment
 
 #: Why an operator that Paddle 3.3.1 registers is not listed.

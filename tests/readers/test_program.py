@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import BundleError
-from exporter.readers._program import TensorType, read_operators
+from exporter.base.errors import BundleError
+from exporter.base.readers.program import TensorType, read_operators
 
 _KIND = {"#": "0.t_dtensor", "D": [{"#": "0.t_f32"}, [-1, 4], "NCHW", [], 0]}
 

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from exporter.errors import BundleError, UsageError
-from exporter.readers import named_parameters, read
-from exporter.readers.base import ModelFacts
-from exporter.readers.onnx import read_onnx
-from exporter.readers.pdiparams import read_pdiparams, weights
-from exporter.readers.pdmodel import read_pdmodel
-from exporter.readers.pir import read_pir
-from exporter.readers.safetensors import read_safetensors
-from exporter.tensors import TensorSpec, digest
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.readers import named_parameters, read
+from exporter.base.readers.base import ModelFacts
+from exporter.base.readers.kinds.onnx import read_onnx
+from exporter.base.readers.kinds.pdiparams import read_pdiparams, weights
+from exporter.base.readers.kinds.pdmodel import read_pdmodel
+from exporter.base.readers.kinds.pir import read_pir
+from exporter.base.readers.kinds.safetensors import read_safetensors
+from exporter.base.tensors import TensorSpec, digest
 
 
 @pytest.fixture(scope="module")
@@ -324,7 +324,7 @@ def test_a_path_that_is_no_file(tmp_path: Path) -> None:
 def test_facts_need_no_engine(artifacts: Path) -> None:
     heavy = ["paddle", "onnx", "onnxruntime", "paddle2onnx", "numpy"]
     script = (
-        "import sys, pathlib, exporter.readers as r\n"
+        "import sys, pathlib, exporter.base.readers as r\n"
         "[r.read(pathlib.Path(p)) for p in sys.argv[1:]]\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

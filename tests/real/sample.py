@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.base.diagnostics import Severity
 from exporter.check.run import examine
-from exporter.diagnostics import Severity
 from tests.real.sources import Source
 
 SIZE = 60  # errors in a sample

@@ -16,12 +16,12 @@ import psutil
 import pytest
 from paddle.io import DataLoader, Dataset, IterableDataset
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 from exporter.paddle import loading
-from exporter.recipe import batches as module
-from exporter.recipe.base import Part, Recipe, Samples, Training
-from exporter.recipe.batches import Stream, as_array, batch_digest
-from exporter.recipe.load import load_batches, load_data, rows_of
+from exporter.spec.recipe import batches as module
+from exporter.spec.recipe.base import Part, Recipe, Samples, Training
+from exporter.spec.recipe.batches import Stream, as_array, batch_digest
+from exporter.spec.recipe.load import load_batches, load_data, rows_of
 from exporter.train import evaluate
 
 ROWS, SIZE = 12, 4

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import UsageError
-from exporter.recipe.base import Recipe, Samples
-from exporter.recipe.load import load_data, load_recipe, rows_of
+from exporter.base.errors import UsageError
+from exporter.spec.recipe.base import Recipe, Samples
+from exporter.spec.recipe.load import load_data, load_recipe, rows_of
 
 ROWS = 7
 ARRAYS = {"x": np.arange(ROWS * 2.0).reshape(ROWS, 2), "y": np.arange(ROWS)}

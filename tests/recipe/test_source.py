@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import UsageError
-from exporter.recipe.source import default_folder, recipe_reference, source_digest, sources
+from exporter.base.errors import UsageError
+from exporter.spec.recipe.source import default_folder, recipe_reference, source_digest, sources
 
 PROJECT = {
     "plans/__init__.py": "",
-    "plans/cats.py": "import numpy\nfrom exporter.recipe.base import Recipe\nfrom . import shared\nrecipe = 1\n",
+    "plans/cats.py": "import numpy\nfrom exporter.spec.recipe.base import Recipe\nfrom . import shared\nrecipe = 1\n",
     "plans/shared.py": "def f():\n    from plans.deep.er import g\n",
     "plans/deep/er.py": "import util\n",
     "plans/dogs.py": "raise RuntimeError('never imported')\n",

@@ -14,19 +14,19 @@ from pathlib import Path
 
 from rich.console import Console
 
+from exporter.base.git import State
+from exporter.base.registry import Registry
+from exporter.base.tensors import TensorSpec
 from exporter.engines.base import Settings
-from exporter.git import State
-from exporter.judge.facts import Facts, Latency, Timed, Trained, Tried
-from exporter.judge.report import Report
-from exporter.proofs.quantisation.noise import LayerNoise
-from exporter.registry import Registry
+from exporter.prove.judge.facts import Facts, Latency, Timed, Trained, Tried
+from exporter.prove.judge.report import Report
+from exporter.prove.proofs.quantisation.noise import LayerNoise
+from exporter.prove.verdict.blame import CODE, Blame, Layer
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.prove.verdict.waivers import waived
 from exporter.report.base import Renderer
-from exporter.report.console import show
+from exporter.report.kinds.console import show
 from exporter.spec.model import Waiver
-from exporter.tensors import TensorSpec
-from exporter.verdict.blame import CODE, Blame, Layer
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
-from exporter.verdict.waivers import waived
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "report"
 TERMINAL = GOLDEN.with_name("terminal")

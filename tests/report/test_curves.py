@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from exporter.report._curves import curves
+from exporter.report.curves import curves
 
 
 def test_curves_are_an_svg_of_their_own() -> None:

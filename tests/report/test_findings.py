@@ -8,12 +8,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from exporter.base.diagnostics import Diagnostic, Location, Severity
+from exporter.base.registry import Registry
+from exporter.check.forms.base import Form
 from exporter.check.run import Examination
-from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.registry import Registry
-from exporter.report.findings.base import Form
 
-FORMS: Registry[Form] = Registry("exporter.report.findings", "format")
+FORMS: Registry[Form] = Registry("exporter.check.forms", "format")
 #: As published by OASIS with the standard (errata 01), unchanged.
 SCHEMA = Path(__file__).parents[1] / "data" / "sarif-schema-2.1.0.json"
 FOUND = Examination(

@@ -10,18 +10,18 @@ from html.parser import HTMLParser
 
 import pytest
 
-from exporter.git import State
-from exporter.judge.facts import Facts, Latency, Timed, Trained, Tried
-from exporter.judge.report import Report
-from exporter.proofs.quantisation.noise import LayerNoise
-from exporter.report import _graph
-from exporter.report._advice import advice
-from exporter.report._decision import front, open_ends, products
-from exporter.report._failure import causes, share
-from exporter.report._plot import MOST_BARS, Bar, bars
-from exporter.tensors import TensorSpec
-from exporter.verdict.blame import CODE, Blame, Layer
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.base.git import State
+from exporter.base.tensors import TensorSpec
+from exporter.prove.judge.facts import Facts, Latency, Timed, Trained, Tried
+from exporter.prove.judge.report import Report
+from exporter.prove.proofs.quantisation.noise import LayerNoise
+from exporter.prove.verdict.blame import CODE, Blame, Layer
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.report import graph
+from exporter.report.advice import advice
+from exporter.report.decision import front, open_ends, products
+from exporter.report.failure import causes, share
+from exporter.report.plot import MOST_BARS, Bar, bars
 from tests.report.stored_reports import CPU, FACTS, FORMS, LAYERS, REPORTS
 
 VOID = {"meta", "br", "wbr"}
@@ -235,20 +235,20 @@ def test_an_error_is_said_in_percent_or_times(value: float, said: str) -> None:
 
 # ---- the graph
 def test_a_container_is_open_only_where_the_fault_is() -> None:
-    rows = _graph.nodes(LAYERS)
+    rows = graph.nodes(LAYERS)
     assert [LAYERS[row.number].path for row in rows] == [layer.path for layer in LAYERS]
     assert [row.depth for row in rows] == [0, 1, 1, 2, 2, 2, 2, 1, 1]
     elsewhere = [replace(layer, blamed=layer.path == "pool") for layer in LAYERS]
-    assert [LAYERS[row.number].path for row in _graph.nodes(elsewhere)] == [".", "stem", "block", "pool", "linear"]
+    assert [LAYERS[row.number].path for row in graph.nodes(elsewhere)] == [".", "stem", "block", "pool", "linear"]
 
 
 def test_lines_lead_from_what_is_read_and_are_dashed_where_code_computes() -> None:
-    edges = {(edge.start, edge.end): edge.dashed for edge in _graph.edges(LAYERS, _graph.nodes(LAYERS))}
+    edges = {(edge.start, edge.end): edge.dashed for edge in graph.edges(LAYERS, graph.nodes(LAYERS))}
     assert edges[0, 1] is False and edges[1, 2] is True, "the block reads what code has made of the stem"
     assert edges[2, 3] is False and edges[5, 6] is False and edges[2, 6] is False, "its input is read once more"
     assert edges[7, 8] is True
     closed = [replace(layer, blamed=layer.path == "pool") for layer in LAYERS]
-    assert (2, 3) in {(edge.start, edge.end) for edge in _graph.edges(closed, _graph.nodes(closed))}
+    assert (2, 3) in {(edge.start, edge.end) for edge in graph.edges(closed, graph.nodes(closed))}
 
 
 def test_far_calls_of_a_deep_model_are_one_row_and_nothing_is_lost() -> None:
@@ -256,8 +256,8 @@ def test_far_calls_of_a_deep_model_are_one_row_and_nothing_is_lost() -> None:
     deep += [
         Layer(f"fc{at}", "Linear", 0, (at - 1,), 0.5 if at < 150 else 9.0, blamed=at == 150) for at in range(1, 301)
     ]
-    rows = _graph.nodes(deep)
-    assert len(rows) <= _graph.MOST_ROWS and sorted(call for row in rows for call in row.calls) == list(range(301))
+    rows = graph.nodes(deep)
+    assert len(rows) <= graph.MOST_ROWS and sorted(call for row in rows for call in row.calls) == list(range(301))
     assert any(deep[row.number].blamed and len(row.calls) == 1 for row in rows)
     claim = Claim("onnx", "fp32", "onnxruntime", "batch=1", "y")
     report = Report(
@@ -270,7 +270,7 @@ def test_far_calls_of_a_deep_model_are_one_row_and_nothing_is_lost() -> None:
 
 
 def test_a_call_that_is_made_again_is_told_apart() -> None:
-    assert _graph.names(LAYERS)[3:7] == ["block.conv1", "block.relu #1", "block.conv2", "block.relu #2"]
+    assert graph.names(LAYERS)[3:7] == ["block.conv1", "block.relu #1", "block.conv2", "block.relu #2"]
 
 
 def test_a_bar_without_end_stays_in_the_picture() -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from exporter.base.git import State
 from exporter.bundle.facts import facts_in, facts_of
 from exporter.bundle.manifest import sealed
 from exporter.bundle.open import Bundle, open_bundle, recorded_spec
-from exporter.git import State
-from exporter.judge.facts import Trained
+from exporter.prove.judge.facts import Trained
 from tests.command import ROOT, exporter, refused
 
 BUNDLE = ROOT / "tests/data/bundles/v3"
@@ -57,8 +57,8 @@ def test_the_training_of_a_manifest_is_told(training: dict[str, Any], expected: 
 
 @pytest.mark.parametrize("training", [{"metric": {"a": "b"}}, {"interval": [1]}, {"metric": 3}, "much"])
 def test_a_stranger_s_training_is_refused_with_the_manifest(training: Any) -> None:
+    from exporter.base.errors import BundleError
     from exporter.bundle.manifest import parse
-    from exporter.errors import BundleError
 
     content = json.loads((BUNDLE / "manifest.json").read_bytes())
     content["provenance"]["training"] = training

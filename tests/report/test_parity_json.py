@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.outputs import METRICS
-from exporter.goldens.cases import INVARIANT, STRANGE
-from exporter.judge.judge import PROOFS
-from exporter.report.json import parity
-from exporter.verdict.claim import PASSING, Outcome
+from exporter.prove.compare.outputs import METRICS
+from exporter.prove.goldens.cases import INVARIANT, STRANGE
+from exporter.prove.judge.judge import PROOFS
+from exporter.prove.verdict.claim import PASSING, Outcome
+from exporter.report.kinds.json import parity
 from tests.command import ROOT
 from tests.report.stored_reports import REPORTS
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from exporter.judge.report import Report, unlike_bits
-from exporter.report._summary import groups, number
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.prove.judge.report import Report, unlike_bits
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.report.summary import groups, number
 from tests.report.stored_reports import FORMS, REPORTS
 
 #: Any text, and what markup is made of rather often.

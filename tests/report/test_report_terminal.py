@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from exporter.judge.report import Report
-from exporter.report._table import Column, table
-from exporter.report.console import show
+from exporter.prove.judge.report import Report
+from exporter.report.kinds.console import show
+from exporter.report.table import Column, table
 from tests.command import PATIENCE
 from tests.report.stored_reports import FORMS, REPORTS, TERMINAL, TERMINALS, on_terminal, terminal_path
 
@@ -29,8 +29,8 @@ import sys, typer
 from dataclasses import replace
 from pathlib import Path
 from tests.report.stored_reports import REPORTS
-from exporter.cli import _run
-from exporter.cli._outcome import conclude_report
+from exporter.cli import run
+from exporter.cli.outcome import conclude_report
 
 note, form = sys.argv[1].encode().decode("unicode_escape"), sys.argv[2]
 
@@ -39,7 +39,7 @@ def verb(as_json: bool = typer.Option(False, "--json")):
 
 app = typer.Typer()
 app.command()(verb)
-_run.run(app, ["--json"] if form == "json" else [])
+run.run(app, ["--json"] if form == "json" else [])
 """
 NOTE = "Größe − café"
 

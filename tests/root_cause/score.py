@@ -20,16 +20,16 @@ import numpy as np
 
 from exporter.bundle.open import open_bundle
 from exporter.bundle.subject import subject_of as in_bundle
-from exporter.harness import Bench
-from exporter.lower._stored import stored_weights
+from exporter.export.lower.stored import stored_weights
 from exporter.pipeline import release
-from exporter.root_cause.align import Shown, worst
-from exporter.root_cause.locate import locate
-from exporter.root_cause.program import program_values
-from exporter.root_cause.witness import Witness, observe
+from exporter.process.workers import Setting
+from exporter.prove.harness import Bench
+from exporter.prove.root_cause.align import Shown, worst
+from exporter.prove.root_cause.locate import locate
+from exporter.prove.root_cause.program import program_values
+from exporter.prove.root_cause.witness import Witness, observe
+from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Spec
-from exporter.verdict.plan import Run
-from exporter.workers import Setting
 
 ENGINES = {"pir": "jit_load", "pdmodel": "paddle_inference", "onnx": "onnxruntime"}
 IMAGE = {"x": {"dtype": "float32", "shape": ["batch", 3, 64, 64]}}

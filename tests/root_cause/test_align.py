@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.root_cause.align import Observed, Place, Shown, descend, loudest, visible, worst
+from exporter.prove.root_cause.align import Observed, Place, Shown, descend, loudest, visible, worst
 
 E_REF = [1e-7, 1e-7]
 

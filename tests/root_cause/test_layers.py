@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from exporter.root_cause.align import Observed, Place, Shown
-from exporter.root_cause.layers import layers_of
-from exporter.verdict.blame import CODE
+from exporter.prove.root_cause.align import Observed, Place, Shown
+from exporter.prove.root_cause.layers import layers_of
+from exporter.prove.verdict.blame import CODE
 from tests.root_cause.test_align import CHAIN, call, observed, shown
 
 BUDGET = 4.0

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.harness import Bench
-from exporter.root_cause.locate import locate, locate_eager
-from exporter.root_cause.repro import folder_name
-from exporter.root_cause.witness import Witness, observe
-from exporter.tensors import load, save
-from exporter.verdict.claim import Claim
-from exporter.workers import Setting
+from exporter.base.tensors import load, save
+from exporter.process.workers import Setting
+from exporter.prove.harness import Bench
+from exporter.prove.root_cause.locate import locate, locate_eager
+from exporter.prove.root_cause.repro import folder_name
+from exporter.prove.root_cause.witness import Witness, observe
+from exporter.prove.verdict.claim import Claim
 from tests.command import ROOT, environment, exporter, refused
 from tests.conftest import working_folder
 from tests.faults import copied, reseal, scale_tensor

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.numbers.norms import FLOOR
-from exporter.root_cause.locate import locate, locate_inside
-from exporter.root_cause.witness import Witness
+from exporter.base.numbers.norms import FLOOR
+from exporter.prove.root_cause.locate import locate, locate_inside
+from exporter.prove.root_cause.witness import Witness
 from tests.root_cause.test_align import observed, shown
 
 OUTPUT, INSIDE = 4, 2

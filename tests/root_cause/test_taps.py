@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.engines._job import EngineCase, EngineJob
+from exporter.base.errors import BundleError, UsageError
+from exporter.base.readers import read
+from exporter.base.readers.wire import root
+from exporter.base.registry import Registry
+from exporter.base.tensors import load
 from exporter.engines.base import Runnable
-from exporter.errors import BundleError, UsageError
-from exporter.readers import read
-from exporter.readers._wire import root
-from exporter.registry import Registry
-from exporter.root_cause.program import TAPS
-from exporter.root_cause.taps.base import field, varint
-from exporter.tensors import load
-from exporter.workers import Setting
+from exporter.engines.job import EngineCase, EngineJob
+from exporter.process.workers import Setting
+from exporter.prove.root_cause.program import TAPS
+from exporter.prove.root_cause.taps.base import field, varint
 from tests.exported import OUTPUTS, exported_artifacts
 from tests.faults import truncate
 
@@ -34,7 +34,7 @@ def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_format_has_a_tap() -> None:
-    formats: Registry[Any] = Registry("exporter.lower", "format")
+    formats: Registry[Any] = Registry("exporter.export.lower", "format")
     assert TAPS.names() == formats.names()
 
 

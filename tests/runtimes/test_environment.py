@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import EnvironmentLacks, UsageError
-from exporter.files import user_cache
-from exporter.runtimes import environment
-from exporter.runtimes.environment import Runtime, ensure, read_runtimes
+from exporter.base.errors import EnvironmentLacks, UsageError
+from exporter.base.files import user_cache
+from exporter.deploy.runtimes import environment
+from exporter.deploy.runtimes.environment import Runtime, ensure, read_runtimes
 
 
 def test_a_version_alone_is_of_the_package_before_it() -> None:
@@ -58,10 +58,10 @@ def test_an_engine_that_was_built_for_numpy_1_gets_it(runtime: Runtime, wanted: 
 
 def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert user_cache("runtimes") == tmp_path / "exporter/runtimes"
+    assert user_cache("runtimes") == tmp_path / "exporter/deploy/runtimes"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert user_cache("runtimes") == Path("/home/somebody/.cache/exporter/runtimes")
+    assert user_cache("runtimes") == Path("/home/somebody/.cache/exporter/deploy/runtimes")
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from exporter.base.tensors import load
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.open import open_bundle
-from exporter.compare.outputs import compare_case
-from exporter.handoff._interface import DTYPES
-from exporter.tensors import load
+from exporter.deploy.handoff.interface import DTYPES
+from exporter.prove.compare.outputs import compare_case
 
 _DATATYPES = {dtype: datatype for datatype, dtype in DTYPES.items()}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from exporter.files import user_cache
+from exporter.base.files import user_cache
 from tests.serve.client import get
 
 #: How a folder of each target is started, in an environment with its requirements.

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from exporter.bundle.open import open_bundle
-from exporter.handoff._write import TARGETS
-from exporter.handoff.base import Chosen
+from exporter.deploy.handoff.base import Chosen
+from exporter.deploy.handoff.write import TARGETS
 from tests.command import ROOT
 from tests.serve import drain, load, malformed
 from tests.serve.__main__ import handed_over

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
+from exporter.base.tensors import DTYPES
 from exporter.spec.arguments import parse_dim, parse_input, spec_from_arguments
 from exporter.spec.inputs import Dim
-from exporter.tensors import DTYPES
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exporter.errors import UsageError
-from exporter.references import split_factory
+from exporter.base.errors import UsageError
+from exporter.base.references import split_factory
 from exporter.spec import yaml12
 from exporter.spec.model import Spec
 from exporter.spec.read import apply_override, read_spec, validate

@@ -12,7 +12,7 @@ import yaml
 
 from exporter.steps.base import VALUE
 from exporter.steps.causes.base import Situation, Trial, channels_of
-from exporter.steps.causes.fitted_scaling import scaling
+from exporter.steps.causes.kinds.fitted_scaling import scaling
 from exporter.steps.chain import data_of, read_chain
 from exporter.steps.search import CAUSES
 

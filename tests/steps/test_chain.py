@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 from exporter.steps.base import VALUE
 from exporter.steps.chain import Declared, Function, data_of, read_chain, replaced, steps_of, with_options
 from exporter.steps.settle import settled

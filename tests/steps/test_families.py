@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain, steps_of
 from exporter.steps.settle import FAMILIES, configuration, of_configuration, settled

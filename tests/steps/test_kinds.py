@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 from exporter.steps.base import VALUE
 from exporter.steps.chain import KINDS, data_of, read_chain, steps_of
 from tests.fold.opencv import SIZES, digest, key, recorded

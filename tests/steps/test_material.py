@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter import tensors
-from exporter.errors import BundleError
+from exporter.base import tensors
+from exporter.base.errors import BundleError
 from exporter.steps.base import VALUE
 from exporter.steps.material import Material, behind_model, below
 

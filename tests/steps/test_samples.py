@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter import tensors
-from exporter.errors import UsageError
+from exporter.base import tensors
+from exporter.base.errors import UsageError
 from exporter.steps.samples import MOST_SAMPLES, read_samples
 
 

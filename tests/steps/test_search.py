@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import EnvironmentLacks
+from exporter.base.errors import EnvironmentLacks
 from exporter.steps import search
 from exporter.steps.base import VALUE, State
 from exporter.steps.causes.base import Situation, Trial

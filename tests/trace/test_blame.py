@@ -9,10 +9,10 @@ from types import ModuleType
 import paddle
 import pytest
 
-from exporter.errors import ModelError
+from exporter.base.errors import ModelError
+from exporter.base.tensors import TensorSpec
+from exporter.export.trace.traced import trace
 from exporter.paddle import user_line
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import trace
 
 NETWORK = """
 import paddle

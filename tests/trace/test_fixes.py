@@ -10,17 +10,17 @@ import paddle
 import paddle.nn.functional as F
 import pytest
 
+from exporter.base.tensors import TensorSpec
 from exporter.engines.base import Runnable
-from exporter.engines.paddle_inference import plugin as predictor
-from exporter.lower.base import Wish
-from exporter.lower.pdmodel import plugin as pdmodel
-from exporter.lower.pir import plugin as pir
+from exporter.engines.kinds.paddle_inference import plugin as predictor
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.pdmodel import plugin as pdmodel
+from exporter.export.lower.kinds.pir import plugin as pir
+from exporter.export.trace.fixes import fixes_in_force
+from exporter.export.trace.fixes.base import Fix
+from exporter.export.trace.traced import trace
 from exporter.paddle import private
 from exporter.paddle.refusal import CannotLower
-from exporter.tensors import TensorSpec
-from exporter.trace.fixes import fixes_in_force
-from exporter.trace.fixes.base import Fix
-from exporter.trace.traced import trace
 
 FORMATS = {"pir": pir, "pdmodel": pdmodel}
 

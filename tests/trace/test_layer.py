@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.errors import ModelError
-from exporter.trace.layer import load_layer, parameters
+from exporter.base.errors import ModelError
+from exporter.export.trace.layer import load_layer, parameters
 from tests.command import ROOT
 
 NAMED = "tests.models.named"

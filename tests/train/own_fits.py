@@ -8,7 +8,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Part, Recipe, Run
+from exporter.spec.recipe.base import Part, Recipe, Run
 
 BATCH = 16
 

@@ -11,8 +11,8 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.recipe.base import Recipe, Samples
-from exporter.recipe.training import Training
+from exporter.spec.recipe.base import Recipe, Samples
+from exporter.spec.recipe.training import Training
 
 ROWS, BATCH = 10, 50  # 50 batches of 10 rows and one of 1: fewer rows than ranks
 

@@ -8,8 +8,8 @@ import paddle
 import pytest
 from paddle import nn
 
-from exporter.errors import UsageError
-from exporter.tensors import load_with_metadata, save
+from exporter.base.errors import UsageError
+from exporter.base.tensors import load_with_metadata, save
 from exporter.train import randomness
 from exporter.train.checkpoint import State, load_state, save_state, set_weights, weights
 from tests.train import tiny

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from exporter.cli._gradients import show
-from exporter.errors import ExitCode, Refusal, UsageError
+from exporter.base.errors import ExitCode, Refusal, UsageError
+from exporter.cli.gradients import show
 from exporter.train import examination
 from exporter.train.examination import examine_recipe
 from tests.command import ROOT, exporter
@@ -132,7 +132,7 @@ def test_an_optimizer_that_was_given_too_little_is_found(examined: Examine) -> N
 def test_mistakes_of_the_recipe_are_said_in_its_own_words(examined: Examine) -> None:
     with pytest.raises(UsageError, match=r"forward failed: ValueError: \(InvalidArgument\)"):
         examined(spoil("build = lambda: nn.Linear(3, 1)", "build"))
-    unset = spoil("from exporter.recipe.base import unset\noptions = dict(loss=unset, fit=print)", "options")
+    unset = spoil("from exporter.spec.recipe.base import unset\noptions = dict(loss=unset, fit=print)", "options")
     with pytest.raises(UsageError, match="the recipe has no loss to differentiate"):
         examined(unset)
 

@@ -12,9 +12,9 @@ import paddle
 import pytest
 from paddle import nn
 
-from exporter.errors import UsageError
-from exporter.recipe.batches import Whole
-from exporter.tensors import Array
+from exporter.base.errors import UsageError
+from exporter.base.tensors import Array
+from exporter.spec.recipe.batches import Whole
 from exporter.train import loop
 from exporter.train.checkpoint import State, load_state, save_state, weights
 from exporter.train.fake_quant import MEMORY, round_in_training

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from exporter.train.run import TrainRequest, finished
 from tests.command import exporter
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import EnvironmentLacks, UsageError
+from exporter.base.errors import EnvironmentLacks, UsageError
 from exporter.train import log
 from exporter.train.log import LOGGERS, Log
 from tests.command import ROOT, environment, exporter

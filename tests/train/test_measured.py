@@ -11,20 +11,20 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from exporter.pipeline import prune
-from exporter.prune.search.run import default_folder
+from exporter.process.workers import Setting
 from exporter.spec.model import Spec
-from exporter.train.measured import Measured, measure
 from exporter.train.qat import KEY, as_text
-from exporter.workers import Setting
+from exporter.weights.measured import Measured, measure
+from exporter.weights.prune.run import default_folder
 from tests.command import Done, exporter, refused
 
 RECIPE = """
 from pathlib import Path
 import numpy as np, paddle
 from paddle import nn
-from exporter.recipe.base import Recipe, Samples
+from exporter.spec.recipe.base import Recipe, Samples
 
 def build():
     return nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 3))

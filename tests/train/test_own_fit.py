@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.tensors import load, load_with_metadata
+from exporter.base.tensors import load, load_with_metadata
 from exporter.train import qat, run
 from exporter.train.run import TrainRequest
 from tests.command import exporter

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.errors import ModelError, UsageError
-from exporter.tensors import load
+from exporter.base.errors import ModelError, UsageError
+from exporter.base.tensors import load
 from exporter.train import child, loop, own
 from exporter.train.own import _decoded, _encoded
 from tests.train.test_train_child import SOUND
@@ -55,7 +55,7 @@ def with_fit(text: str, **options: str) -> str:
     at = next(number for number, line in enumerate(lines) if line.startswith("options"))
     left_out = {"loss": "unset", "optimizer": "unset", **options, "fit": "fit"}
     lines[at] = f"{text}\noptions = dict({', '.join(f'{name}={value}' for name, value in left_out.items())})"
-    lines.insert(1, "from exporter.recipe.base import unset")
+    lines.insert(1, "from exporter.spec.recipe.base import unset")
     return "\n".join(lines).replace('X, Y = np.ones([8, 2], "float32"), np.zeros([8, 1], "float32")', ROWS)
 
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from exporter.bundle import checkpoint
+from exporter.base.errors import UsageError
+from exporter.base.tensors import load
 from exporter.bundle.provenance import find_whole
-from exporter.errors import UsageError
-from exporter.preflight import run as preflight
+from exporter.process.workers import Setting
 from exporter.spec.model import Spec
-from exporter.tensors import load
 from exporter.train import run
 from exporter.train.run import TrainRequest
-from exporter.workers import Setting
+from exporter.weights import make
+from exporter.weights import rehearsal as preflight
 from tests.command import ROOT, exporter
 from tests.sampling import some
 
@@ -118,14 +118,14 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("place")
 def test_a_spec_trains_by_ranks_and_takes_a_run_of_as_many() -> None:
-    made = checkpoint.train(spec(ranks=2), Setting())
+    made = make.train(spec(ranks=2), Setting())
     assert made is not None
     told = json.loads((made.checkpoint.parent / "run.json").read_text())
     assert told["ranks"] == 2 and "ranks-2" in made.checkpoint.parent.name
     said: list[str] = []
-    again = [checkpoint.train(one, Setting(say=said.append)) for one in (spec(ranks=2), spec())]
+    again = [make.train(one, Setting(say=said.append)) for one in (spec(ranks=2), spec())]
     assert again == [made, made] and len(said) == 2 and all("was trained before" in line for line in said)
-    with pytest.raises(UsageError, match="no finished checkpoint") as refused:
+    with pytest.raises(UsageError, match="no finished make") as refused:
         find_whole(spec(ranks=3))
     assert "--ranks 3" in refused.value.hint
     assert find_whole(spec(ranks=2)) == made.checkpoint
@@ -133,7 +133,7 @@ def test_a_spec_trains_by_ranks_and_takes_a_run_of_as_many() -> None:
 
 def test_ranks_of_a_spec_are_refused_before_anything_is_trained(place: Path) -> None:
     with pytest.raises(ValidationError, match="ranks train by a recipe"):
-        spec(ranks=2, checkpoint="x.safetensors", recipe="plain")
+        spec(ranks=2, make="x.safetensors", recipe="plain")
     with pytest.raises(UsageError, match="not shared among ranks"):
         preflight.rehearse(spec(ranks=2, recipe="with_fit"), place / "smaller", Setting())
     assert not (place / "runs").exists()

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
+from exporter.base.tensors import save
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.tensors import save
 from exporter.train import qat
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import ExporterError, UsageError
-from exporter.tensors import load
+from exporter.base.errors import ExporterError, UsageError
+from exporter.base.tensors import load
 from exporter.train.rehearsal import rehearse
 from tests.train.test_train_child import CASES, SOUND, spoil
 

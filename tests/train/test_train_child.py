@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import EnvironmentLacks, ExporterError, ModelError, UsageError
+from exporter.base.errors import EnvironmentLacks, ExporterError, ModelError, UsageError
 from exporter.train import child
 
 Train = Callable[..., Any]
@@ -22,7 +22,7 @@ SOUND = """
 import numpy as np
 import paddle
 from paddle import nn
-from exporter.recipe.base import Recipe, Samples
+from exporter.spec.recipe.base import Recipe, Samples
 
 X, Y = np.ones([8, 2], "float32"), np.zeros([8, 1], "float32")
 

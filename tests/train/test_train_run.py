@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import UsageError
-from exporter.numbers.rule import wilson
-from exporter.tensors import load, load_with_metadata
+from exporter.base.errors import UsageError
+from exporter.base.numbers.rule import wilson
+from exporter.base.tensors import load, load_with_metadata
+from exporter.process.workers import Setting
 from exporter.train import run
 from exporter.train.run import TrainRequest
-from exporter.workers import Setting
 
 RECIPE = "tests.train.tiny:recipe"
 FILES = {"best.safetensors", "last.safetensors", "loss.png", "metrics.jsonl", "run.json"}

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from exporter.base.errors import BundleError, UsageError
 from exporter.bundle.open import open_bundle
-from exporter.errors import BundleError, UsageError
-from exporter.transfer import packed
-from exporter.transfer.packed import pack, unpack
+from exporter.deploy.transfer import packed
+from exporter.deploy.transfer.packed import pack, unpack
 from tests import faults
 from tests.command import exporter
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from exporter.base.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.bundle.open import open_bundle
-from exporter.errors import BundleError, EnvironmentLacks, UsageError
-from exporter.transfer import registry
+from exporter.deploy.transfer import registry
 from tests import faults
 from tests.command import exporter
 

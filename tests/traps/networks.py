@@ -15,12 +15,12 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from exporter.base.diagnostics import Severity
 from exporter.check.domain.values import Extent
 from exporter.check.inputs import Input
 from exporter.check.run import Examination, examine
 from exporter.check.settings import Settings
 from exporter.check.targets import Target
-from exporter.diagnostics import Severity
 from tests.zoo.clas import smallest
 
 FOLDERS = {

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.run import examine
-from exporter.diagnostics import Diagnostic, Severity
 from tests.traps import corpus
 
 HERE = Path(__file__).parent  # the corpus that was given; `own` is ours

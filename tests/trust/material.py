@@ -20,11 +20,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from exporter.base.files import sha256_file
 from exporter.bundle.manifest import sealed
 from exporter.bundle.open import open_bundle
-from exporter.files import sha256_file
-from exporter.trust.sign import Signer
-from exporter.trust.sign import sign as sign_bundle
+from exporter.bundle.trust.sign import Signer
+from exporter.bundle.trust.sign import sign as sign_bundle
 from tests.command import ROOT, Done, exporter
 from tests.documents import state_again
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exporter.trust.advisories import compare
+from exporter.bundle.trust.advisories import compare
 from tests.command import exporter, refused
 from tests.trust.material import STORED, bundle_in
 

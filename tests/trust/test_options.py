@@ -115,4 +115,6 @@ def test_what_the_gate_did_not_let_through_is_not_signed(tmp_path: Path) -> None
 def test_help_and_verify_load_no_cryptography() -> None:
     for verb in ("sign", "verify", "doctor", "import"):
         assert not loaded_by(COMMAND[2], verb, "--help") & {"cryptography", "cyclonedx", "numpy", "pydantic"}
-    assert "cryptography" not in loaded_by("import exporter.pipeline, exporter.trust.verify, exporter.trust.sign")
+    assert "cryptography" not in loaded_by(
+        "import exporter.pipeline, exporter.bundle.trust.verify, exporter.bundle.trust.sign"
+    )

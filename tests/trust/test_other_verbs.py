@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from exporter.cli._trust import refuse_exchanged
-from exporter.errors import BundleError
+from exporter.base.errors import BundleError
+from exporter.cli.trust import refuse_exchanged
 from tests.command import contents, exporter, refused
 from tests.sampling import some
 from tests.trust.cases import CASES

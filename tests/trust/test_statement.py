@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from exporter.base.errors import BundleError
 from exporter.bundle.open import open_bundle
-from exporter.errors import BundleError
-from exporter.transfer.packed import pack, unpack
-from exporter.trust import keys
-from exporter.trust.policy import Anchor, anchors
-from exporter.trust.statement import Signature, authenticated, parse, written
-from exporter.trust.verify import verify
+from exporter.bundle.trust import keys
+from exporter.bundle.trust.policy import Anchor, anchors
+from exporter.bundle.trust.statement import Signature, authenticated, parse, written
+from exporter.bundle.trust.verify import verify
+from exporter.deploy.transfer.packed import pack, unpack
 from tests.trust.material import Pair, bundle_in, make_key, signed
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from exporter.base.errors import ExitCode, ModelError
 from exporter.bundle.manifest import Content
 from exporter.bundle.write import Hashed, seal
-from exporter.errors import ExitCode, ModelError
-from exporter.lower._stored import stored_digests
+from exporter.export.lower.stored import stored_digests
 from tests import faults
 from tests.command import Done, environment, exporter, refused
 from tests.described import small

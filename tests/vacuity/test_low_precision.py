@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from tests.command import Done, environment, exporter
 from tests.sampling import some
 

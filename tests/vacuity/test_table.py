@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.compare.golden import read_goldens
-from exporter.compare.outputs import compare_case
-from exporter.errors import BundleError, ExitCode, UsageError
-from exporter.harness import Bench, run_engine
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase
-from exporter.tensors import save
-from exporter.verdict.claim import Claim, Evidence, Outcome, Verdict
-from exporter.verdict.plan import Run, plan_runs
-from exporter.workers import Limits, Setting
+from exporter.base.errors import BundleError, ExitCode, UsageError
+from exporter.base.numbers.golden import GoldenCase
+from exporter.base.tensors import save
+from exporter.export.lower.base import Artifact
+from exporter.process.workers import Limits, Setting
+from exporter.prove.compare.golden import read_goldens
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.harness import Bench, run_engine
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
+from exporter.prove.verdict.plan import Run, plan_runs
 from tests import faults
 from tests.command import environment, exporter, refused
 from tests.compare.goldens import cases_of, compare, golden

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from tests import faults
 from tests.command import Done, environment, exporter
 from tests.described import small

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import ExitCode
-from exporter.lower._stored import stored_digests
+from exporter.base.errors import ExitCode
+from exporter.export.lower.stored import stored_digests
 from tests import faults
 from tests.command import exporter
 

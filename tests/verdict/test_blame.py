@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exporter.verdict.blame import CODE, Blame, Layer
-from exporter.verdict.claim import Claim
+from exporter.prove.verdict.blame import CODE, Blame, Layer
+from exporter.prove.verdict.claim import Claim
 
 CLAIM = Claim("onnx", "fp16", "onnxruntime", "batch=8", "logits")
 BLAME = Blame(

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.prove.verdict.claim import OUTPUTS, PASSING, Claim, Evidence, Outcome, Verdict
+from exporter.prove.verdict.waivers import covering, expired, waived
 from exporter.spec.model import Waiver
-from exporter.verdict.claim import OUTPUTS, PASSING, Claim, Evidence, Outcome, Verdict
-from exporter.verdict.waivers import covering, expired, waived
 
 TODAY = date(2026, 11, 21)
 WORDS = {"passed", "passed_with_waivers", "failed", "inconclusive"}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
+from exporter.prove.verdict.plan import ENGINES, plan_runs, plan_some, settled, with_engines
 from exporter.spec.read import validate
-from exporter.verdict.plan import ENGINES, plan_runs, plan_some, settled, with_engines
 
 ALL = [("pir", "fp32"), ("pdmodel", "fp32"), ("onnx", "fp32")]
 USUAL = ("jit_load", "paddle_inference", "onnxruntime")

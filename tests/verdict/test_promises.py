@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
+from exporter.prove.verdict.plan import refuse_promises, settled
 from exporter.spec.documentation import sections
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
-from exporter.verdict.plan import refuse_promises, settled
 
 IMAGE = {"dtype": "float32", "shape": [2], "values": "dataset"}
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from exporter.workers import SINGLE_THREAD, Limits, Setting
+from exporter.process.workers import SINGLE_THREAD, Limits, Setting
 from tests.zoo import clas, nlp, ocr
 from tests.zoo.children import ENVIRONMENT, preloaded
 from tests.zoo.exported import Wish

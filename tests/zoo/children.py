@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from exporter import forks, workers
+from exporter.process import forks, workers
 
 #: Importing pyarrow (which pandas does) starts a thread of its allocator without this; a server with threads cannot
 #: fork.

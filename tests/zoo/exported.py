@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import ExporterError, ModelError
-from exporter.lower._convert import Conversion, convert_all
+from exporter.base.errors import ExporterError, ModelError
+from exporter.export.lower.convert import Conversion, convert_all
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Spec
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 from tests.zoo.networks import Network
 
 FORMATS = ("pir", "pdmodel", "onnx")

@@ -10,20 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from exporter.base.errors import ExporterError
+from exporter.base.numbers.golden import GoldenCase
 from exporter.bundle.contents import contents, with_record
 from exporter.bundle.open import GOLDEN
 from exporter.bundle.subject import about, subject_in
 from exporter.bundle.write import Hashed
-from exporter.errors import ExporterError
-from exporter.goldens.record import Exported, record
-from exporter.harness import Bench, run_engine
-from exporter.judge.judge import harness_of, judge
-from exporter.lower.base import Artifact
-from exporter.numbers.golden import GoldenCase
-from exporter.proofs.base import Subject
-from exporter.verdict.claim import Claim, Evidence, Outcome
-from exporter.verdict.plan import ENGINES, Run, plan_some
-from exporter.workers import Setting
+from exporter.export.lower.base import Artifact
+from exporter.process.workers import Setting
+from exporter.prove.goldens.record import Exported, record
+from exporter.prove.harness import Bench, run_engine
+from exporter.prove.judge.judge import harness_of, judge
+from exporter.prove.proofs.base import Subject
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.prove.verdict.plan import ENGINES, Run, plan_some
 from tests.zoo import stock
 from tests.zoo.children import Laps
 from tests.zoo.exported import Row, Wish, convert, refusal_of, result, spec_of

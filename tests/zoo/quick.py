@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from exporter.engines._session import started
+from exporter.base.errors import ExporterError
+from exporter.base.registry import Registry
 from exporter.engines.base import Engine, EngineRefused, Runnable
-from exporter.errors import ExporterError
-from exporter.lower._convert import FORMATS
-from exporter.lower.base import Artifact
-from exporter.registry import Registry
+from exporter.engines.session import started
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.convert import FORMATS
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.structure import leaves
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 from exporter.spec.model import Spec
-from exporter.trace.layer import load_layer
-from exporter.trace.structure import leaves
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 from tests.zoo import stock
 from tests.zoo.calibrated import drawn
 from tests.zoo.children import Laps

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from exporter.files import write_bytes
+from exporter.base.files import write_bytes
 from tests.zoo.exported import Row
 
 #: What a file is called that computes what eager computes: judged, or looked at quickly.

@@ -8,16 +8,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import ExporterError
-from exporter.lower.base import Artifact, Format
-from exporter.lower.onnx import DEFAULT_OPSET
-from exporter.readers import read
-from exporter.registry import Registry
+from exporter.base.errors import ExporterError
+from exporter.base.readers import read
+from exporter.base.registry import Registry
+from exporter.export.lower.base import Artifact, Format
+from exporter.export.lower.kinds.onnx import DEFAULT_OPSET
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.structure import leaves, numbered
+from exporter.export.trace.traced import specs_from_json
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Spec
-from exporter.trace.layer import load_layer
-from exporter.trace.structure import leaves, numbered
-from exporter.trace.traced import specs_from_json
-from exporter.workers import PADDLE, SINGLE_THREAD, Setting, call
 from tests.zoo.exported import Row, Wish, refusal_of, source_of
 from tests.zoo.networks import Network
 
@@ -60,7 +60,7 @@ def write(request: dict[str, Any]) -> dict[str, Any]:
     from paddle.pir_utils import DygraphOldIrGuard
 
     name, into = request["format"], Path(request["into"])
-    formats: Registry[Format] = Registry("exporter.lower", "format")
+    formats: Registry[Format] = Registry("exporter.export.lower", "format")
     if name == "onnx":
         import paddle2onnx
 

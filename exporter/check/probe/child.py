@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from exporter.base.tensors import Array, load, save_scratch
 from exporter.paddle.names import forget_parameter_names
 from exporter.paddle.predictor import Predictor
-from exporter.tensors import Array, load, save_scratch
-from exporter.workers import Json, doing
+from exporter.process.workers import Json, doing
 
 #: Sizes of the first dimension, one case each; other dimensions that vary take the next ones.
 _SIZES = (2, 1, 3, 5)

@@ -20,7 +20,7 @@ import numpy as np
 
 from exporter.check.probe.child import build, cases, static
 from exporter.paddle.user_line import is_librarys, origin, reported_to
-from exporter.workers import Json, doing
+from exporter.process.workers import Json, doing
 
 _MOST_PLACES, _MOST_LOOKS = 2000, 3000
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))

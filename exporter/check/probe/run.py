@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from exporter.base.diagnostics import Diagnostic, Location, Severity
+from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
 from exporter.check import settle
 from exporter.check.codes import PROBE_CODES
 from exporter.check.entry import Model
 from exporter.check.rules.base import Fault, rules
-from exporter.diagnostics import Diagnostic, Location, Severity
-from exporter.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
-from exporter.scratch import scratch
-from exporter.workers import PADDLE, SINGLE_THREAD, Json, Limits, call
+from exporter.process.scratch import scratch
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Limits, call
 
 #: Which rules explain that a program depends on something outside the model.
 _DEPENDS = {"randomness": "EX101", "the clock": "EX101", "the environment": "EX101", "earlier calls": "EX103"}
@@ -50,7 +50,7 @@ class Outcome:
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
-    """Build, run, export and compare one model; `seconds` limits each child, as :class:`exporter.workers.Limits`."""
+    """Build, run, export and compare one model; `seconds` limits each child, as :class:`Limits`."""
     sizes = [[each if isinstance(each, int) else None for each in one.sizes] for one in model.inputs]
     inputs = [
         {"name": one.name or f"x{at}", "dtype": one.dtype, "sizes": size}

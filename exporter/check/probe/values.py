@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from exporter.base.tensors import Array
 from exporter.check.probe.child import build, cases, difference, predict, static
 from exporter.check.probe.lines import line_of
 from exporter.paddle.user_line import is_librarys, reported_to
-from exporter.tensors import Array
-from exporter.workers import Json
+from exporter.process.workers import Json
 
 #: A line and a local name; of several visits the last counts.
 Moment: TypeAlias = tuple[int, str]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from exporter.check.probe.child import build, called, cases, seed, static
-from exporter.workers import Json, doing
+from exporter.process.workers import Json, doing
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "time_ns", "perf_counter_ns", "monotonic_ns")
 _MOST_VARIABLES = 4

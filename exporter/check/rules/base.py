@@ -9,10 +9,10 @@ from enum import Enum
 from functools import cache
 from typing import TypeAlias
 
+from exporter.base.diagnostics import Diagnostic, Severity
+from exporter.base.registry import Registry
 from exporter.check.facts import Facts, Site
 from exporter.check.source.project import ParsedModule
-from exporter.diagnostics import Diagnostic, Severity
-from exporter.registry import Registry
 
 #: A node, in its module.
 Place: TypeAlias = tuple[ParsedModule, ast.AST]

@@ -10,10 +10,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TypeAlias
 
+from exporter.base.diagnostics import Diagnostic, Location, Severity, short
 from exporter.check.source.def_use import changed_names
 from exporter.check.source.mro import linearized
 from exporter.check.source.syntax import inside, is_generator, of_kind
-from exporter.diagnostics import Diagnostic, Location, Severity, short
 
 #: Libraries that are looked into only where their own source is checked: what matters of them is known by name.
 LIBRARIES = frozenset(
@@ -311,7 +311,7 @@ def _file_of(name: str, places: tuple[Path, ...]) -> Path | None:
 @lru_cache(maxsize=4096)
 def _installed(name: str) -> Path | None:
     """The file of a module that is on the path, if it may hold a model or hand one on: nothing is imported for it."""
-    from exporter.references import find_installed
+    from exporter.base.references import find_installed
 
     path = find_installed(name)
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeAlias
 
-from exporter.errors import ExitCode
+from exporter.base.errors import ExitCode
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
-from exporter.report._gate import Gated
+from exporter.report.gate import Gated
 
 #: Releases each spec as :meth:`Task.release` does. A process or machine that is lost makes no verdict: its specs are
 #: released again, and end with exit code 3 where that does not help. Closing the generator interrupts what still runs.

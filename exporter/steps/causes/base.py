@@ -18,7 +18,7 @@ from exporter.steps.base import VALUE, State
 from exporter.steps.chain import KINDS, Chain, Declared, replaced, with_options
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 
 @dataclass(frozen=True)

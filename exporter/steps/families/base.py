@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
-from exporter.errors import UsageError, did_you_mean
+from exporter.base.errors import UsageError, did_you_mean
 from exporter.steps.kinds.normalize import fraction
 
 #: The plain data of steps, as a spec has them.

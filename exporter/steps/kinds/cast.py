@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from exporter.steps.base import Step
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 
 class Cast(Step):

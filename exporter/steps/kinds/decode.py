@@ -6,11 +6,11 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from exporter.errors import EnvironmentLacks, UsageError
+from exporter.base.errors import EnvironmentLacks, UsageError
 from exporter.steps.base import Step
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 #: Pixels that a picture may announce: 64 million, 192 MB as RGB.
 MOST_PIXELS = 1 << 26

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from exporter.errors import UsageError
+from exporter.base.errors import UsageError
 from exporter.steps.base import Step
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 
 class Reshape(Step):

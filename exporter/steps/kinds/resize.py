@@ -11,7 +11,7 @@ from pydantic import model_validator
 from exporter.steps.base import VALUE, Size, State, Step
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 
 class Resize(Step):
@@ -61,7 +61,7 @@ class Resize(Step):
         return max(height, 1), max(width, 1)
 
     def run(self, value: Array) -> Array:
-        from exporter.steps.kinds._resample import resample
+        from exporter.steps.resample import resample
 
         return resample(value, *self.target(*value.shape[:2]), self.interpolation, self.library)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from exporter.steps.base import Step
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 
 class Sigmoid(Step):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exporter.errors import UsageError, did_you_mean
+from exporter.base.errors import UsageError, did_you_mean
 from exporter.steps.base import VALUE, State, Step
 
 if TYPE_CHECKING:
-    from exporter.tensors import Array
+    from exporter.base.tensors import Array
 
 
 class Take(Step):

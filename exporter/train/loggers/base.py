@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from exporter.distribution import how_to_install
-from exporter.errors import EnvironmentLacks
+from exporter.base.distribution import how_to_install
+from exporter.base.errors import EnvironmentLacks
 
 #: Seconds until a point is in the file, so that a viewer shows a run that goes on.
 FLUSH_SECONDS = 2

@@ -12,8 +12,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.lower.onnx_program.passes.run import canonical_model
-from exporter.tensors import Array, TensorMap, TensorSpec
+from exporter.base.tensors import Array, TensorMap, TensorSpec
+from exporter.export.lower.onnx_program.passes.run import canonical_model
 
 
 def constant(name: str, value: Any, dtype: str = "float32") -> onnx.NodeProto:

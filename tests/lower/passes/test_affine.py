@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
-from exporter.tensors import digest
+from exporter.base.tensors import digest
 from tests.lower.passes.models import constant, kinds, made, model, run, same
 
 RNG = np.random.default_rng(0)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.errors import ModelError
-from exporter.lower.onnx_program.passes import encode
-from exporter.tensors import Array
+from exporter.base.errors import ModelError
+from exporter.base.tensors import Array
+from exporter.export.lower.onnx_program.passes import encode
 
 DTYPES = st.sampled_from(["float32", "float64", "float16", "int64", "int32", "uint8", "bool"])
 ARRAYS = of_numpy.arrays(DTYPES, of_numpy.array_shapes(min_dims=0, min_side=0, max_side=40))

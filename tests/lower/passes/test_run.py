@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.lower._stored import stored_digests
-from exporter.readers.onnx import read_onnx
-from exporter.tensors import TensorSpec, digest
+from exporter.base.readers.kinds.onnx import read_onnx
+from exporter.base.tensors import TensorSpec, digest
+from exporter.export.lower.stored import stored_digests
 from tests.command import ROOT, environment
 from tests.lower.passes.models import constant, kinds, made, model, same
 
@@ -170,12 +170,12 @@ import inspect, json, sys
 from pathlib import Path
 import paddle
 from paddle import nn
-from exporter.lower._paddle2onnx import convert
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx
-from exporter.lower.pir import plugin as pir
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import trace
+from exporter.export.lower.paddle2onnx import convert
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx
+from exporter.export.lower.kinds.pir import plugin as pir
+from exporter.base.tensors import TensorSpec
+from exporter.export.trace.traced import trace
 
 class Text(nn.Layer):
     def __init__(self):

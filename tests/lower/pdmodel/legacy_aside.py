@@ -16,9 +16,9 @@ import numpy as np
 import paddle
 from legacy_judge import load, run
 
-from exporter.lower.pdmodel.audit import mistakes
-from exporter.lower.pdmodel.files import finish
-from exporter.lower.pdmodel.session import legacy_export
+from exporter.export.lower.pdmodel.audit import mistakes
+from exporter.export.lower.pdmodel.files import finish
+from exporter.export.lower.pdmodel.session import legacy_export
 from exporter.paddle.sunk import sunk_apis
 
 

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from exporter.compare.outputs import compare_case
+from exporter.base.numbers.norms import FLOOR
 from exporter.engines.base import EngineRefused
-from exporter.goldens._child import _record_case
-from exporter.goldens.cases import Case
-from exporter.goldens.finish import goldens_of, untelling
-from exporter.goldens.oracle import make_oracle
-from exporter.numbers.norms import FLOOR
-from exporter.verdict.claim import Outcome
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.goldens.cases import Case
+from exporter.prove.goldens.child import _record_case
+from exporter.prove.goldens.finish import goldens_of, untelling
+from exporter.prove.goldens.oracle import make_oracle
+from exporter.prove.verdict.claim import Outcome
 
 Values = dict[str, Any]
 

@@ -205,8 +205,8 @@ def export(layer: Any, case: Case, how: How, folder: Path) -> list[str] | None:
     import paddle
     from paddle.pir_utils import DygraphOldIrGuard
 
-    from exporter.lower.pdmodel.files import finish
-    from exporter.lower.pdmodel.session import legacy_export
+    from exporter.export.lower.pdmodel.files import finish
+    from exporter.export.lower.pdmodel.session import legacy_export
 
     shapes = [[None, *one.shape[1:]] if one.dynamic else list(one.shape) for one in case.inputs]
     specs = [

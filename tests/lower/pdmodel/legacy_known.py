@@ -1,4 +1,4 @@
-"""Write exporter/lower/pdmodel/known.json: the operators and attributes that older Paddles lack.
+"""Write exporter/export/lower/pdmodel/known.json: the operators and attributes that older Paddles lack.
 
 python tests/lower/pdmodel/legacy_known.py --list                    what the Paddle of this interpreter has, as JSON
 python tests/lower/pdmodel/legacy_known.py NEWEST.json OLDER.json…   known.json, from such lists

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx
-from exporter.lower.pir import plugin as pir
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import trace
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx
+from exporter.export.lower.kinds.pir import plugin as pir
+from exporter.export.trace.traced import trace
 
 
 def export_onnx(layer: Any, specs: list[Any], folder: Path, writer: str = "program") -> list[str]:

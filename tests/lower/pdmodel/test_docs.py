@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from exporter.lower.pdmodel.describe import markdown
+from exporter.export.lower.pdmodel.describe import markdown
 
 
 def test_the_generated_table_is_up_to_date():

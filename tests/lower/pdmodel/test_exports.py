@@ -14,10 +14,10 @@ import pytest
 from legacy_judge import How, compare, load, run, run_cases
 from packaging.version import Version
 
-from exporter.lower.pdmodel.files import finish
-from exporter.lower.pdmodel.runtimes import runtimes
-from exporter.lower.pdmodel.session import legacy_export
-from exporter.lower.pdmodel.table import TABLE
+from exporter.export.lower.pdmodel.files import finish
+from exporter.export.lower.pdmodel.runtimes import runtimes
+from exporter.export.lower.pdmodel.session import legacy_export
+from exporter.export.lower.pdmodel.table import TABLE
 from exporter.paddle.programs import legacy_programs
 from exporter.paddle.refusal import CannotLower
 

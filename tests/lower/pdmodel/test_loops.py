@@ -9,16 +9,16 @@ import numpy as np
 import paddle
 import pytest
 
+from exporter.base.errors import ModelError
+from exporter.base.readers.kinds.pdmodel import read_pdmodel
+from exporter.base.tensors import TensorSpec
 from exporter.engines.base import Runnable
-from exporter.engines.jit_load import plugin as loaded
-from exporter.engines.paddle_inference import plugin as predictor
-from exporter.errors import ModelError
-from exporter.lower.base import Wish
-from exporter.lower.pdmodel import plugin as pdmodel
+from exporter.engines.kinds.jit_load import plugin as loaded
+from exporter.engines.kinds.paddle_inference import plugin as predictor
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.pdmodel import plugin as pdmodel
+from exporter.export.trace.traced import Traced, trace
 from exporter.paddle.refusal import CannotLower
-from exporter.readers.pdmodel import read_pdmodel
-from exporter.tensors import TensorSpec
-from exporter.trace.traced import Traced, trace
 
 
 def counter():

@@ -12,7 +12,7 @@ import pytest
 from packaging.version import Version
 from paddle.base.framework import Block, Variable
 
-from exporter.lower.pdmodel.session import legacy_export
+from exporter.export.lower.pdmodel.session import legacy_export
 from exporter.paddle.refusal import CannotLower
 from exporter.paddle.sunk import sunk_apis
 

@@ -6,9 +6,9 @@ import paddle
 import pytest
 from packaging.version import Version
 
-from exporter.lower.pdmodel import audit
-from exporter.lower.pdmodel.attributes import constant
-from exporter.lower.pdmodel.table import TABLE
+from exporter.export.lower.pdmodel import audit
+from exporter.export.lower.pdmodel.attributes import constant
+from exporter.export.lower.pdmodel.table import TABLE
 from exporter.paddle.sunk import sunk_apis
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from exporter.lower.precision._int8_pdmodel import quantise, serve
-from exporter.lower.precision._kernels import kernels
-from exporter.lower.precision._noise import snr_db
-from exporter.lower.precision.base import Order
-from exporter.lower.precision.int8 import plugin
+from exporter.export.lower.precision.base import Order
+from exporter.export.lower.precision.int8_pdmodel import quantise, serve
+from exporter.export.lower.precision.kernels import kernels
+from exporter.export.lower.precision.kinds.int8 import plugin
+from exporter.export.lower.precision.noise import snr_db
 from exporter.spec.model import PrecisionSettings
 
 #: By name: the layer under test, the shape of what the network takes, what comes before the layer.

@@ -13,19 +13,19 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter.errors import EnvironmentLacks, ModelError, UsageError
-from exporter.lower._convert import refuse_precisions
-from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact
-from exporter.lower.precision import _fp16_onnx
-from exporter.lower.precision._fp16_onnx import _converted
-from exporter.lower.precision._onnx_file import finished, name_nodes
-from exporter.lower.precision.base import Order
-from exporter.lower.precision.fp16 import plugin
-from exporter.proofs.weights import prove_halved
+from exporter.base.errors import EnvironmentLacks, ModelError, UsageError
+from exporter.base.tensors import Array
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.convert import refuse_precisions
+from exporter.export.lower.precision import fp16_onnx
+from exporter.export.lower.precision.base import Order
+from exporter.export.lower.precision.fp16_onnx import _converted
+from exporter.export.lower.precision.kinds.fp16 import plugin
+from exporter.export.lower.precision.onnx_file import finished, name_nodes
+from exporter.export.lower.stored import stored_digests
+from exporter.prove.proofs.kinds.weights import prove_halved
+from exporter.prove.verdict.claim import Outcome
 from exporter.spec.model import Budget, PrecisionSettings, Spec
-from exporter.tensors import Array
-from exporter.verdict.claim import Outcome
 from tests.lower.passes.models import constant, made, model, run
 
 RNG = np.random.default_rng(0)
@@ -184,7 +184,7 @@ def test_a_transpose_that_onnx_runtime_dies_of_is_held_apart_from_the_product(
         return subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False, capture_output=True).returncode
 
     assert opens("onnx-fp16/model.onnx") == 0
-    monkeypatch.setattr(_fp16_onnx, "_hold_apart", lambda *_: None)
+    monkeypatch.setattr(fp16_onnx, "_hold_apart", lambda *_: None)
     (tmp_path / "all.onnx").write_bytes(_converted(onnx.load_model_from_string(plain), []))
     assert opens("all.onnx") == (-signal.SIGSEGV if fatal else 0), "where it no longer dies, hold nothing apart for it"
 
@@ -212,7 +212,7 @@ def test_a_transpose_is_held_apart_from_a_product_that_stays_in_float32(
     named = onnx.load_model_from_string(plain)
     name_nodes(named.graph)
     product = next(node.name for node in named.graph.node if "one.w_0" in node.input)
-    monkeypatch.setattr(_fp16_onnx, "_hold_apart", lambda *_: None)
+    monkeypatch.setattr(fp16_onnx, "_hold_apart", lambda *_: None)
     assert fused(_converted(named, [product])), "where it no longer fuses, hold nothing apart for it"
 
 
@@ -316,7 +316,7 @@ def test_routes_that_do_not_work_are_refused_with_the_reason(name: str) -> None:
 
 
 def test_paddles_cpu_build_changes_nothing_and_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exporter.lower.precision.fp16._has_gpu_paddle", lambda: False)
+    monkeypatch.setattr("exporter.export.lower.precision.kinds.fp16._has_gpu_paddle", lambda: False)
     with pytest.raises(EnvironmentLacks, match="converts no operator") as caught:
         refuse_precisions(spec(["pdmodel"], ["fp32", "fp16"]))
     assert "paddlepaddle-gpu" in caught.value.hint

@@ -10,18 +10,18 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from exporter.errors import ModelError, UsageError
-from exporter.lower._stored import stored_digests
-from exporter.lower.base import Artifact
-from exporter.lower.precision._int8_onnx import run
-from exporter.lower.precision._noise import snr_db
-from exporter.lower.precision._search import Candidate, front
-from exporter.lower.precision._speed import speedup
-from exporter.lower.precision.base import Order
-from exporter.lower.precision.int8 import plugin
-from exporter.proofs.weights import prove_rounded
+from exporter.base.errors import ModelError, UsageError
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.precision.base import Order
+from exporter.export.lower.precision.int8_onnx import run
+from exporter.export.lower.precision.kinds.int8 import plugin
+from exporter.export.lower.precision.noise import snr_db
+from exporter.export.lower.precision.search import Candidate, front
+from exporter.export.lower.precision.speed import speedup
+from exporter.export.lower.stored import stored_digests
+from exporter.prove.proofs.kinds.weights import prove_rounded
+from exporter.prove.verdict.claim import Outcome
 from exporter.spec.model import Budget, PrecisionSettings
-from exporter.verdict.claim import Outcome
 from tests.lower.passes.models import constant, made, model
 
 RNG = np.random.default_rng(0)

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from exporter import machine
-from exporter.lower.precision._int8_onnx import run
-from exporter.lower.precision._kernels import kernels
-from exporter.lower.precision._noise import snr_db
-from exporter.lower.precision.base import Order
-from exporter.lower.precision.int8 import plugin
+from exporter.base import machine
+from exporter.export.lower.precision.base import Order
+from exporter.export.lower.precision.int8_onnx import run
+from exporter.export.lower.precision.kernels import kernels
+from exporter.export.lower.precision.kinds.int8 import plugin
+from exporter.export.lower.precision.noise import snr_db
 from exporter.spec.model import PrecisionSettings
 from tests.command import ROOT, environment
 from tests.sampling import some

@@ -10,9 +10,9 @@ import onnx
 import pytest
 from onnx import helper
 
-from exporter.errors import ModelError
-from exporter.lower.precision._ranges import Flow, told, trained_ranges
-from exporter.lower.precision.int8 import plugin
+from exporter.base.errors import ModelError
+from exporter.export.lower.precision.kinds.int8 import plugin
+from exporter.export.lower.precision.ranges import Flow, told, trained_ranges
 from tests.lower.passes.models import constant, made, model
 from tests.lower.precision.test_int8 import FIRST, SECOND, network, order
 

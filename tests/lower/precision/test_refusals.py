@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from exporter.errors import UsageError
-from exporter.goldens.calibrate import refuse_noise
-from exporter.lower._convert import refuse_precisions
-from exporter.lower.precision._refused import REFUSED
+from exporter.base.errors import UsageError
+from exporter.export.lower.convert import refuse_precisions
+from exporter.export.lower.precision.refused import REFUSED
+from exporter.prove.goldens.calibrate import refuse_noise
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from exporter.lower.precision._saturation import HIGHEST, LOWEST, cut_off, largest_activation, pairs, safe_steps
-from exporter.tensors import Array
+from exporter.base.tensors import Array
+from exporter.export.lower.precision.saturation import HIGHEST, LOWEST, cut_off, largest_activation, pairs, safe_steps
 
 CODES = arrays.arrays(np.int8, arrays.array_shapes(min_dims=2, max_dims=3, max_side=4), elements=st.integers(-127, 127))
 WEIGHTS = arrays.arrays(

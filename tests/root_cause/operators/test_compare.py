@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from exporter.root_cause.operators.boundary import BOUNDS, POINTS, RECORDED, moved, points
-from exporter.root_cause.operators.compare import distance, sensitivity
+from exporter.prove.root_cause.operators.boundary import BOUNDS, POINTS, RECORDED, moved, points
+from exporter.prove.root_cause.operators.compare import distance, sensitivity
 
 X = np.linspace(-3, 3, 41).astype("float32")
 

@@ -12,12 +12,12 @@ import onnx
 import paddle
 import pytest
 
-from exporter.answers import told
-from exporter.lower.base import Wish
-from exporter.lower.onnx import plugin as onnx_format
-from exporter.root_cause.operators._child import judge
-from exporter.root_cause.operators.judge import JudgedOperator, first_wrong
-from exporter.tensors import TensorSpec, save
+from exporter.base.tensors import TensorSpec, save
+from exporter.export.lower.base import Wish
+from exporter.export.lower.kinds.onnx import plugin as onnx_format
+from exporter.process.answers import told
+from exporter.prove.root_cause.operators.child import judge
+from exporter.prove.root_cause.operators.judge import JudgedOperator, first_wrong
 from tests.command import exporter
 from tests.conftest import working_folder
 from tests.faults import copied, reseal

@@ -1,0 +1,276 @@
+"""Goldens: recorded cases with their truth. What the recorded numbers show is computed, whatever is said of them.
+
+The goldens hold, for each case, `<case>/input/<name>`, `<case>/eager/<output>` and, for float outputs,
+`<case>/truth/<output>` in float64; of outputs too large to keep, a seeded sample with `<case>/index/<output>`. What is
+said about them besides (method, gate, e_ref) is JSON and stands in the manifest.
+
+Every bundle's verify.py holds a copy of this file, see :mod:`exporter.base.numbers.rule`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exporter.base.numbers.norms import FLOOR, FLOOR_64, SMALLEST_SCALE, WORST_E_REF, norms
+
+if TYPE_CHECKING:
+    from exporter.base.tensors import Array
+
+#: No allowance for few numbers (exporter/base/numbers/allowance.py) is larger: without any second run the factor would
+#: excuse everything, it is a million for one number.
+LARGEST_ALLOWANCE = 4.0
+#: e_ref is the largest error of a few float32 runs, eager's among them. More than so many times what eager alone errs,
+#: in its case or in any plain one, is no rounding; of fewer than MANY numbers in these cases chance makes it more, as
+#: many times as they are fewer (measured on 5,211 outputs of 69 networks: 4.9 of many, and a third of it at most).
+E_REF_TIMES, MANY = 24.0, 64
+#: What the names of cases end in whose inputs are constant along an axis, and how many times the error they allow. Sums
+#: of equal numbers, and a variance of hardly any, are nothing but the rounding of one order of adding, which all runs
+#: of eager share: another order errs up to 6.3 times as much as they show (measured: a variance over an image with one
+#: pixel, in ONNX Runtime and oneDNN; 4.1 for an instance norm of it in OpenVINO).
+CONSTANT, CONSTANT_TIMES = (":zeros", ":one_hot", ":padded", ":smallest", ":largest", ":all_ones"), 4.0
+#: Eager's own error, computed again, is at most e_ref; other versions of numpy add in another order.
+OTHER_ROUNDING = 1.01
+#: How the method begins by which the middle of eager's float32 runs stands for the truth.
+SPREAD = "spread of float32 runs"
+#: What the name of a case ends in when it is run once more, and when it is run in more threads than the others.
+AGAIN, IN_THREADS = ":again", ":threads="
+#: The other number of threads: two share the work wherever there is some, on any machine.
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class GoldenOutput:
+    """One output of one case.
+
+    `eager` and `truth` are whole, or the elements at `index` of the flattened output. `scale` is (largest absolute
+    value, rms) of the whole truth, `own` eager's relative error in the same two norms, `e_ref` the largest of it and of
+    some more float32 runs. Cases of one `draw` have related values. `scores` names the float output and the axis whose
+    argmax an integer is. `allowance` widens the tolerance of few numbers, `slack` that of a case of constant inputs.
+    `wide`: float64, and no input is narrower. `central`: the truth is the middle of float32 runs.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    eager: Array
+    truth: Array
+    index: Array | None
+    scale: tuple[float, float]
+    e_ref: tuple[float, float]
+    gate: str
+    draw: str
+    scores: tuple[str, int] | None
+    allowance: float = 1.0
+    slack: float = 1.0
+    wide: bool = False
+    own: tuple[float, float] = (0.0, 0.0)
+    central: bool = False
+
+    @property
+    def floor(self) -> float:
+        """The smallest error that is measured in: of rounding in float32, or in float64 where nothing is narrower."""
+        return FLOOR_64 if self.wide else FLOOR
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """What an error is measured in, in both norms: e_ref, widened by allowance and slack, never below the floor."""
+        times = self.allowance * self.slack
+        return max(times * self.e_ref[0], self.floor), max(times * self.e_ref[1], self.floor)
+
+    @property
+    def exact(self) -> bool:
+        """Integers and booleans have no rounding: they are equal or wrong."""
+        return self.eager.dtype.kind != "f"
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What was worked out from it once, for every engine that is judged by it."""
+        return {}
+
+    def kept(self, value: Array) -> Array:
+        """Of a whole output what the golden keeps of it."""
+        return value if self.index is None else value.ravel()[self.index]
+
+
+@dataclass(frozen=True)
+class GoldenCase:
+    """One case: its name, the size of each named dim, and what each output should be.
+
+    `recorded` is its name in the goldens, which serve more than one case. An engine computes it in so many `threads`.
+    """
+
+    name: str
+    dims: Mapping[str, int]
+    outputs: Mapping[str, GoldenOutput]
+    recorded: str
+    threads: int = 1
+
+    def again(self) -> GoldenCase:
+        """The same case, to be run once more: what an artifact keeps from call to call shows then."""
+        return replace(self, name=self.name + AGAIN)
+
+    def in_threads(self, threads: int) -> GoldenCase:
+        """The same case, to be run in so many threads: work that is shared out wrongly shows then."""
+        return replace(self, name=f"{self.name}{IN_THREADS}{threads}", threads=threads)
+
+
+def to_run(recorded: Sequence[GoldenCase]) -> tuple[GoldenCase, ...]:
+    """What every engine runs: each recorded case, the first once more, and the largest in another number of threads.
+
+    The largest, since engines share out only what is worth it.
+    """
+    largest = max(recorded, key=lambda case: math.prod(case.dims.values()))
+    return (*recorded, recorded[0].again(), largest.in_threads(THREADS))
+
+
+def unvaried(name: str, source: str, values: Iterable[Array]) -> str:
+    """A sentence on an input that is the same in all cases, so that nothing shows what depends on it; else empty.
+
+    `values` holds it case by case, and is read up to the first difference; `source` is what the spec fills it with.
+    """
+    by_shape: dict[tuple[int, ...], Array] = {}
+    cases = 0
+    for value in values:
+        if by_shape.setdefault(value.shape, value).tobytes() != value.tobytes():
+            return ""
+        cases += 1
+    kept = [value.ravel() for value in by_shape.values() if value.size]
+    if not kept or cases == len(by_shape):  # no two cases have it in one shape
+        return ""
+    alike = all((value == kept[0][0]).all() for value in kept)
+    what = f"{kept[0][0]} in every case" if alike else "the same in all cases of one size"
+    more = f" (the upper bound of {source} is exclusive)" if source.startswith("integers(") else ""
+    return (
+        f"input '{name}' is {what}: nothing shows what depends on it, and an artifact that ignores it would pass; "
+        f"give it `values:` that vary{more}"
+    )
+
+
+def promised(case: str) -> bool:
+    """Whether the spec promises a case of this name: it does not probe, and is not run a second time."""
+    return ":" not in case
+
+
+def one_thread(case: str) -> bool:
+    """Whether a case of this name runs in one thread, as the golden was recorded, so that bits can be equal."""
+    return IN_THREADS not in case
+
+
+def read_cases(tensors: Mapping[str, Array], described: Iterable[Mapping[str, Any]]) -> tuple[GoldenCase, ...]:
+    """The recorded cases, from the goldens by their keys and from what the manifest says of each case.
+
+    The manifest is believed where it only closes a gate or asks for less, and where nothing shows it: the method, the
+    norms of a whole output of which a sample is kept, and the float32 runs beside eager's, which are bounded.
+
+    Raises:
+        KeyError: a tensor is not there.
+        ValueError: the tensors do not fit each other, or not what is said of them.
+    """
+    cases = [_read_case(tensors, one) for one in described]
+    plain = [case for case in cases if promised(case.name)]
+    bounded = []
+    for case in cases:
+        outputs = {
+            name: _bounded(output, [one.outputs[name] for one in plain]) for name, output in case.outputs.items()
+        }
+        bounded.append(replace(case, outputs=outputs))
+    return tuple(bounded)
+
+
+def _read_case(tensors: Mapping[str, Array], described: Mapping[str, Any]) -> GoldenCase:
+    case, outputs = described["name"], {}
+    inputs = [value.dtype.name for key, value in tensors.items() if key.startswith(f"{case}/input/")]
+    for name, about in described["outputs"].items():
+        eager, index = tensors[f"{case}/eager/{name}"], tensors.get(f"{case}/index/{name}")
+        truth = tensors[f"{case}/truth/{name}"] if eager.dtype.kind == "f" else eager
+        shape, size = tuple(about["shape"]), math.prod(about["shape"])
+        fits = eager.shape == (shape if index is None else index.shape) and truth.shape == eager.shape
+        inside = index is None or (index.ndim == 1 and bool(((index >= 0) & (index < size)).all()))
+        if not fits or not inside or eager.dtype.name != about["dtype"]:
+            raise ValueError(f"'{name}' of case '{case}' is not what the manifest says of it")
+        outputs[name] = _measured(
+            GoldenOutput(
+                name=name,
+                dtype=eager.dtype.name,
+                shape=shape,
+                eager=eager,
+                truth=truth,
+                index=index,
+                scale=(about["scale_max"], about["scale_l2"]),
+                e_ref=(about["e_ref_max"], about["e_ref_l2"]),
+                gate=about["gate"],
+                draw=case.partition(":")[0],  # what probes is made from the case that it is named after
+                scores=_scores(tensors, case, eager, about),
+                allowance=min(about.get("allowance", 1.0), LARGEST_ALLOWANCE),
+                slack=CONSTANT_TIMES if case.endswith(CONSTANT) else 1.0,
+                wide=eager.dtype.name == "float64" and not {"float16", "float32"}.intersection(inputs),
+                central=about["method"].startswith(SPREAD),
+            )
+        )
+    return GoldenCase(case, described["dims"], outputs, case)
+
+
+def _measured(output: GoldenOutput) -> GoldenOutput:
+    """With the scale of the truth and eager's error in it, and why nothing can be proven by it: computed.
+
+    Of a sample only bounds are known: the whole is no smaller than its largest element, nor its largest error.
+    """
+    if output.exact or output.gate or not output.eager.size:
+        return output
+    if not (np.isfinite(output.eager).all() and np.isfinite(output.truth).all()):
+        return replace(output, gate="eager or float64 is not finite")
+    own, off = norms(output.truth), norms(output.eager.astype("float64") - output.truth)
+    scale = own if output.index is None else (max(output.scale[0], own[0]), output.scale[1])
+    if not scale[0] >= SMALLEST_SCALE:
+        return replace(output, scale=scale, gate=f"the largest value ({scale[0]:.1e}) is zero or near the denormals")
+    if not scale[1] > 0:
+        raise ValueError(f"'{output.name}' has no size to measure errors by")
+    share = off[0] / scale[0], off[1] / own[1]
+    for norm in (0, 1) if output.index is None else (0,):
+        if share[norm] > max(OTHER_ROUNDING * output.e_ref[norm], output.floor):
+            gate = (
+                f"eager is off by {share[norm]:.1e}, and its e_ref is {output.e_ref[norm]:.1e}: not what was recorded"
+            )
+            return replace(output, scale=scale, own=share, gate=gate)
+    e_ref = max(output.e_ref[0], share[0]), max(output.e_ref[1], share[1] if output.index is None else 0.0)
+    gate = "" if 4 * max(*e_ref, FLOOR) <= WORST_E_REF else f"rounding alone moves it by {max(e_ref):.1e} of its size"
+    return replace(output, scale=scale, e_ref=e_ref, own=share, gate=gate)
+
+
+def _bounded(output: GoldenOutput, plain: Sequence[GoldenOutput]) -> GoldenOutput:
+    """Close the gate where e_ref is said to be larger than rounding explains."""
+    if output.exact or output.gate or not output.eager.size:
+        return output
+    usual = [one for one in plain if one is not output and not (one.exact or one.gate)] + [output]
+    most = E_REF_TIMES * max(1.0, MANY / sum(one.eager.size for one in usual))
+    largest = [max(output.floor, *(one.own[norm] for one in usual)) for norm in (0, 1)]
+    times = max(output.e_ref[norm] / largest[norm] for norm in (0, 1))
+    if times <= most:
+        return output
+    return replace(output, gate=f"its e_ref is {times:.3g} times what eager errs, which rounding does not explain")
+
+
+def _scores(tensors: Mapping[str, Array], case: str, labels: Array, about: Mapping[str, Any]) -> tuple[str, int] | None:
+    """The scores whose argmax the labels are, if they are it."""
+    if not about.get("scores"):
+        return None
+    output, axis = about["scores"]["output"], about["scores"]["axis"]
+    scores = tensors.get(f"{case}/eager/{output}")
+    return (output, axis) if scores is not None and is_argmax(labels, scores, axis) else None
+
+
+def is_argmax(labels: Array, scores: Array, axis: int) -> bool:
+    """Whether labels are the argmax of scores along an axis, which may be kept as one of size 1."""
+    if not 0 <= axis < scores.ndim or scores.dtype.kind != "f":
+        return False
+    reduced = (*scores.shape[:axis], *scores.shape[axis + 1 :])
+    kept = (*scores.shape[:axis], 1, *scores.shape[axis + 1 :])
+    if scores.shape[axis] < 2 or labels.shape not in (reduced, kept) or not np.isfinite(scores).all():
+        return False
+    return bool(np.array_equal(labels.reshape(reduced), scores.argmax(axis)))

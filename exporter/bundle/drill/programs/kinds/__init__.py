@@ -1,0 +1,1 @@
+"""One editable format a file."""

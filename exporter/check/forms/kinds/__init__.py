@@ -1,0 +1,1 @@
+"""One form of findings a file."""

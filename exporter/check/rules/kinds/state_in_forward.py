@@ -1,0 +1,110 @@
+"""EX103: `forward` changes something that outlives the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from exporter.base.diagnostics import Diagnostic, Severity
+from exporter.check.domain.values import Sequence
+from exporter.check.facts import Called, Changed, Facts
+from exporter.check.rules.base import Fault, Rule, Shown
+
+_WHAT = {
+    "attribute": "an attribute",
+    "buffer": "a buffer",
+    "global": "a global",
+    "container": "a container",
+    "closure": "a variable of an enclosing function",
+}
+
+
+class StateInForward(Rule):
+    """State is carried from one call of `forward` to the next.
+
+    What:
+        `forward` changes an attribute, a buffer, a global, a variable of an enclosing function or a container, and its
+        outputs depend on what an earlier call left there. Writing first and reading afterwards in the same call is not
+        meant, but of a buffer: a program reads the old one. State that no output seems to need is a warning.
+
+    Why:
+        A program has no memory between two runs: Python state keeps the value it had at export, and an update of a
+        buffer is dropped. Nothing warns.
+
+    Example:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def __init__(self):
+                super().__init__()
+                self.step = 0
+
+            def forward(self, x):
+                self.step += 1  # <- here
+                return x / self.step
+
+    Use instead:
+        import paddle
+
+        class Net(paddle.nn.Layer):
+            def forward(self, x, step):
+                step = step + paddle.ones_like(step)
+                return x / step, step
+
+    Source:
+        Measured on Paddle 3.3.1: attributes, globals and buffers that 'forward' writes are not written back between
+        runs.
+    """
+
+    code = "EX103"
+    predicts = (Fault.VALUES,)
+    shown = Shown.SOME_RUNS
+
+    def check(self, facts: Facts) -> Iterator[Diagnostic]:
+        cure = "pass the state in and return it; or change it outside forward, or only under self.training"
+        for fact in facts.of(Changed):
+            for finding in self._changed(fact, cure):
+                mild = finding.severity is Severity.ERROR and not fact.reaches
+                yield replace(finding, severity=Severity.WARNING) if mild else finding
+        for call in facts.of(Called):
+            if call.name in ("builtins.next", "generator.send") and call.site.forward:
+                kept = call.owner if call.owner is not None else call.arguments[0] if call.arguments else None
+                if isinstance(kept, Sequence) and kept.home:
+                    message = f"`{kept.home}` is an iterator that outlives the call; the program keeps what it gave"
+                    yield self.at(call.site, message, cure)
+
+    def _changed(self, fact: Changed, cure: str) -> Iterator[Diagnostic]:
+        if fact.kind == "lazy" and fact.varies == "data":
+            message = (
+                f"`{fact.what}` is made from the inputs of the first call and kept; a program makes it anew each time"
+            )
+            yield self.at(fact.site, message, "make it in each call, or in __init__")
+        elif fact.kind == "lazy" and fact.varies:
+            message = (
+                f"`{fact.what}` is made for the shape of an early call and kept; a program makes it anew each time"
+            )
+            yield self.at(fact.site, message, "make it in each call, or in __init__", Severity.WARNING)
+        elif fact.kind == "lazy":
+            message = f"`{fact.what}` is made by the first call and kept: the program holds what the export made of it"
+            yield self.at(fact.site, message, "make it in __init__, or anew in each call", Severity.INFO)
+        elif fact.kind == "own":
+            message = (
+                f"`{fact.what}` is changed in forward; a program does not change it, and no output seems to need it"
+            )
+            yield self.at(fact.site, message, cure, Severity.WARNING)
+        elif fact.kind == "once":
+            message = f"`{fact.what}` is set by the first call: the program holds what the export made of it"
+            yield self.at(fact.site, message, "do it in __init__", Severity.WARNING)
+        elif fact.kind == "rebound":
+            message = f"`{fact.what}`, a buffer, is given a new value and read again; the program reads the old one"
+            mild = Severity.WARNING if fact.varies == "shape" else None  # a table by size has the same values in both
+            yield self.at(fact.site, message, "keep the new value in a local name and use that", mild)
+        elif fact.stale:
+            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward and read by the next call"
+            yield self.at(fact.site, message, cure)
+        elif fact.kind in ("buffer", "container", "global"):
+            message = f"`{fact.what}`, {_WHAT[fact.kind]}, is changed in forward; a program does not change it"
+            yield self.at(fact.site, message, cure, Severity.INFO if fact.kind == "container" else Severity.WARNING)
+
+
+plugin: Rule = StateInForward()

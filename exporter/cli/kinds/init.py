@@ -1,0 +1,78 @@
+"""`exporter init`: a first spec for a model, with what its code says filled in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter.base.errors import ExitCode, UsageError
+from exporter.cli.options import Debug, Json, Timeout
+from exporter.cli.run import Verb
+
+_SECONDS = 60.0  # of the child that builds and runs the model
+_Name = Annotated[str | None, typer.Argument(help="What the spec is called.", metavar="NAME")]
+_Model = Annotated[str | None, typer.Option("--model", help="module:factory, or module:Layer.")]
+_Recipe = Annotated[bool, typer.Option("--recipe", help="Write recipes/NAME.py as well.")]
+_Out = Annotated[Path, typer.Option("--out", help="The folder that holds specs/ and recipes/.", metavar="DIR")]
+_Build = Annotated[bool, typer.Option("--build/--no-build", help="Build and run the model too, or only read its code.")]
+_Schema = Annotated[bool, typer.Option("--schema", help="Only print the JSON Schema of a spec, for editors.")]
+
+
+def init(  # noqa: PLR0913 - an option is a parameter
+    name: _Name = None,
+    model: _Model = None,
+    recipe: _Recipe = False,
+    out: _Out = Path(),
+    build: _Build = True,
+    timeout: Timeout = None,
+    schema: _Schema = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> ExitCode:
+    """Write specs/NAME.yaml, with inputs named as forward's parameters; never over a file that is there.
+
+    Where Paddle is installed, the model is built and run: then dtypes, shapes and ranges of the inputs are known, and
+    loss and metric of the recipe suit the outputs. A .gitignore for what commands leave behind is written if there is
+    none.
+    """
+    del debug  # the funnel looks for it
+    if schema:
+        from exporter.spec.schema import schema as make
+
+        sys.stdout.write(json.dumps(make(), indent=None if as_json else 2) + "\n")
+        return ExitCode.PASSED
+    if name is None or model is None:
+        lacking = "NAME" if name is None else "--model"
+        hint = "e.g. exporter init digits --model recipes.digits:build"
+        raise UsageError(f"{lacking} is missing", where="exporter init", hint=hint)
+    from importlib.util import find_spec
+
+    from exporter.cli.skeleton import start
+    from exporter.process.workers import Limits
+
+    limits = Limits(seconds=timeout or _SECONDS) if build and find_spec("paddle") else None
+    done = start(name, model, out, limits, with_recipe=recipe)
+    found, looked = done.signature, done.looked
+    if as_json:
+        ran = {"looked": not looked.why, "why": looked.why, "outputs": [str(given) for given in looked.outputs]}
+        told = {"written": list(map(str, done.written)), "inputs": list(found.required), "known": found.known}
+        sys.stdout.write(json.dumps(told | ran) + "\n")
+        return ExitCode.PASSED
+    for path in done.written:
+        sys.stdout.write(f"{path}\n")
+    sys.stdout.write(f"inputs {', '.join(found.required)}\n" if found.known else "the code does not show the inputs\n")
+    if looked.why:
+        sys.stdout.write(f"the model was not run: {looked.why}\ncorrect what is marked GUESSED, then run:\n")
+    else:
+        sys.stdout.write(f"forward ran, and gives {'; '.join(map(str, looked.outputs))}\nnext:\n")
+    spec = done.written[0]
+    train = f"  exporter train {name}   # once data() in {done.written[1]} returns your samples\n" if recipe else ""
+    sys.stdout.write(f"  exporter check {spec}\n{train}  exporter release {spec}\n")
+    return ExitCode.PASSED
+
+
+plugin: Verb = init

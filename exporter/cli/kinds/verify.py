@@ -1,0 +1,101 @@
+"""`exporter verify`: is this bundle whole, and does every artifact still compute what eager computed?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter.base.errors import UsageError
+from exporter.cli.options import Debug, Device, Digest, Jobs, Json, Quiet, Signature, Source, Timeout, Trust
+from exporter.cli.run import Ending, Verb
+
+_Bundle = Annotated[Path, typer.Argument(help="The folder of a bundle.", metavar="BUNDLE")]
+_Case = Annotated[str | None, typer.Option("--case", help="Only this recorded case.", metavar="NAME")]
+_Repro = Annotated[
+    Path | None, typer.Option("--repro", help="Leave a folder there for each failure, to show it again.", metavar="DIR")
+]
+_Scramble = Annotated[
+    bool, typer.Option("--scramble", help="Repros without the model's weights: shuffled ones that fail all the same.")
+]
+_Engines = Annotated[str | None, typer.Option("--engines", help="Only these, separated by commas.")]
+_Without = Annotated[
+    str | None, typer.Option("--without", help="Leave these proofs out, as metric,speed.", metavar="KINDS")
+]
+_Page = Annotated[
+    Path | None, typer.Option("--page", help="Write the report as a page to decide by.", metavar="FILE.html")
+]
+_Bench = Annotated[
+    bool, typer.Option("--bench", help="Time the engines too, for the page: the fastest of those that hold is marked.")
+]
+_Runtime = Annotated[
+    str | None,
+    typer.Option("--runtime", help="Only in these, as paddle==2.6.2,3.1.1,onnxruntime==1.20.1.", metavar="LIST"),
+]
+
+
+def verify(  # noqa: PLR0913 - an option is a parameter
+    bundle: _Bundle,
+    engines: _Engines = None,
+    case: _Case = None,
+    without: _Without = None,
+    source: Source = None,
+    trust: Trust = None,
+    signature: Signature = None,
+    digest: Digest = None,
+    repro: _Repro = None,
+    scramble: _Scramble = False,
+    page: _Page = None,
+    bench: _Bench = False,
+    runtime: _Runtime = None,
+    device: Device = None,
+    timeout: Timeout = None,
+    jobs: Jobs = 0,
+    as_json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> Ending:
+    """Prove BUNDLE again: its integrity, then every output of every case on every engine.
+
+    Nothing that BUNDLE names is imported: its goldens stand for the model. With --source the model itself is
+    judged too, and its sublayers, if its files are those that the bundle was made of.
+
+    A failure is localised: the stage that brought it in, and the first sublayer whose values are wrong. What
+    is narrowed by --engines, --case or --without and holds is called partial. With --runtime the bundle's verify.py
+    runs in an environment of each of those versions instead, built once and kept in the user's cache.
+
+    With --trust nothing of it is read or run before somebody trusted is known to have signed just these files.
+    """
+    from exporter import pipeline
+    from exporter.cli.outcome import conclude_matrix, conclude_report, refuse_page, write_page
+    from exporter.cli.progress import setting
+    from exporter.cli.trust import Demands, demanded, refuse_exchanged
+    from exporter.prove.proofs.base import Narrowing
+
+    if scramble and repro is None:
+        raise UsageError("--scramble is about repros", where="--scramble", hint="say where they go, with --repro DIR")
+    demands = Demands(tuple(trust or ()), signature, digest)
+    refuse_page(page, bundle, bench=bench)
+    if runtime is not None:
+        if engines or case or without or source or repro or page or device:
+            hint = "leave out --engines, --case, --without, --source, --repro, --page and --device"
+            raise UsageError("runs verify.py as it is", where="--runtime", hint=hint)
+        with setting(quiet=quiet, timeout=timeout) as how:
+            expected = demanded(bundle, demands, how)
+            matrix = pipeline.in_runtimes(bundle, runtime, how)
+        refuse_exchanged(matrix.digest, expected, bundle)
+        return conclude_matrix(matrix, bundle, as_json=as_json)
+    with setting(quiet=quiet, timeout=timeout, jobs=jobs) as how:
+        expected = demanded(bundle, demands, how)
+        listed = [tuple(text.split(",")) if text else () for text in (engines, without)]
+        narrowing = Narrowing(listed[0], case or "", listed[1])
+        report = pipeline.verify(bundle, how, narrowing, device, pipeline.Blaming(repro, scramble), source)
+        if page is not None:
+            signed = "signed by a key that is trusted here" if demands.trust else ""
+            write_page(pipeline.with_facts(report, bundle, how, timed=bench, trusted=signed), page)
+    refuse_exchanged(report.digest, expected, bundle)
+    return conclude_report(report, bundle, as_json=as_json)
+
+
+plugin: Verb = verify

@@ -1,0 +1,187 @@
+"""The one funnel: whatever escapes a verb becomes a message and an exit code here, and nowhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
+from io import BufferedWriter, FileIO, TextIOWrapper
+from typing import Any, NoReturn, TypeAlias
+
+import typer
+
+from exporter.base.errors import ADVICE, ExitCode, ExporterError, Refusal, printable
+
+#: That a verb passed, or what it came to instead.
+Ending: TypeAlias = ExitCode | Refusal
+#: A verb takes its options as parameters.
+Verb: TypeAlias = Callable[..., Ending]
+
+#: What typer raises for a wrong command line; it brings its own copy of click in newer versions.
+_COMMAND_LINE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
+#: What messages call the stream in place of a path.
+_OUTPUT = "standard output"
+_ABORT = (KeyboardInterrupt, typer.Abort)
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
+    """Run the command line and leave the process with its exit code."""
+    command = typer.main.get_command(app)
+    gc.freeze()
+    gc.enable()
+    as_json, debug = "--json" in arguments, "--debug" in arguments
+    _make_sure_of_streams()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `docker stop` and CI: as patient as Ctrl-C
+    hint = ""
+    try:
+        status = command.main(list(arguments), prog_name="exporter", standalone_mode=False)
+        if status == ExitCode.INTERRUPTED:
+            raise KeyboardInterrupt  # typer swallows it and returns this status (0.15 and later)
+        ended = _ended(status)
+        code, hint = int(ended.exit), "" if as_json or not ended.exit else _advice(ended.hint, ended.exit)
+    except _ABORT:
+        code = _say({"what": "interrupted", "where": "", "hint": "", "exit": ExitCode.INTERRUPTED}, as_json)
+    except _COMMAND_LINE_ERROR as error:
+        where = error.ctx.command_path if error.ctx else "exporter"
+        wrong = {"what": error.format_message(), "where": where, "hint": f"{where} --help", "exit": ExitCode.USAGE}
+        code = _say(wrong, as_json)
+    except ExporterError as error:
+        if debug:
+            _traceback()
+            sys.stderr.write(getattr(error, "details", ""))
+        told: dict[str, Any] = {"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}
+        if findings := [finding.to_json() for finding in getattr(error, "findings", ())]:
+            told["findings"] = findings
+        code = _say(told, as_json)
+    except SystemExit:
+        code = ExitCode.INTERRUPTED
+    except Exception as error:
+        if debug:
+            _traceback()
+        told = _of_the_system(error) or _of_ours(error)
+        code = _say(told, as_json and told["where"] != _OUTPUT)
+    code = _flush(code)  # what to try comes behind all that was told
+    with contextlib.suppress(OSError):
+        sys.stderr.write(hint)
+    sys.exit(code)
+
+
+def _ended(status: object) -> Refusal:
+    """What a verb came to; typer's own end with a number, as `--help` does."""
+    if isinstance(status, Refusal):
+        return status
+    return Refusal(ExitCode(status) if isinstance(status, int) else ExitCode.PASSED)
+
+
+def _advice(hint: str, code: int) -> str:
+    return f"  try: {printable(hint or ADVICE[ExitCode(code)])}\n"
+
+
+def _traceback() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+def _flush(code: int) -> int:
+    """Write what is left of the output, and return the exit code: an output that is lost is no success."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        what, hint = f"the output could not be written: {error.strerror}", "free space, or write it elsewhere"
+        _say({"what": what, "where": _OUTPUT, "hint": hint, "exit": ExitCode.ENVIRONMENT}, as_json=False)
+        return code or ExitCode.ENVIRONMENT
+    return code
+
+
+class _Stream(FileIO):
+    """A standard stream. Where its reader leaves, as `head` does, the rest goes nowhere: the verb ends as it would.
+
+    Any other fault is raised once, with the stream's name, and what is still in the buffer is dropped.
+    """
+
+    def write(self, content: Any) -> int:
+        try:
+            return super().write(content)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if not isinstance(error, BrokenPipeError):
+                error.filename = _OUTPUT
+                raise
+            return memoryview(content).nbytes
+
+
+def _make_sure_of_streams() -> None:
+    """Whoever closed a standard stream wants to see nothing of it.
+
+    Its number must not go to the next file that is opened: a child would write its output into that. And a locale
+    without UTF-8 must not turn a letter in a name or a reason into a crash.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", closefd=False))
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, TextIOWrapper):
+            continue
+        stream.reconfigure(errors="backslashreplace")
+        if isinstance(getattr(stream.buffer, "raw", stream.buffer), FileIO):  # not what a test has put there
+            stream.flush()
+            raw = _Stream(stream.fileno(), "w", closefd=False)
+            buffer = raw if isinstance(stream.buffer, FileIO) else BufferedWriter(raw)  # raw: PYTHONUNBUFFERED
+            by_line, at_once = stream.line_buffering, stream.write_through
+            setattr(sys, name, TextIOWrapper(buffer, stream.encoding, stream.errors, None, by_line, at_once))
+
+
+def _say(error: dict[str, Any], as_json: bool) -> int:
+    error["hint"] = error["hint"] or ADVICE[ExitCode(error["exit"])]
+    if as_json:
+        import json
+
+        try:
+            sys.stdout.write(json.dumps({"error": error}) + "\n")
+            sys.stdout.flush()
+        except OSError:  # then somebody has to learn it in another way
+            as_json = False
+    if not as_json:
+        where = f"{printable(error['where'])}: " if error["where"] else ""
+        lines = map(printable, error["what"].splitlines() or [""])
+        sys.stderr.write(f"error: {where}" + "\n  | ".join(lines) + "\n")
+        for finding in error.get("findings", ()):
+            place = ":".join(str(finding[part]) for part in ("path", "line", "column") if finding[part])
+            said = f"{place}: {finding['severity']} {finding['code']}: {finding['message']}"
+            sys.stderr.write(f"  found: {printable(said)}\n")
+        sys.stderr.write(_advice(error["hint"], error["exit"]))
+    return int(error["exit"])
+
+
+def _of_the_system(error: BaseException) -> dict[str, Any] | None:
+    """What no program can help: no permission, no room, a path that cannot be. None for anything else."""
+    from exporter.base.files import NO_ROOM
+
+    if not isinstance(error, OSError) or error.errno not in (*NO_ROOM, EACCES, EPERM, EROFS, ENAMETOOLONG, ELOOP):
+        return None
+    hint = "check the path, who may read and write there, and the space that is left"
+    kind = ExitCode.ENVIRONMENT if error.errno in NO_ROOM else ExitCode.USAGE
+    return {"what": str(error.strerror), "where": str(error.filename or ""), "hint": hint, "exit": kind}
+
+
+def _of_ours(error: BaseException) -> dict[str, Any]:
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    what = f"a bug of ours: {type(error).__name__}: {error}"
+    return {"what": what, "where": where, "hint": "", "exit": ExitCode.BUG}

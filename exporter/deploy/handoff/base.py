@@ -1,0 +1,86 @@
+"""The contract of a target: which formats it takes, and what it writes around the artifact."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from exporter.bundle.manifest import Manifest, Variant
+from exporter.bundle.open import Bundle
+from exporter.process.workers import Limits
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The variant of a bundle that is handed over.
+
+    `number` is the model's version in a repository of models; `limits` bind a child that a layout needs.
+    """
+
+    bundle: Bundle
+    name: str
+    number: int = 1
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the bundle says of itself."""
+        return self.bundle.manifest
+
+    @property
+    def variant(self) -> Variant:
+        """The variant as the manifest has it."""
+        return self.manifest.variants[self.name]
+
+    def files(self) -> dict[str, Path]:
+        """The artifact's files by their bare names."""
+        return {Path(name).name: self.bundle.folder / name for name in self.variant.files}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Whether what was handed over has been run here and computed what the bundle recorded; `how`, or why not.
+
+    `generated` names what beside it was only written.
+    """
+
+    verified: bool
+    how: str
+    generated: str = ""
+
+
+class Target(ABC):
+    """A consumer. `formats` are those that it takes, the preferred one first; `start` says how operations start it.
+
+    `start` may name the model's `{name}` and its `{number}`. Where the target's folder is a repository of models,
+    `versions` is the folder in it that holds the versions of one model, such as `model_repository/{name}`: what a
+    layout writes into `versions`/NUMBER belongs to that version, and everything else to all of them.
+    """
+
+    formats: ClassVar[tuple[str, ...]]
+    start: ClassVar[str]
+    versions: ClassVar[str] = ""
+
+    def version_folder(self, chosen: Chosen) -> str:
+        """The folder of this version in the repository; empty where the target's folder is none."""
+        return f"{self.versions.format(name=chosen.manifest.name)}/{chosen.number}" if self.versions else ""
+
+    @abstractmethod
+    def layout(self, chosen: Chosen) -> Mapping[str, bytes | Path]:
+        """Every file by its path in the folder: bytes are written, paths are copied out of the bundle.
+
+        Raises:
+            UsageError: the target cannot serve this bundle; the error says what would have to change.
+        """
+
+    @abstractmethod
+    def prove(self, folder: Path, chosen: Chosen, limits: Limits) -> Proof:
+        """Run the finished folder, where that can be done here; else say why not.
+
+        Raises:
+            EnvironmentLacks: what must be run cannot be run here.
+            ModelError: it ran and computed something else, or died.
+        """

@@ -1,0 +1,1 @@
+"""One consumer a file."""

@@ -1,0 +1,90 @@
+"""The open inference protocol (KServe v2): a bundle's interface as `interface.py` reads it, beside the servers."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+from exporter.base.errors import UsageError
+from exporter.bundle.manifest import Manifest, Tensor
+from exporter.deploy.handoff.base import Chosen
+from exporter.deploy.handoff.interface import DTYPES
+from exporter.spec.values import arguments, parts
+
+_DATATYPES = {dtype: datatype for datatype, dtype in DTYPES.items()}
+#: Installed in the versions that the bundle was proven with, where it says them.
+_PROVEN = ("numpy", "onnxruntime")
+_IMPORT = "from exporter.deploy.handoff.interface import"
+
+
+def interface(chosen: Chosen, target: str) -> dict[str, Any]:
+    """`inputs`, `outputs` and `dims`, by the artifact's own names.
+
+    Raises:
+        UsageError: an input or output is of a type that the protocol does not have.
+    """
+    manifest, variant = chosen.manifest, chosen.variant
+    ranges = {one.name: _range(one, manifest) for one in manifest.inputs}
+    return {
+        "inputs": [
+            {**_tensor(one, native, target), "range": ranges[one.name]}
+            for one, native in zip(manifest.inputs, variant.inputs, strict=True)
+        ],
+        "outputs": [
+            _tensor(one, native, target) for one, native in zip(manifest.outputs, variant.outputs, strict=True)
+        ],
+        "dims": manifest.dims,
+    }
+
+
+def _tensor(one: Tensor, native: str, target: str) -> dict[str, Any]:
+    if one.dtype not in _DATATYPES:
+        raise UsageError(
+            f"{one.name} is {one.dtype}, which requests in JSON cannot hold",
+            where=target,
+            hint="change it in the model and release again, or choose another target",
+        )
+    return {"name": native, "datatype": _DATATYPES[one.dtype], "shape": list(one.shape)}
+
+
+def _range(one: Tensor, manifest: Manifest) -> list[int | str] | None:
+    """What the spec says of whole numbers: the smallest, and the one after the largest; either may be as `seq+1`."""
+    asked = manifest.spec.get("inputs", {}).get(one.name, {})
+    values = asked.get("values", "") if isinstance(asked, dict) else ""
+    if not isinstance(values, str) or not values.startswith("integers"):
+        return None
+    sizes = {size for tensor in manifest.inputs for size in tensor.shape}
+    dims = [parts(text)[0] for text in arguments(values)]
+    bounds = [text if dim else int(text) for dim, text in zip(dims, arguments(values), strict=True)]
+    return bounds if all(dim in sizes for dim in dims if dim) else None
+
+
+def largest(shape: tuple[int | str, ...], manifest: Manifest) -> int:
+    """How many values a tensor of the interface has at most."""
+    return math.prod(manifest.dims[size]["max"] if isinstance(size, str) else size for size in shape)
+
+
+def server_source(name: str) -> bytes:
+    """The source of a server in this folder, for a place where its neighbour is called interface.py."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    if _IMPORT not in text:
+        raise ValueError(f"{name} does not import the interface")
+    return text.replace(_IMPORT, "from interface import").encode()
+
+
+def interface_source() -> bytes:
+    """The source of interface.py."""
+    return Path(__file__).with_name("interface.py").read_bytes()
+
+
+def requirements(name: str, manifest: Manifest) -> bytes:
+    """The pinned packages of a list in this folder, the engine and numpy as the bundle was proven with."""
+    proven = manifest.provenance.get("packages", {})
+    lines = []
+    for line in Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines():
+        package, _, version = line.partition("==")
+        told = proven.get(package, "") if package in _PROVEN else ""
+        lines.append(f"{package}=={told if re.fullmatch(r'[0-9]+([.][0-9]+)+', told) else version}")
+    return ("\n".join(lines) + "\n").encode()

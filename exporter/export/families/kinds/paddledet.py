@@ -1,0 +1,56 @@
+"""PaddleDetection: `ppdet.engine.Trainer(config, mode="test").export()`, as its tools/export_model.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from exporter.export.families.base import Family
+
+if TYPE_CHECKING:
+    import paddle
+
+
+class PaddleDetection(Family):
+    """Non-maximum suppression is in the artifact unless the configuration's `export` says otherwise."""
+
+    package = "ppdet"
+    configs = "configs"
+    settings = "infer_cfg.yml"
+    #: Sizes of pictures in pixels, and how much they were enlarged.
+    values: ClassVar[Mapping[str, str]] = {"im_shape": "uniform(160,640)", "scale_factor": "uniform(0.5,2)"}
+
+    def export(self, config: Path, weights: Path | None, into: Path) -> None:
+        from ppdet.core.workspace import load_config
+        from ppdet.engine import Trainer
+
+        said = load_config(str(config))
+        said["use_gpu"], said["norm_type"] = False, "bn"  # synchronised batch norms run on GPUs alone
+        trainer = Trainer(said, mode="test")
+        if weights is not None:
+            trainer.load_weights(str(weights))
+        trainer.export(str(into))
+
+    def unpacked(self, layer: paddle.nn.Layer) -> paddle.nn.Layer:
+        from paddle import nn
+
+        class Detector(nn.Layer):  # type: ignore[misc]
+            """Not every network reads the last two inputs; what is not read is left out."""
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.layer = layer
+
+            def forward(self, image: Any, scale_factor: Any = None, im_shape: Any = None) -> Any:
+                inputs = {"image": image}
+                if scale_factor is not None:
+                    inputs["scale_factor"] = scale_factor
+                if im_shape is not None:
+                    inputs["im_shape"] = im_shape
+                return self.layer(inputs)
+
+        return Detector()
+
+
+plugin: Family = PaddleDetection()

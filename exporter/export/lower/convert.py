@@ -1,0 +1,325 @@
+"""Lower to every format that a spec asks for, each in a child of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+from exporter.base.errors import BundleError, CannotRun, ChildCrashed, ChildFailed, ModelError, UsageError
+from exporter.base.files import room_explains
+from exporter.base.readers import read, refuse_others
+from exporter.base.registry import Registry
+from exporter.base.tensors import TensorSpec, digest, load
+from exporter.export.lower.base import TRACING, Artifact, Format
+from exporter.export.lower.precision.base import Precision
+from exporter.export.lower.precision.refused import REFUSED
+from exporter.export.lower.stored import stored_digests
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.spec.model import Budget, Spec
+from exporter.train import qat
+
+FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
+PRECISIONS: Registry[Precision] = Registry("exporter.export.lower.precision", "precision")
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What came of one layer: its artifacts, its outputs (−1 where a size varies), the digests of its tensors.
+
+    `modules` are those that the children had loaded in the end: name -> file.
+    """
+
+    artifacts: tuple[Artifact, ...]
+    outputs: tuple[TensorSpec, ...]
+    parameters: Mapping[str, str]
+    modules: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def output_names(self) -> list[str]:
+        """The outputs' names, in the order that `forward` returns them."""
+        return [one.name for one in self.outputs]
+
+
+def convert_all(
+    spec: Spec,
+    checkpoint: Path | None,
+    into: Path,
+    setting: Setting,
+    samples: Mapping[str, Path] | None = None,
+    tried: Json | None = None,
+) -> Conversion:
+    """Write `into/<variant>/` for each format, then what is made of these in other precisions.
+
+    `samples` names a file of calibration samples for each precision that is calibrated. `tried` is the request of a
+    `function` that runs the layer, once it is built and before it is traced.
+
+    Raises:
+        CannotRun: the layer was to be tried, and cannot be built or run.
+        UsageError: the factory, the checkpoint or the inputs are wrong.
+        ModelError: a format cannot hold the model, or its child crashed or ran out of time; it names the format.
+    """
+    formats = {name: FORMATS[name].after for name in spec.formats}
+    derived = [name for name, after in formats.items() if after in formats]
+    request = _request(spec, checkpoint)
+    answers = _traced([name for name in formats if name not in derived], {**request, "tried": tried}, into, setting)
+    traced = next(iter(answers.values()))
+    outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced["outputs"])
+    for name in derived:
+        source = {"source": str(into / str(formats[name])), "outputs": [one.name for one in outputs]}
+        asked = {**request, **source, **_place(name, into)}
+        setting.say(f"writing {name}")
+        answers[name] = _called("exporter.export.lower.child:export", name, asked, setting)
+    written = {name: _read_again(answers[name], traced, spec, into) for name in spec.formats}
+    _those_of(checkpoint, traced["parameters"])
+    artifacts = tuple(written.values())
+    given = {
+        name: {
+            "samples": str(samples[name]) if samples and name in samples else None,
+            "ranges": _trained(checkpoint, traced["names"]) if settings.ranges == "trained" else {},
+        }
+        for name, settings in spec.precisions.items()
+    }
+    lower = tuple(
+        _lower_precision(one, precision, spec, into, setting, given[precision])
+        for precision in spec.precisions
+        for one in artifacts
+        if (one.format, precision) in spec.variants() and precision != "fp32"
+    )
+    modules = {name: file for answer in answers.values() for name, file in answer["modules"].items()}
+    return Conversion((*artifacts, *lower), outputs, traced["parameters"], modules)
+
+
+def _traced(names: Sequence[str], request: Json, into: Path, setting: Setting) -> dict[str, Json]:
+    """What is told of each format that is traced from the layer, which is built once for all where it can be."""
+    answers: dict[str, Json] = {}
+    while left := [name for name in names if name not in answers]:
+        asked = {**request, "format": ", ".join(left), "traced": [_place(name, into) for name in left]}
+        setting.say(f"writing {asked['format']}")
+        written = _called("exporter.export.lower.child:export_traced", left[0], asked, setting)["written"]
+        answers |= {name: written[name] for name in left if name in written or name == left[0]}
+        request = {**request, "tried": None}
+        if any(answer["parameters"] != answers[names[0]]["parameters"] for answer in written.values()):
+            raise ModelError(
+                "the factory gave other weights each time it was called",
+                where=request["model"],
+                hint="give the weights as a checkpoint, or seed the factory's own random generators",
+            )
+    return answers
+
+
+def _place(name: str, into: Path) -> Json:
+    """Where a format is written to: an empty folder."""
+    (into / name).mkdir(exist_ok=True)
+    return {"format": name, "into": str(into / name)}
+
+
+def _read_again(answer: Json, traced: Json, spec: Spec, folder: Path) -> Artifact:
+    """The artifact of an answer, with the digests of what its files store and the layer's names for it.
+
+    Of a stateless layer that is noted, so that a bundle which records no tensor says whether there were any.
+    They are read here: the child has imported the model, whose code may do anything to what it answers.
+
+    Raises:
+        ModelError: as :func:`_as_read`.
+    """
+    artifact = artifact_from_json(answer["artifact"])
+    found = _as_read(artifact, folder, spec, set(traced["parameters"].values()))
+    if not traced["parameters"]:
+        found = replace(found, details={**found.details, "stateless": True})
+    own = {stored: name for name, stored in sorted(traced["names"].items(), reverse=True)}
+    return replace(found, origins={stored: own[stored] for stored in found.weights if stored in own})
+
+
+def _as_read(artifact: Artifact, folder: Path, spec: Spec, held: set[str]) -> Artifact:
+    """The artifact with what its files say: their writer, order of outputs and tensors; `held` are the layer's digests.
+
+    Raises:
+        ModelError: an input or output is lost, a tensor is not the layer's, or the program does more than compute.
+    """
+    with room_explains(folder / artifact.variant):
+        facts = read(folder / artifact.main)
+        weights = stored_digests(artifact.files, folder, facts)
+    try:
+        refuse_others(facts, artifact.main)
+    except BundleError as error:
+        raise ModelError(
+            f"{artifact.variant}: {error.what}",
+            where=artifact.main,
+            hint="leave out of `forward` what prints, reads files or calls Python while the program runs",
+        ) from error
+    foreign = set(weights.values()) - held if held else set()
+    try:
+        FORMATS[artifact.format].ensure(facts, spec.input_specs(), artifact.outputs, foreign)
+    except ModelError as error:
+        raise ModelError(f"{artifact.variant}: {error.what}", where=artifact.main, hint=error.hint) from error
+    return replace(
+        artifact,
+        native_outputs=tuple(one.name for one in facts.outputs),
+        details={"writer": facts.writer, **artifact.details},
+        weights=weights,
+    )
+
+
+def _those_of(checkpoint: Path | None, parameters: Mapping[str, str]) -> None:
+    """Compare what the layer holds, as its process told, with what the checkpoint holds, read here.
+
+    Raises:
+        ModelError: a tensor is another one.
+    """
+    if checkpoint is None:
+        return
+    own = {name: digest(value) for name, value in load(checkpoint).items()}
+    if differ := sorted(name for name, found in own.items() if parameters.get(name) != found):
+        raise ModelError(
+            f"{len(differ)} of the layer's tensors are not the checkpoint's, as '{differ[0]}'",
+            where=str(checkpoint),
+            hint="look for code of the model that changes its weights, or how they are compared, while it is exported",
+        )
+
+
+def _trained(checkpoint: Path | None, names: Mapping[str, str]) -> dict[str, tuple[float, float]]:
+    """The trained ranges in a checkpoint, by what the program calls the layers' weights."""
+    found = qat.ranges_in(checkpoint)
+    weights = {path: f"{path}.weight" if path else "weight" for path in found}
+    if lost := sorted(set(weights.values()) - set(names)):
+        raise UsageError(
+            f"it holds a trained range for '{lost[0]}', which the model does not have",
+            where=str(checkpoint),
+            hint="train again, or name the checkpoint of this model and of this version of its code",
+        )
+    return {names[weights[path]]: pair for path, pair in found.items()}
+
+
+def effective_budget(precision: str, spec: Spec) -> Budget:
+    """What a variant is judged by: what the spec says, and the precision's own default where it says nothing."""
+    given = spec.precisions[precision].budget.model_dump(exclude_none=True)
+    return Budget.model_validate({**PRECISIONS[precision].budget.model_dump(exclude_none=True), **given})
+
+
+def refuse_precisions(spec: Spec) -> None:
+    """Make sure that every variant has a route, before any work.
+
+    Raises:
+        UsageError, EnvironmentLacks: one has none, for the reason given.
+    """
+    for format, name in spec.variants():
+        if name in REFUSED:
+            raise UsageError(f"'{name}' is refused: {REFUSED[name]}", where="precisions", hint=f"take '{name}' out")
+        if name != "fp32" and (error := PRECISIONS[name].refuse(format, name, spec.precisions[name])):
+            raise error
+
+
+def fixed_dims(spec: Spec) -> dict[str, int]:
+    """Named dims that never vary: they are written as numbers."""
+    return {name: dim.min for name, dim in spec.dims.items() if dim.min == dim.max}
+
+
+def oldest_paddle(targets: Sequence[str]) -> str | None:
+    """The oldest Paddle Inference among targets such as `paddle_inference>=2.6`; None where none is named."""
+    wanted = [Requirement(target) for target in targets]
+    asked = [one.version for need in wanted if need.name == "paddle_inference" for one in need.specifier]
+    versions = [version.removesuffix(".*") for version in asked]
+    return min(versions, key=Version, default=None)
+
+
+def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
+    """An artifact out of a child's answer or a manifest."""
+    return Artifact(
+        value["format"],
+        value["precision"],
+        tuple(value["files"]),
+        tuple(value["inputs"]),
+        tuple(value["outputs"]),
+        tuple(value["native_outputs"]),
+        value["details"],
+        value["weights"],
+        value.get("origins", {}),
+    )
+
+
+def _lower_precision(
+    plain: Artifact, precision: str, spec: Spec, into: Path, setting: Setting, given: Json
+) -> Artifact:
+    variant = f"{plain.format}-{precision}"
+    setting.say(f"writing {variant}")
+    (into / variant).mkdir()
+    budget = effective_budget(precision, spec).model_dump(mode="json")
+    request = {
+        "precision": precision,
+        "format": plain.format,
+        "source": str(into / plain.variant),
+        "into": str(into / variant),
+        "settings": spec.precisions[precision].model_dump(mode="json"),
+        "budget": budget,
+        **given,
+        "rows": spec.precisions[precision].samples,
+        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
+        "outputs": list(plain.outputs),
+    }
+    answer = _called("exporter.export.lower.precision.child:lower", variant, request, setting)
+    found = _as_read(artifact_from_json(answer["artifact"]), into, spec, set())
+    return replace(found, details={**found.details, "budget": budget})
+
+
+def _request(spec: Spec, checkpoint: Path | None) -> Json:
+    return {
+        "source": None,
+        "model": spec.factory,
+        "checkpoint": str(checkpoint) if checkpoint else None,
+        "seed": spec.seed,
+        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
+        "outputs": list(spec.outputs) if spec.outputs else None,
+        "fixed": fixed_dims(spec),
+        "opset": spec.opset,
+        "writer": spec.writer,
+        "target": oldest_paddle(spec.targets),
+    }
+
+
+def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
+    """What the child answers; its errors name the format, unless they come of trying the layer before it is traced.
+
+    `name` is the first format that it writes; it says itself when it comes to another.
+    """
+    steps: list[str] = []
+    known, reached = {one["format"] for one in request.get("traced", ())}, [name]
+
+    def follow(event: Json) -> None:
+        steps.append(event["doing"])
+        if event.get("format") in known:
+            reached.append(event["format"])
+        if setting.on_event:
+            setting.on_event(event)
+
+    try:
+        return call(function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
+    except ModelError as error:
+        if not request.get("tried") or TRACING in steps:
+            raise _of_format(reached[-1], error) from error
+        raise CannotRun.of(error) from error
+
+
+def _of_format(name: str, error: ModelError) -> ModelError:
+    """The same error, told of a format."""
+    if not isinstance(error, ChildFailed):
+        return type(error)(f"{name}: {error.what}", where=error.where, hint=error.hint)
+    what, hint = f"{name}: {error.what}{_last_words(error)}", f"{error.hint}, or leave this format out"
+    return type(error)(what, where=error.where, hint=hint, details=error.details)
+
+
+def _last_words(error: ChildFailed) -> str:
+    """What a library said before it took the process down: the last line of its own, not of the crash report's."""
+    if not isinstance(error, ChildCrashed):
+        return ""
+    own, _, _ = error.details.partition("Fatal Python error")
+    lines = [line.strip() for line in own.splitlines() if line.strip() and "Warning" not in line]
+    telling = [
+        line for line in lines if re.search(r"error|fail|unsupported|not support|terminate|what\(\)|assert", line, re.I)
+    ]
+    return f"; it said: {(telling or lines)[-1][:300]}" if lines else ""

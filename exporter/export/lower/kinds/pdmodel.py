@@ -1,0 +1,39 @@
+"""The legacy program (`.pdmodel` + `.pdiparams`), written by :mod:`exporter.export.lower.pdmodel`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from packaging.version import Version
+
+from exporter.export.lower.base import Format, Wish
+from exporter.export.lower.paddle_save import save
+from exporter.export.lower.pdmodel.files import finish
+from exporter.export.lower.pdmodel.runtimes import runtimes
+from exporter.export.lower.pdmodel.session import legacy_export
+from exporter.export.lower.pdmodel.written import mend
+from exporter.export.trace.traced import Traced
+
+
+class Pdmodel(Format):
+    """The legacy program; stock Paddle 3.2 and 3.3 cannot write it for most networks, see docs/legacy.md."""
+
+    model = "model.pdmodel"
+    parameters = "model.pdiparams"
+
+    def session(self, target: str | None) -> AbstractContextManager[None]:
+        return legacy_export(Version(target) if target else None)
+
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+        assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
+        save(traced, into, ".pdmodel")
+        mend(into / self.model, traced.native_outputs)
+        finish(into / self.model, into / "model.pdiparams", Version(wish.target) if wish.target else None)
+        able = {version: why or "loads it" for version, why in runtimes(into / self.model).items()}
+        return {"paddle_versions": able}
+
+
+plugin: Format = Pdmodel()

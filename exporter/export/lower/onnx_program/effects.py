@@ -1,0 +1,47 @@
+"""What operators of a program read and write, and which of them anything needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exporter.base.readers.program import Block, Operator
+
+#: They end like operators in place; their first operand keeps its meaning.
+_NOT_IN_PLACE = ("batch_norm_", "share_data_")
+#: They compute nothing that is put out.
+_NOTHING = ("assert", "print")
+
+
+def flat(block: Block) -> Iterator[Operator]:
+    """The operators of a block in order, those of blocks inside after their owner."""
+    for operator in block.operators:
+        yield operator
+        for inner in operator.blocks:
+            yield from flat(inner)
+
+
+def written_in_place(operator: Operator) -> int | None:
+    """The operand that stands for the operator's first result from then on; None where there is none."""
+    if operator.name == "assign_out_":
+        return 1
+    return 0 if operator.name.endswith("_") and operator.name not in _NOT_IN_PLACE else None
+
+
+def reads(operator: Operator) -> set[int]:
+    """Values that an operator or its blocks read."""
+    inner = (number for block in operator.blocks for one in block.operators for number in reads(one))
+    return {*operator.operands, *inner}
+
+
+def needed(block: Block) -> set[int]:
+    """The indices of operators that an output depends on, and of the inputs."""
+    values: set[int] = set()
+    found: set[int] = set()
+    for operator in reversed(block.operators):
+        writes = {value.id for value in operator.results}
+        in_place = operator.name.endswith("_") and bool(set(operator.operands[:2]) & values)
+        wanted = operator.name in ("fetch", "data") or bool(writes & values) or in_place
+        if wanted and operator.name not in _NOTHING:
+            found.add(operator.index)
+            values |= reads(operator)
+    return found

@@ -1,0 +1,339 @@
+"""Boxes: decoding, priors, suppression, pooling of regions."""
+
+from __future__ import annotations
+
+import math
+
+from exporter.export.lower.onnx_program.call import Call, Lowering
+from exporter.export.lower.onnx_program.graph import Builder, Tensor
+
+
+def _nms(c: Call) -> Tensor:
+    """Boxes come in the order of their scores, so their place stands for the score."""
+    b, boxes = c.b, c.x()
+    count = b.reshape(b.size_of(boxes, 0), [], [])
+    places = b.numbering(count)
+    scores = b.unsqueeze(b.emit("Neg", b.cast(places, "float32")), [0, 1])
+    threshold = b.constant([float(c.attr("threshold"))], "float32")
+    most = b.unsqueeze(count, [0])
+    kept = b.emit("NonMaxSuppression", b.unsqueeze(boxes, [0]), scores, most, threshold, dtype="int64", shape=[-1, 3])
+    return b.squeeze(b.slice(kept, [2], [3], [1]), [1])
+
+
+def _multiclass_nms(c: Call) -> list[Tensor]:
+    """Rows of class, score and box, image by image, class by class, the best first; their places; how many an image.
+
+    Paddle takes the best `nms_top_k` of each class into the suppression, and keeps the best `keep_top_k` of an image
+    (multiclass_nms3_kernel.cc, 3.3.1).
+    """
+    b, boxes, scores = c.b, c.x(0), c.x(1)
+    if c.has(2) or scores.rank != 3 or boxes.shape[-1] != 4 or scores.dtype != "float32":
+        raise c.refuse("it is written for boxes [batch, count, 4] and scores [batch, classes, count] of float32 only")
+    c.insist("nms_eta", 1.0)
+    scores = _candidates(c, scores)
+    if not c.attr("normalized", True):  # a box of whole pixels reaches to the end of its last one
+        boxes = b.emit("Add", boxes, b.constant([0.0, 0.0, 1.0, 1.0], "float32"), shape=boxes.shape)
+    most, overlap = b.size_of(scores, 2), b.constant([float(c.attr("nms_threshold"))], "float32")
+    least = b.constant([float(c.attr("score_threshold"))], "float32")
+    kept = b.emit("NonMaxSuppression", boxes, scores, most, overlap, least, dtype="int64", shape=[-1, 3])
+    kept = _best(c, kept, scores)
+    image, label, place = (b.slice(kept, [at], [at + 1], [1]) for at in range(3))
+    score = b.unsqueeze(b.emit("GatherND", scores, kept, shape=[-1]), [1])
+    corners = b.emit("GatherND", c.x(0), b.concat([image, place], 1), shape=[-1, 4])
+    rows = b.concat([b.cast(label, "float32"), score, corners], 1)
+    flat = b.emit("Add", b.emit("Mul", image, b.size_of(scores, 2)), place)
+    images = b.numbering(b.squeeze(b.size_of(scores, 0), [0]))
+    counts = b.reduce("ReduceSum", b.cast(b.emit("Equal", image, images), "int64"), [0], keep=False)
+    return [rows, flat, counts]
+
+
+def _candidates(c: Call, scores: Tensor) -> Tensor:
+    """The scores of all that goes into the suppression; minus infinity for the background and beyond `nms_top_k`."""
+    import numpy as np
+
+    b, classes, count = c.b, scores.shape[1], scores.shape[2]
+    background, most = int(c.attr("background_label", 0)), int(c.attr("nms_top_k"))
+    if background >= 0:
+        if classes < 0:
+            raise c.refuse("a background class among a number of classes that varies is not written")
+        own = np.arange(classes).reshape(1, -1, 1) == background
+        scores = b.emit("Where", b.constant(own, "bool"), -math.inf, scores, dtype="float32", shape=scores.shape)
+    if most < 0 or 0 <= count <= most:
+        return scores
+    limit = b.emit("Min", b.constant([most]), b.size_of(scores, 2), shape=[1])
+    return b.emit("Where", _among_the_best(b, scores, limit, 2), scores, -math.inf, dtype="float32", shape=scores.shape)
+
+
+def _among_the_best(b: Builder, x: Tensor, count: Tensor, axis: int) -> Tensor:
+    """Whether an element is one of the `count` largest along an axis; of equal ones the first are."""
+    shape = tuple(size if at != axis else -1 for at, size in enumerate(x.shape))
+    _, places = b.many("TopK", x, count, axis=axis, shapes=[shape, shape])
+    places = Tensor(places.name, "int64", places.shape)
+    none = b.expand(b.constant(0.0, "float32"), b.shape_of(x), x.shape)
+    ones = b.expand(b.constant(1.0, "float32"), b.shape_of(places), places.shape)
+    return b.cast(b.emit("ScatterElements", none, places, ones, axis=axis, shape=x.shape), "bool")
+
+
+def _best(c: Call, kept: Tensor, scores: Tensor) -> Tensor:
+    """Of the kept (image, class, place) the `keep_top_k` of each image that score best, in the order that they have."""
+    b, most = c.b, int(c.attr("keep_top_k"))
+    if most < 0:
+        return kept
+    everywhere = b.expand(b.constant(-math.inf, "float32"), b.shape_of(scores), scores.shape)
+    score = b.emit("GatherND", scores, kept, shape=[-1])
+    dense = b.emit("ScatterND", everywhere, kept, score, shape=scores.shape)
+    flat = b.reshape(dense, [0, -1], [scores.shape[0], -1])
+    limit = b.emit("Min", b.constant([most]), b.size_of(flat, 1), shape=[1])
+    chosen = b.reshape(_among_the_best(b, flat, limit, 1), b.shape_of(scores), scores.shape)
+    return b.emit("Compress", kept, b.emit("GatherND", chosen, kept, shape=[-1]), axis=0, shape=[-1, 3])
+
+
+def _images(c: Call, boxes: Tensor) -> Tensor:
+    """The image of each box; operand 2 says how many each image has."""
+    b, counts = c.b, c.b.cast(c.raw(2), "int64")
+    ends = b.emit("CumSum", counts, b.constant(0), shape=counts.shape)
+    number = b.reshape(b.size_of(boxes, 0), [], [])
+    places = b.numbering(number)
+    passed = b.emit("GreaterOrEqual", b.unsqueeze(places, [1]), b.unsqueeze(ends, [0]))
+    return b.reduce("ReduceSum", b.cast(passed, "int64"), [1], keep=False)
+
+
+def _roi_align(c: Call) -> Tensor:
+    b, x, boxes = c.b, c.x(0), c.x(1)
+    images = _images(c, boxes)
+    return b.emit(
+        "RoiAlign",
+        x,
+        boxes,
+        images,
+        output_height=int(c.attr("pooled_height")),
+        output_width=int(c.attr("pooled_width")),
+        sampling_ratio=max(int(c.attr("sampling_ratio")), 0),
+        spatial_scale=float(c.attr("spatial_scale")),
+        coordinate_transformation_mode="half_pixel" if c.attr("aligned") else "output_half_pixel",
+        shape=c.result().shape,
+    )
+
+
+def _single(c: Call) -> tuple[Tensor, Tensor, Tensor]:
+    """Planes, boxes and the image of each box, all of float32."""
+    if (given := c.raw(0).dtype) != "float32" or not c.has(2):
+        raise c.refuse(f"it is written for float32, not for {given}, and for boxes whose number in each image is given")
+    x, boxes = c.x(0), c.x(1)
+    return x, boxes, _images(c, boxes)
+
+
+def _roi_pool(c: Call) -> Tensor:
+    """ONNX Runtime rounds the corners and bins as Paddle does (roi_pool_kernel.cc, 3.3.1); the places are unwritten."""
+    b, (x, boxes, images) = c.b, _single(c)
+    return b.emit(
+        "MaxRoiPool",
+        x,
+        b.concat([b.cast(b.unsqueeze(images, [1]), "float32"), boxes], 1),
+        pooled_shape=[int(c.attr("pooled_height")), int(c.attr("pooled_width"))],
+        spatial_scale=float(c.attr("spatial_scale")),
+        shape=c.result().shape,
+    )
+
+
+def _psroi_pool(c: Call) -> Tensor:
+    """Means of bins, each in a plane of its own: [boxes, channels, h, w] of planes [n, channels · h · w, high, wide].
+
+    A bin's sum is a difference of four running sums, in float64 so that little cancels (psroi_pool_kernel.cc, 3.3.1).
+    """
+    import numpy as np
+
+    b, (x, boxes, images) = c.b, _single(c)
+    scale, bins = float(c.attr("spatial_scale")), [int(c.attr("pooled_height")), int(c.attr("pooled_width"))]
+    channels = int(c.attr("output_channels"))
+    begin, end = ([b.slice(boxes, [at], [at + 1], [1]) for at in places] for places in ((1, 0), (3, 2)))
+    bounds = [_bins(b, begin[at], end[at], bins[at], scale, b.size_of(x, 2 + at)) for at in (0, 1)]
+    padded = b.emit("Pad", b.cast(x, "float64"), b.constant([0, 0, 1, 1, 0, 0, 0, 0]), shape=[*x.shape[:2], -1, -1])
+    for axis in (2, 3):
+        padded = b.emit("CumSum", padded, b.constant(axis), shape=padded.shape)
+    rows, columns = (b.emit("Add", b.size_of(x, axis), 1) for axis in (2, 3))
+    own = np.arange(channels * bins[0] * bins[1]).reshape(1, channels, *bins)
+    planes = b.emit("Add", b.emit("Mul", b.reshape(images, [-1, 1, 1, 1]), float(own.size)), b.constant(own))
+    flat, shape = b.reshape(padded, [-1], [-1]), c.result().shape
+    tops, lefts = ([b.unsqueeze(bound, [1, 3 - at]) for bound in bounds[at]] for at in (0, 1))
+
+    def until(row: Tensor, column: Tensor) -> Tensor:
+        line = b.emit("Add", b.emit("Mul", planes, rows), row)
+        return b.emit("Gather", flat, b.emit("Add", b.emit("Mul", line, columns), column), axis=0, shape=shape)
+
+    upper, lower = (b.emit("Sub", until(row, lefts[1]), until(row, lefts[0])) for row in tops)
+    high, wide = (b.emit("Max", b.emit("Sub", last, first), 0) for first, last in (tops, lefts))
+    area = b.emit("Mul", high, wide)
+    mean = b.emit("Div", b.emit("Sub", lower, upper), b.cast(b.emit("Max", area, 1), "float64"), shape=shape)
+    return b.emit("Where", b.emit("Equal", area, 0), b.constant(0.0, "float32"), b.cast(mean, "float32"), shape=shape)
+
+
+def _bins(b: Builder, begin: Tensor, end: Tensor, count: int, scale: float, size: Tensor) -> list[Tensor]:
+    """Where each of the bins of a side begins and ends, [boxes, bins], computed in float32 as Paddle computes it."""
+    import numpy as np
+
+    def whole(side: Tensor, more: float) -> Tensor:
+        """Rounded, a half away from zero, which in float32 the next number below a half would be, too."""
+        exact = b.cast(side, "float64")
+        near = b.emit("Mul", b.emit("Sign", exact), b.emit("Floor", b.emit("Add", b.emit("Abs", exact), 0.5)))
+        return b.emit("Mul", b.cast(b.emit("Add", near, more), "float32"), scale)
+
+    first = whole(begin, 0.0)
+    span = b.emit("Div", b.emit("Max", b.emit("Sub", whole(end, 1.0), first), 0.1), float(count))
+    limit, bounds = b.cast(size, "float32"), []
+    for kind, more in (("Floor", 0), ("Ceil", 1)):
+        steps = b.constant(np.arange(count) + more, "float32")
+        edge = b.emit(kind, b.emit("Add", b.emit("Mul", steps, span), first))
+        inside = b.emit("Min", b.emit("Max", edge, 0.0), limit)
+        # What fits into no int32, NaN included, is the least one on x86, and so 0.
+        fits = b.emit("Less", b.emit("Abs", edge), 2.0**31)
+        bounds.append(b.cast(b.emit("Where", fits, inside, 0.0), "int64"))
+    return bounds
+
+
+def _yolo_box(c: Call) -> list[Tensor]:
+    """Boxes [n, anchors · h · w, 4] and scores [n, anchors · h · w, classes]; 0 where the confidence is too small."""
+    b, x, image = c.b, c.x(0), c.b.cast(c.raw(1), c.x(0).dtype)
+    c.insist("iou_aware", False)
+    c.ignore("iou_aware_factor")
+    anchors, classes = [int(one) for one in c.attr("anchors")], int(c.attr("class_num"))
+    count, stride = len(anchors) // 2, int(c.attr("downsample_ratio"))
+    grown, least = float(c.attr("scale_x_y")), float(c.attr("conf_thresh"))
+    _, _, high, wide = x.shape
+    if min(high, wide) < 0:
+        raise c.refuse("a grid of a size that varies is not written")
+    five = b.reshape(x, [0, count, 5 + classes, high * wide])
+    parts = [b.slice(five, [at], [at + 1], [2]) for at in range(5)]
+    column, row = _grid(b, high, wide, x.dtype)
+    image_high, image_wide = (b.reshape(b.slice(image, [at], [at + 1], [1]), [-1, 1, 1, 1]) for at in (0, 1))
+
+    def centre(part: Tensor, place: Tensor, size: Tensor, cells: int) -> Tensor:
+        moved = b.emit("Add", b.emit("Mul", b.emit("Sigmoid", part), grown), -0.5 * (grown - 1.0))
+        return b.emit("Div", b.emit("Mul", b.emit("Add", moved, place), size), float(cells))
+
+    def half(part: Tensor, first: int, size: Tensor, cells: int) -> Tensor:
+        own = b.reshape(b.constant(anchors[first::2], x.dtype), [1, count, 1, 1])
+        whole = b.emit("Mul", b.emit("Mul", b.emit("Exp", part), own), size)
+        return b.emit("Div", whole, 2.0 * stride * cells)
+
+    cx, cy = centre(parts[0], column, image_wide, wide), centre(parts[1], row, image_high, high)
+    hw, hh = half(parts[2], 0, image_wide, wide), half(parts[3], 1, image_high, high)
+    sides = [
+        b.emit(kind, *pair)
+        for kind, pair in (("Sub", (cx, hw)), ("Sub", (cy, hh)), ("Add", (cx, hw)), ("Add", (cy, hh)))
+    ]
+    if c.attr("clip_bbox"):
+        sides[:2] = [b.emit("Max", side, 0.0) for side in sides[:2]]
+        ends = (b.emit("Sub", image_wide, 1.0), b.emit("Sub", image_high, 1.0))
+        sides[2:] = [b.emit("Min", side, end) for side, end in zip(sides[2:], ends, strict=True)]
+    sure = b.emit("Sigmoid", parts[4])
+    seen = b.emit("GreaterOrEqual", sure, least)
+    sure = b.emit("Where", seen, sure, 0.0)
+    boxes = b.emit("Where", seen, b.emit("Concat", *sides, axis=2, shape=[x.shape[0], count, 4, high * wide]), 0.0)
+    scores = b.emit("Mul", b.emit("Sigmoid", b.slice(five, [5], [5 + classes], [2])), sure)
+    return [
+        b.reshape(b.transpose(one, [0, 1, 3, 2]), [0, count * high * wide, width])
+        for one, width in ((boxes, 4), (scores, classes))
+    ]
+
+
+def _grid(b: Builder, high: int, wide: int, dtype: str) -> tuple[Tensor, Tensor]:
+    """The column and the row of each cell."""
+    import numpy as np
+
+    rows, columns = np.divmod(np.arange(high * wide), wide)
+    return b.constant(columns, dtype), b.constant(rows, dtype)
+
+
+def _prior_box(c: Call) -> list[Tensor]:
+    """Constants, since they hang on sizes alone."""
+    import numpy as np
+
+    high, wide = c.raw(0).shape[2:]
+    image_high, image_wide = c.raw(1).shape[2:]
+    if min(high, wide, image_high, image_wide) < 0:
+        raise c.refuse("priors of a size that varies are not written")
+    step_wide, step_high = float(c.attr("step_w")) or image_wide / wide, float(c.attr("step_h")) or image_high / high
+    sizes = np.array(_prior_sizes(c))
+    offset = float(c.attr("offset"))
+    cx, cy = np.meshgrid((np.arange(wide) + offset) * step_wide, (np.arange(high) + offset) * step_high)
+    centres = np.stack([cx, cy], -1)[:, :, None, :]
+    ends = [centres - sizes / 2, centres + sizes / 2]
+    boxes = np.concatenate([end / [image_wide, image_high] for end in ends], -1)
+    if c.attr("clip"):
+        boxes = boxes.clip(0, 1)
+    spread = np.broadcast_to(np.array([float(one) for one in c.attr("variances")]), boxes.shape)
+    return [c.b.constant(boxes, c.x(0).dtype), c.b.constant(spread, c.x(0).dtype)]
+
+
+def _prior_sizes(c: Call) -> list[tuple[float, float]]:
+    """Width and height of each prior, in the order of Paddle's kernel (prior_box_kernel.cc, 3.3.1)."""
+    ratios = [1.0]
+    for told in (float(one) for one in c.attr("aspect_ratios")):
+        if all(abs(told - known) >= 1e-6 for known in ratios):
+            ratios += [told, 1.0 / told] if c.attr("flip") else [told]
+    c.ignore("flip")
+    largest = [float(one) for one in c.attr("max_sizes")]
+    first = bool(c.attr("min_max_aspect_ratios_order"))
+    found: list[tuple[float, float]] = []
+    for at, least in enumerate(float(one) for one in c.attr("min_sizes")):
+        shaped = [(least * math.sqrt(ratio), least / math.sqrt(ratio)) for ratio in ratios]
+        square = [(math.sqrt(least * largest[at]),) * 2] if largest else []
+        found += [shaped[0], *square, *shaped[1:]] if first else [*shaped, *square]
+    return found
+
+
+def _box_coder(c: Call) -> Tensor:
+    b, prior, target = c.b, c.x(0), c.x(2)
+    more = 0.0 if c.attr("box_normalized") else 1.0
+    decodes = c.insist("code_type", "encode_center_size", "decode_center_size") == "decode_center_size"
+    axis, told = int(c.attr("axis")), [float(one) for one in c.attr("variance")]
+    along = axis if decodes else 0
+    spread = c.maybe(1) if c.has(1) else b.constant(told, prior.dtype) if told else None
+    if spread is not None and spread.rank == 2:
+        spread = b.unsqueeze(spread, [along])
+
+    def sides(boxes: Tensor) -> list[Tensor]:
+        return [b.slice(boxes, [at], [at + 1], [boxes.rank - 1]) for at in range(4)]
+
+    def sized(boxes: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        left, upper, right, lower = sides(boxes)
+        spans = [b.emit("Add", b.emit("Sub", end, begin), more) for begin, end in ((left, right), (upper, lower))]
+        return spans, [
+            b.emit("Add", begin, b.emit("Mul", span, 0.5)) for begin, span in zip((left, upper), spans, strict=True)
+        ]
+
+    spans, centres = sized(b.unsqueeze(prior, [along]))
+    if not decodes:
+        left, upper, right, lower = sides(b.unsqueeze(target, [1]))
+        middles = [b.emit("Mul", b.emit("Add", *pair), 0.5) for pair in ((left, right), (upper, lower))]
+        own = [b.emit("Add", b.emit("Sub", end, begin), more) for begin, end in ((left, right), (upper, lower))]
+        moved = [
+            b.emit("Div", b.emit("Sub", middle, at), span)
+            for middle, at, span in zip(middles, centres, spans, strict=True)
+        ]
+        grown = [b.emit("Log", b.emit("Abs", b.emit("Div", size, span))) for size, span in zip(own, spans, strict=True)]
+        made = b.emit("Concat", *moved, *grown, axis=2, shape=c.result().shape)
+        return b.emit("Div", made, spread) if spread is not None else made
+    x, y, w, h = sides(b.emit("Mul", target, spread) if spread is not None else target)
+    middles = [
+        b.emit("Add", b.emit("Mul", part, span), at) for part, span, at in zip((x, y), spans, centres, strict=True)
+    ]
+    halves = [
+        b.emit("Mul", b.emit("Mul", b.emit("Exp", part), span), 0.5) for part, span in zip((w, h), spans, strict=True)
+    ]
+    begins = [b.emit("Sub", middle, half) for middle, half in zip(middles, halves, strict=True)]
+    ends = [b.emit("Sub", b.emit("Add", middle, half), more) for middle, half in zip(middles, halves, strict=True)]
+    return b.emit("Concat", *begins, *ends, axis=2, shape=c.result().shape)
+
+
+OPERATORS: dict[str, Lowering] = {
+    "nms": _nms,
+    "multiclass_nms3": _multiclass_nms,
+    "roi_align": _roi_align,
+    "roi_pool": _roi_pool,
+    "psroi_pool": _psroi_pool,
+    "yolo_box": _yolo_box,
+    "prior_box": _prior_box,
+    "box_coder": _box_coder,
+}

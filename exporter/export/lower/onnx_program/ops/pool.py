@@ -1,0 +1,286 @@
+"""Pools. ONNX has no adaptive one.
+
+Its window i of `out` over `size` elements is [floor(i * size / out), ceil((i + 1) * size / out)) (phi's pooling.h,
+3.3.1): the average is a product with a matrix of 1 / length, the largest is taken over gathered elements. Both also
+where the size varies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.export.lower.onnx_program.call import Call, Lowering
+from exporter.export.lower.onnx_program.graph import Builder, Tensor
+from exporter.export.lower.onnx_program.ops.binary import floor_div
+from exporter.export.lower.onnx_program.ops.conv import first, last, layout, padding
+from exporter.export.lower.onnx_program.ops.linear import product
+
+
+def _pool(c: Call) -> Tensor:
+    kernel = c.integers(1) if len(c) > 1 else [int(one) for one in c.attr("kernel_size")]
+    average = c.insist("pooling_type", "max", "avg") == "avg"
+    behind = layout(c)
+    x = first(c.b, c.x(0)) if behind else c.x(0)
+    if c.attr("adaptive"):
+        c.ignore("strides", "paddings", "ceil_mode", "exclusive", "global_pooling", "padding_algorithm")
+        made = adaptive(c.b, x, kernel, average)
+    elif c.attr("global_pooling"):
+        c.ignore("strides", "paddings", "ceil_mode", "exclusive", "padding_algorithm")
+        made = adaptive(c.b, x, [1] * (x.rank - 2), average)
+    else:
+        made = _ordinary(c, x, kernel, average)
+    return last(c.b, made) if behind else made
+
+
+def _ordinary(c: Call, x: Tensor, kernel: list[int], average: bool) -> Tensor:
+    given = padding(c, x.rank - 2)
+    counts = not c.attr("exclusive")
+    if average and counts:
+        return _counting(c, x, kernel, given["pads"] if "pads" in given else _same(c, x, kernel))
+    kind = "AveragePool" if average else "MaxPool"
+    return c.b.emit(kind, x, **_settings(c, x, kernel, given), shape=_open(x))
+
+
+def _counting(c: Call, x: Tensor, kernel: list[int], pads: list[int]) -> Tensor:
+    """An average that counts padding. ONNX divides by all of a window, Paddle by what lies in [-begin, size + begin).
+
+    So Paddle counts as much padding at the end as there is at the beginning, and nothing that rounding up adds (phi's
+    pooling.cc; measured on 3.3.1). The padding is not made elements by a `Pad`: ONNX Runtime 1.31 fuses that with the
+    pool, and then loses the windows that rounding up adds.
+    """
+    b, dims = c.b, x.rank - 2
+    steps = [int(step) for step in c.attr("strides")]
+    begins, ends = pads[:dims], list(pads[dims:])
+    if c.attr("ceil_mode"):
+        for at in range(dims):
+            ends[at] += _rounding(c, x.shape[2 + at], (kernel[at], steps[at]), (begins[at], ends[at]))
+    made = b.emit(
+        "AveragePool", x, kernel_shape=kernel, strides=steps, pads=[*begins, *ends], count_include_pad=1, shape=_open(x)
+    )
+    for at in range(dims):
+        if ends[at] > begins[at]:
+            counts = _counts(b, made, x, at, (kernel[at], steps[at], begins[at]))
+            share = b.emit("Div", b.constant(kernel[at], x.dtype), b.cast(counts, x.dtype))
+            made = b.emit("Mul", made, b.unsqueeze(share, list(range(1, dims - at))), shape=made.shape)
+    return made
+
+
+def _same(c: Call, x: Tensor, kernel: list[int]) -> list[int]:
+    """The padding of SAME: as many windows as steps fit into the input, the odd element at the end."""
+    begins, ends = [], []
+    for size, length, step in zip(x.shape[2:], kernel, map(int, c.attr("strides")), strict=True):
+        if size < 0 and step > 1:
+            raise c.refuse("padding SAME that counts, of sizes that vary")
+        total = max((-(-size // step) - 1) * step + length - size, 0) if size >= 0 else length - 1
+        begins.append(total // 2)
+        ends.append(total - total // 2)
+    return [*begins, *ends]
+
+
+def _counts(b: Builder, made: Tensor, x: Tensor, at: int, window: tuple[int, int, int]) -> Tensor:
+    """How many places of each window of a spatial dim count; `window` is its length, step, and padding before it."""
+    import numpy as np
+
+    length, step, begin = window
+    if (size := x.shape[2 + at]) >= 0 and (windows := made.shape[2 + at]) >= 0:
+        starts = np.arange(windows) * step - begin
+        return b.constant(np.minimum(starts + length, size + begin) - starts)
+    places = b.numbering(b.reshape(b.size_of(made, 2 + at), [], []))
+    begun = b.emit("Sub", b.emit("Mul", places, b.constant(step)), b.constant(begin))
+    last_place = b.emit("Add", b.size_of(x, 2 + at), b.constant(begin))
+    return b.emit("Sub", b.emit("Min", b.emit("Add", begun, b.constant(length)), last_place), begun)
+
+
+def _open(x: Tensor) -> list[int]:
+    return [*x.shape[:2], *[-1] * (x.rank - 2)]
+
+
+def _rounding(c: Call, size: int, window: tuple[int, int], pads: tuple[int, int]) -> int:
+    """The padding at the end that rounds the number of windows up: a step less one where the size is not known."""
+    length, step = window
+    whole = size + sum(pads)
+    windows = -(-(whole - length) // step) + 1
+    more = step - 1 if size < 0 else max((windows - 1) * step + length - whole, 0)
+    if pads[1] + more >= length:
+        raise c.refuse("ceil_mode with a window that lies in the padding alone")
+    return more
+
+
+def _settings(c: Call, x: Tensor, kernel: list[int], given: dict[str, Any]) -> dict[str, Any]:
+    """Kernel, strides and the given padding. Rounding up is written as more padding at the end of known sizes."""
+    dims = x.rank - 2
+    strides = [int(step) for step in c.attr("strides")]
+    found: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, **given}
+    if not c.attr("ceil_mode") or "auto_pad" in found:
+        return found
+    begins, ends = found["pads"][:dims], list(found["pads"][dims:])
+    sizes = x.shape[2:]
+    if -1 in sizes:
+        if any(begin + step > size for begin, step, size in zip(begins, strides, kernel, strict=True)):
+            raise c.refuse("ceil_mode of sizes that vary, with windows that lie in the padding alone")
+        return {**found, "ceil_mode": 1}
+    for at, (size, reach, step) in enumerate(zip(sizes, kernel, strides, strict=True)):
+        ends[at] += _rounding(c, size, (reach, step), (begins[at], ends[at]))
+    return {**found, "pads": [*begins, *ends]}
+
+
+def adaptive(b: Builder, x: Tensor, wanted: list[int], average: bool) -> Tensor:
+    """To a size: -1 keeps the input's."""
+    sizes = x.shape[2:]
+    targets = [size if out == -1 else out for out, size in zip(wanted, sizes, strict=True)]
+    if all(out == 1 for out in targets):
+        shape = [*x.shape[:2], *[1] * len(targets)]
+        return b.emit("GlobalAveragePool" if average else "GlobalMaxPool", x, shape=shape)
+    if all(size > 0 and size % out == 0 for out, size in zip(targets, sizes, strict=True)):
+        steps = [size // out for out, size in zip(targets, sizes, strict=True)]
+        kind = "AveragePool" if average else "MaxPool"
+        return b.emit(kind, x, kernel_shape=steps, strides=steps, shape=[*x.shape[:2], *targets])
+    for at, out in enumerate(targets):
+        if out not in (-1, sizes[at]):
+            x = _averaged(b, x, 2 + at, out) if average else _largest(b, x, 2 + at, out)
+    return x
+
+
+def _bounds(b: Builder, x: Tensor, axis: int, out: int) -> tuple[Tensor, Tensor]:
+    """Where each window starts and ends."""
+    import numpy as np
+
+    places = np.arange(out)
+    if x.shape[axis] >= 0:
+        size = x.shape[axis]
+        return b.constant(places * size // out), b.constant(-(-(places + 1) * size // out))
+    size_now = b.size_of(x, axis)
+    starts = floor_div(b, b.emit("Mul", b.constant(places), size_now), b.constant(out))
+    above = b.emit("Add", b.emit("Mul", b.constant(places + 1), size_now), b.constant(out - 1))
+    return starts, floor_div(b, above, b.constant(out))
+
+
+def _to_end(x: Tensor, axis: int) -> tuple[list[int], list[int]]:
+    order = [at for at in range(x.rank) if at != axis] + [axis]
+    return order, [order.index(at) for at in range(x.rank)]
+
+
+def _averaged(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
+    starts, ends = _bounds(b, x, axis, out)
+    length = b.reshape(b.size_of(x, axis), [], [])
+    places = b.unsqueeze(b.numbering(length, x.shape[axis]), [1])
+    within = b.emit("And", b.emit("GreaterOrEqual", places, starts), b.emit("Less", places, ends))
+    shares = b.emit("Div", b.cast(within, x.dtype), b.cast(b.emit("Sub", ends, starts), x.dtype))
+    order, back = _to_end(x, axis)
+    return b.transpose(product(b, b.transpose(x, order), shares), back)
+
+
+def _largest(b: Builder, x: Tensor, axis: int, out: int) -> Tensor:
+    """Each window's elements side by side, its last one repeated up to the longest window's length."""
+    starts, ends = _bounds(b, x, axis, out)
+    longest = b.reduce("ReduceMax", b.emit("Sub", ends, starts), None, keep=False)
+    steps = b.numbering(longest)
+    index = b.emit("Min", b.emit("Add", b.unsqueeze(starts, [1]), steps), b.emit("Sub", b.unsqueeze(ends, [1]), 1.0))
+    order, back = _to_end(x, axis)
+    turned = b.transpose(x, order)
+    taken = b.emit("Gather", turned, index, axis=x.rank - 1, shape=[*turned.shape[:-1], out, -1])
+    return b.transpose(b.reduce("ReduceMax", taken, [-1], keep=False), back)
+
+
+def _with_index(c: Call) -> list[Tensor | None]:
+    """The place is that in the plane; ONNX counts through the whole tensor."""
+    b, x = c.b, c.x(0)
+    dims = x.rank - 2
+    kernel = [int(one) for one in c.attr("kernel_size")]
+    if c.attr("global_pooling") or c.attr("adaptive"):
+        sizes = x.shape[2:]
+        c.ignore("strides", "paddings", "ceil_mode", "padding_algorithm", "global_pooling")
+        wanted = kernel if c.attr("adaptive") else [1] * dims
+        if not c.wants(1):
+            return [adaptive(b, x, wanted, average=False), None]
+        targets = [size if out == -1 else out for out, size in zip(wanted, sizes, strict=True)]
+        if any(size < 0 or size % out for out, size in zip(targets, sizes, strict=True)):
+            return list(_windows_with_index(c, x, targets))
+        steps = [size // out for out, size in zip(targets, sizes, strict=True)]
+        settings: dict[str, Any] = {"kernel_shape": steps, "strides": steps}
+    else:
+        settings = _settings(c, x, kernel, padding(c, dims))
+    values, places = b.many("MaxPool", x, shapes=[tuple(_open(x))] * 2, **settings)
+    plane = b.size_of(x, 2)
+    for at in range(3, x.rank):
+        plane = b.emit("Mul", plane, b.size_of(x, at))
+    index = Tensor(places.name, "int64", places.shape)
+    return [values, b.emit("Mod", index, plane, shape=index.shape)]
+
+
+def _windows_with_index(c: Call, x: Tensor, targets: list[int]) -> tuple[Tensor, Tensor]:
+    """The largest of windows of different lengths, and its place; the last element stands for those beyond the end."""
+    import numpy as np
+
+    b, sizes = c.b, x.shape[2:]
+    if -1 in sizes:
+        raise c.refuse("places of an adaptive pool of sizes that vary are not written")
+    rows = []
+    for size, out in zip(sizes, targets, strict=True):
+        places = np.arange(out)
+        starts, ends = places * size // out, -(-(places + 1) * size // out)
+        rows.append(np.minimum(starts[:, None] + np.arange((ends - starts).max()), ends[:, None] - 1))
+    dims = len(rows)
+    flat = np.zeros([1] * (2 * dims), "int64")
+    for at, (row, size) in enumerate(zip(rows, sizes, strict=True)):
+        shape = [1] * (2 * dims)
+        shape[at], shape[dims + at] = row.shape
+        flat = flat * size + row.reshape(shape)
+    reach = int(np.prod([row.shape[1] for row in rows]))
+    flat = np.broadcast_to(flat, [*targets, *(row.shape[1] for row in rows)]).reshape(*targets, reach)
+    plane = b.reshape(x, [0, 0, -1], [*x.shape[:2], int(np.prod(sizes))])
+    taken = b.emit("Gather", plane, b.constant(flat), axis=2, shape=[*x.shape[:2], *flat.shape])
+    best = b.emit("ArgMax", taken, axis=taken.rank - 1, keepdims=1, shape=[*taken.shape[:-1], 1])
+    values = b.squeeze(b.emit("GatherElements", taken, best, axis=taken.rank - 1, shape=best.shape), [-1])
+    every = b.expand(b.constant(flat), b.shape_of(taken), taken.shape)
+    where = b.squeeze(b.emit("GatherElements", every, best, axis=taken.rank - 1, shape=best.shape), [-1])
+    return values, where
+
+
+def _unpool(c: Call) -> Tensor:
+    """Values at their places in planes of zeros."""
+    b, x = c.b, c.x(0)
+    index = b.cast(c.raw(1), "int64")
+    c.ignore("ksize", "strides", "padding", "paddings", "data_format")
+    told = c.attr("output_size", None)
+    if told is not None:
+        sizes = b.constant([int(one) for one in told][-(x.rank - 2) :])
+    else:
+        vector = c.vector(2)
+        sizes = b.slice(vector, [-(x.rank - 2)], [1 << 30], [0])
+    batch = [b.size_of(x, 0), b.size_of(x, 1)]
+    plane = b.reduce("ReduceProd", sizes, [0], keep=True)
+    zeros = b.expand(b.constant(0, x.dtype), b.concat([*batch, plane]), [*x.shape[:2], -1])
+    flat, places = (b.reshape(one, [0, 0, -1]) for one in (x, index))
+    filled = b.emit("ScatterElements", zeros, places, flat, axis=2, shape=zeros.shape)
+    return b.reshape(filled, b.concat([*batch, sizes]), c.result().shape)
+
+
+def _lp_pool(c: Call) -> Tensor:
+    """(Sum of powers of a window) ** (1 / p): an average times its count."""
+    b = c.b
+    kernel = c.integers(1) if len(c) > 1 else [int(one) for one in c.attr("kernel_size")]
+    c.insist("adaptive", False)
+    c.insist("global_pooling", False)
+    c.insist("ceil_mode", False)
+    c.ignore("exclusive", "pooling_type")
+    order = float(c.attr("norm_type"))
+    if layout(c) or order != int(order):
+        raise c.refuse("channels last, or an order that is no integer, is not written")
+    settings = {
+        "kernel_shape": kernel,
+        "strides": [int(one) for one in c.attr("strides")],
+        **padding(c, c.x(0).rank - 2),
+    }
+    return b.emit("LpPool", c.x(0), **settings, p=int(order), shape=_open(c.x(0)))
+
+
+OPERATORS: dict[str, Lowering] = {
+    "pool2d": _pool,
+    "pool3d": _pool,
+    "max_pool2d_with_index": _with_index,
+    "max_pool3d_with_index": _with_index,
+    "unpool": _unpool,
+    "unpool3d": _unpool,
+    "lp_pool2d": _lp_pool,
+}

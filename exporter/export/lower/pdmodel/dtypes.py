@@ -1,0 +1,126 @@
+"""The dtype rules of the table: which inputs are cast, and what the result is.
+
+Eager Paddle casts inside its C++ entries; a legacy operator does not, so a rule writes the casts into the program.
+The rules were read off eager Paddle 3.3.1, one call for each API and pair of dtypes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.export.lower.pdmodel.call import Call
+
+_INTEGERS = ("BOOL", "UINT8", "INT8", "INT16", "INT32", "INT64")
+_REAL_OF = {"COMPLEX64": "FP32", "COMPLEX128": "FP64"}
+
+
+@dataclass(frozen=True)
+class DtypeRule:
+    """`apply` casts the inputs of a call where needed and returns the dtype of the result (a VarType)."""
+
+    name: str
+    meaning: str
+    apply: Callable[[Call], Any]
+
+
+def cast(variable: Any, dtype: Any) -> Any:
+    """`variable` as `dtype`, the same one where nothing changes."""
+    from exporter.paddle.private import convert_to_proto_type
+
+    dtype = convert_to_proto_type(dtype)
+    return variable if variable.dtype == dtype else variable.astype(dtype)
+
+
+def is_integer(variable: Any) -> bool:
+    """Whether the elements are integers or bool."""
+    return variable.dtype.name in _INTEGERS
+
+
+def promote(operator: str, left: Any, right: Any) -> tuple[Any, Any]:
+    """Both as their common dtype."""
+    from exporter.paddle.private import core
+
+    if left.dtype == right.dtype:
+        return left, right
+    common = core.get_promote_dtype_old_ir(operator, left.dtype, right.dtype)
+    return cast(left, common), cast(right, common)
+
+
+def _vartype(name: str) -> Any:
+    from exporter.paddle.private import core
+
+    return getattr(core.VarDesc.VarType, name)
+
+
+def _same(call: Call) -> Any:
+    return call["x"].dtype
+
+
+def _floating(call: Call) -> Any:
+    if is_integer(call["x"]):
+        call["x"] = cast(call["x"], _vartype("FP32"))
+    return call["x"].dtype
+
+
+def _real(call: Call) -> Any:
+    dtype = call["x"].dtype
+    return _vartype(_REAL_OF[dtype.name]) if dtype.name in _REAL_OF else dtype
+
+
+def _boolean(call: Call) -> Any:
+    return _vartype("BOOL")
+
+
+def _promoted(call: Call) -> Any:
+    call["x"], call["y"] = promote(call.api, call["x"], call["y"])
+    return call["x"].dtype
+
+
+def _compared(call: Call) -> Any:
+    _promoted(call)
+    return _vartype("BOOL")
+
+
+def _yielding(call: Call) -> Any:
+    """`x * 0-D`: a 0-D tensor takes the dtype of the other side if both are integers, both floats or both complex."""
+    from exporter.paddle.private import core
+
+    x, y = call["x"], call["y"]
+    if (len(x.shape) == 0) != (len(y.shape) == 0) and core.is_common_dtype_for_scalar(x.dtype, y.dtype):
+        common = y.dtype if len(x.shape) == 0 else x.dtype
+        call["x"], call["y"] = cast(x, common), cast(y, common)
+    return _promoted(call)
+
+
+def _summed(call: Call) -> Any:
+    """The input is cast to the dtype of the result first, as eager does; bool and int32 add up in int64."""
+    from exporter.paddle.private import convert_to_proto_type
+
+    wanted = call["dtype"]
+    if wanted is not None:
+        result = convert_to_proto_type(wanted)
+    else:
+        result = _vartype("INT64") if call["x"].dtype.name in ("BOOL", "INT32") else call["x"].dtype
+    call["x"] = cast(call["x"], result)
+    call["dtype"] = result
+    return result
+
+
+def _indexed(call: Call) -> Any:
+    from exporter.paddle.private import convert_to_proto_type
+
+    call["dtype"] = convert_to_proto_type(call["dtype"])
+    return call["dtype"]
+
+
+SAME = DtypeRule("same", "the dtype of x", _same)
+FLOATING = DtypeRule("float", "integers and bool are cast to float32 first", _floating)
+REAL = DtypeRule("real", "the dtype of x, of a complex one its real part's", _real)
+BOOLEAN = DtypeRule("bool", "bool", _boolean)
+PROMOTED = DtypeRule("promote", "both are cast to their common dtype", _promoted)
+COMPARED = DtypeRule("compare", "both are cast to their common dtype; the result is bool", _compared)
+YIELDING = DtypeRule("promote, 0-D yields", "as promote, but a 0-D tensor of the same kind follows", _yielding)
+SUMMED = DtypeRule("sum", "x is cast to the result: `dtype` if given, int64 for bool and int32, else x's", _summed)
+INDEXED = DtypeRule("index", "`dtype`: int64 or int32", _indexed)

@@ -1,0 +1,1 @@
+"""One reduced precision a file."""

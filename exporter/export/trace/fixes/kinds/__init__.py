@@ -1,0 +1,1 @@
+"""One defect of Paddle a file."""

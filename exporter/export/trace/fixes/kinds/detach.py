@@ -1,0 +1,51 @@
+"""`detach()` and `clone()` of a buffer in a legacy program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.export.trace.fixes.variable import method
+from exporter.paddle.patches import Patches
+
+
+def _detach(self: Any, x: Any) -> Any:
+    return x + self.buffer.detach()
+
+
+def _clone(self: Any, x: Any) -> Any:
+    return x + self.buffer.clone()
+
+
+def _buffer() -> Any:
+    import paddle
+
+    return paddle.ones([4])
+
+
+class Detach(Fix):
+    """Stock calls the copy of a buffer persistable too, and then saves a tensor that has no value."""
+
+    apis = ("paddle.Tensor.detach", "paddle.Tensor.clone")
+    formats = ("pdmodel",)
+    seen = ("3.0.0", "3.3.1")
+    examples = tuple(Example(forward, (("n", 4),), {"buffer": _buffer}) for forward in (_detach, _clone))
+
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        from exporter.paddle.private import Variable
+
+        for name in ("detach", "clone"):
+            patches.attribute(Variable, name, method(_computed_by(vars(Variable)[name])))
+
+
+def _computed_by(stock: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def copied(self: Any) -> Any:
+        output = stock(self)
+        output.persistable = False
+        return output
+
+    return copied
+
+
+plugin: Fix = Detach()

@@ -1,0 +1,59 @@
+"""Functions that are marked "dynamic graph only": view, view_as, as_strided, fill_ and zero_."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix, Refuse
+from exporter.paddle.patches import Patches
+
+
+def _view(self: Any, x: Any) -> Any:
+    return x.view([-1, 2])
+
+
+def _view_as(self: Any, x: Any) -> Any:
+    import paddle
+
+    return paddle.view_as(x, paddle.reshape(x, [-1, 2]))
+
+
+def _as_strided(self: Any, x: Any) -> Any:
+    import paddle
+
+    return paddle.as_strided(x[0], [2, 2], [2, 1])
+
+
+def _fill(self: Any, x: Any) -> Any:
+    y = x * 2
+    y.fill_(3.0)
+    return x + y
+
+
+def _zero(self: Any, x: Any) -> Any:
+    y = x * 2
+    y.zero_()
+    return x + y
+
+
+class DygraphOnly(Fix):
+    """The mark refuses a legacy program; behind it they call C++, of which `lower/pdmodel` knows what is meant."""
+
+    apis = tuple(f"paddle.Tensor.{name}" for name in ("view", "view_as", "as_strided", "fill_", "zero_"))
+    formats = ("pdmodel",)
+    seen = ("3.0.0", "3.3.1")
+    examples = tuple(Example(forward, (("n", 4),)) for forward in (_view, _view_as, _as_strided, _fill, _zero))
+
+    def install(self, patches: Patches, refuse: Refuse) -> None:
+        from exporter.paddle.private import manipulation
+
+        for api in self.apis:
+            marked = getattr(manipulation, api.rpartition(".")[2])
+            plain = inspect.unwrap(marked)
+            patches.outermost(
+                marked, self.within_programs(lambda _, *args, plain=plain, **kwargs: plain(*args, **kwargs), refuse)
+            )
+
+
+plugin: Fix = DygraphOnly()

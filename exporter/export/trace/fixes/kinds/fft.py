@@ -1,0 +1,37 @@
+"""paddle.fft, and signal.stft and istft, which call it, in a legacy program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.rebound import Rebound
+
+
+def _one_axis(self: Any, x: Any) -> Any:
+    import paddle
+
+    spectrum = paddle.fft.fft(paddle.fft.rfft(x))
+    return paddle.fft.irfft(spectrum)
+
+
+def _several_axes(self: Any, x: Any) -> Any:
+    import paddle
+
+    spectrum = paddle.fft.fft2(paddle.fft.rfft2(x))
+    return paddle.fft.irfft2(spectrum)
+
+
+class Fft(Rebound):
+    """The legacy branch of the six functions behind them returns an unset name."""
+
+    apis = ("paddle.fft",)
+    examples = (Example(_one_axis, (("n", 4),)), Example(_several_axes, (("n", 4, 4),)))
+
+    def functions(self) -> list[Any]:
+        from exporter.paddle.private import NAMES, fft
+
+        return [getattr(fft, name) for name in NAMES["fft"].members]
+
+
+plugin: Fix = Fft()

@@ -1,0 +1,33 @@
+"""paddle.inner with dims that vary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.sizes import sizes_of
+
+
+def _forward(self: Any, x: Any) -> Any:
+    import paddle
+
+    return paddle.inner(x, x)
+
+
+class Inner(Fix):
+    """Stock reshapes by the sizes of both operands, in which each dim that varies is -1."""
+
+    apis = ("paddle.inner",)
+    seen = ("3.0.0", "3.3.1")
+    examples = (Example(_forward, (("n", 2, 4),)),)
+
+    def instead(self, stock: Any, x: Any, y: Any, name: Any = None) -> Any:
+        import paddle
+
+        if not x.shape or not y.shape:
+            return stock(x, y)
+        flat = [paddle.reshape(operand, [-1, operand.shape[-1]]) for operand in (x, y)]
+        return paddle.reshape(paddle.matmul(*flat, transpose_y=True), [*sizes_of(x)[:-1], *sizes_of(y)[:-1]])
+
+
+plugin: Fix = Inner()

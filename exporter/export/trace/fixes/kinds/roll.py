@@ -1,0 +1,30 @@
+"""paddle.roll by shifts that the program computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix
+from exporter.export.trace.fixes.sizes import computed
+from exporter.paddle.values import joined
+
+
+def _forward(self: Any, x: Any) -> Any:
+    import paddle
+
+    return paddle.roll(x, [x.shape[0] // 2], [0])
+
+
+class Roll(Fix):
+    """A legacy program takes one tensor of numbers, and no list with tensors in it."""
+
+    apis = ("paddle.roll",)
+    formats = ("pdmodel",)
+    seen = ("3.0.0", "3.3.1")
+    examples = (Example(_forward, (("n", 4),)),)
+
+    def instead(self, stock: Any, x: Any, shifts: Any, *args: Any, **kwargs: Any) -> Any:
+        return stock(x, joined(shifts, "int64") if computed(shifts) else shifts, *args, **kwargs)
+
+
+plugin: Fix = Roll()

@@ -1,0 +1,35 @@
+"""F.sequence_mask up to a length that the program computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix
+from exporter.paddle.values import is_variable
+
+
+def _forward(self: Any, x: Any) -> Any:
+    import paddle.nn.functional as F
+
+    return F.sequence_mask((x[:, 0] > 0).astype("int64") + 1, x.shape[1], "float32")
+
+
+class SequenceMask(Fix):
+    """Stock asks for an int32 as the longest length, and a shape is int64."""
+
+    apis = ("paddle.nn.functional.sequence_mask",)
+    formats = ("pdmodel",)
+    seen = ("3.0.0", "3.3.1")
+    examples = (Example(_forward, (("n", "w"),)),)
+
+    def instead(self, stock: Any, x: Any, maxlen: Any = None, dtype: Any = "int64", name: Any = None) -> Any:
+        """Ones before each length."""
+        import paddle
+
+        if not is_variable(maxlen):
+            return stock(x, maxlen, dtype)
+        places = paddle.arange(0, paddle.reshape(maxlen, []), 1, "int64")
+        return paddle.less_than(places, paddle.unsqueeze(x, -1).astype("int64")).astype(dtype)
+
+
+plugin: Fix = SequenceMask()

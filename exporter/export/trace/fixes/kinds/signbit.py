@@ -1,0 +1,31 @@
+"""paddle.signbit, and isneginf and isposinf, which ask it, with a dynamic batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix
+
+
+def _forward(self: Any, x: Any) -> Any:
+    import paddle
+
+    return paddle.signbit(x)
+
+
+class SignBit(Fix):
+    """Stock makes a list of as many ones as there are elements, which is none where a size is -1."""
+
+    apis = ("paddle.signbit",)
+    seen = ("3.0.0", "3.3.1")
+    examples = (Example(_forward, (("n", 4),)),)
+
+    def instead(self, stock: Any, x: Any, name: Any = None) -> Any:
+        import paddle
+
+        if not paddle.is_floating_point(x):
+            return x < 0
+        return paddle.copysign(paddle.ones_like(x), x) < 0
+
+
+plugin: Fix = SignBit()

@@ -1,0 +1,33 @@
+"""F.swiglu in a legacy program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exporter.export.trace.fixes.base import Example, Fix
+
+
+def _forward(self: Any, x: Any) -> Any:
+    import paddle
+
+    return paddle.incubate.nn.functional.swiglu(x)  # where Paddle before 3.3 has it alone
+
+
+class SwiGlu(Fix):
+    """Stock has no legacy branch and gives None (`nn/functional/activation.py`)."""
+
+    apis = ("paddle.nn.functional.swiglu", "paddle.incubate.nn.functional.swiglu")
+    formats = ("pdmodel",)
+    seen = ("3.3.1", "3.3.1")
+    examples = (Example(_forward, (("n", 4),)),)
+
+    def instead(self, stock: Any, x: Any, y: Any = None, name: Any = None) -> Any:
+        """silu(x) * y; without y the halves of x along its last axis."""
+        import paddle
+
+        if y is None:
+            x, y = paddle.chunk(x, 2, axis=-1)
+        return paddle.nn.functional.silu(x) * y
+
+
+plugin: Fix = SwiGlu()

@@ -1,0 +1,158 @@
+"""`paddle.jit.to_static` with the spec's inputs, and everything checked that Paddle lets through in silence."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from exporter.base.errors import ModelError, NotATensor, UsageError, did_you_mean
+from exporter.base.tensors import TensorSpec
+from exporter.export.trace.blame import blamed, placed_at_forward
+from exporter.export.trace.fixes import fixes_in_force
+from exporter.export.trace.layer import digests
+from exporter.export.trace.structure import leaves, numbered, output_names
+
+if TYPE_CHECKING:
+    import paddle
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A traced layer. `inputs` and `outputs` are in the spec's order; `-1` in an output's shape is not known.
+
+    `parameters` holds the digest of each of the layer's tensors.
+    `native_outputs[i]` is the name of the i-th output of the program, whose order is Paddle's.
+    """
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    native_outputs: tuple[str, ...]
+    parameters: Mapping[str, str]
+    layer: Any
+
+
+def specs_from_json(items: Sequence[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
+    """The `TensorSpec`s of a request."""
+    return tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in items)
+
+
+def bind_inputs(layer: paddle.nn.Layer, inputs: Sequence[TensorSpec]) -> tuple[TensorSpec, ...]:
+    """Return the inputs in the order of `forward`'s parameters; with `*args` the order of the spec is kept.
+
+    Raises:
+        UsageError: `forward` takes no such input, or needs one more.
+    """
+    signature = inspect.signature(layer.forward)
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        return tuple(inputs)
+    known = {name: one for name, one in signature.parameters.items() if one.kind is not inspect.Parameter.VAR_KEYWORD}
+    where = f"{type(layer).__module__}.{type(layer).__name__}.forward"
+    given = {one.name: one for one in inputs}
+    takes = ", ".join(known) or "nothing"
+    for name in given:
+        if name not in known:
+            hint = did_you_mean(name, known, f"one of: {takes}")
+            raise UsageError(f"forward does not take an input '{name}'", where=where, hint=hint)
+    for name, one in known.items():
+        if one.default is inspect.Parameter.empty and name not in given:
+            raise UsageError(
+                f"forward needs an input '{name}'", where=where, hint=f"add it to inputs; it takes: {takes}"
+            )
+    ordered = [name for name in known if name in given]
+    if list(known)[: len(ordered)] != ordered:
+        skipped = next(name for name in known if name not in given)
+        raise UsageError(
+            f"'{skipped}' is left out before an input that is given",
+            where=where,
+            hint="give it too, or wrap the layer: inputs are passed by position",
+        )
+    return tuple(given[name] for name in ordered)
+
+
+def trace(
+    layer: paddle.nn.Layer,
+    inputs: Sequence[TensorSpec],
+    names: tuple[str, ...] | None,
+    fixed: Mapping[str, int],
+) -> Traced:
+    """Trace the layer; `fixed` gives the size of named dims that never vary, all others stay dynamic.
+
+    Raises:
+        UsageError: the inputs or output names do not fit `forward`.
+        ModelError: Paddle cannot trace it, or the program would lose or confuse an output.
+    """
+    import paddle
+
+    bound = bind_inputs(layer, inputs)
+    # Lists, not tuples: a tuple with None fails in InputSpec (3.3.1).
+    shapes = [[fixed.get(dim) if isinstance(dim, str) else dim for dim in one.shape] for one in bound]
+    input_spec = [paddle.static.InputSpec(shape, one.dtype, one.name) for shape, one in zip(shapes, bound, strict=True)]
+    with blamed("trace", layer), fixes_in_force("pir"):  # a legacy program's session has its own in force
+        # backend and full_graph are given, or SOT or CINN may take over.
+        static = paddle.jit.to_static(layer, input_spec=input_spec, backend=None, full_graph=True)
+        program = static.forward.concrete_program
+    structure = program.outputs
+    if isinstance(structure, (list, tuple)) and len(structure) == 1:
+        structure = structure[0]
+    with placed_at_forward(layer):
+        outputs, native = _outputs(structure, names, {one.name for one in bound})
+    return Traced(tuple(inputs), outputs, native, digests(layer), static)
+
+
+def _outputs(
+    structure: Any, names: tuple[str, ...] | None, inputs: set[str]
+) -> tuple[tuple[TensorSpec, ...], tuple[str, ...]]:
+    import paddle
+
+    try:
+        named = output_names(structure, names)
+    except ValueError as error:
+        raise UsageError(
+            str(error), where="outputs", hint="name each value that forward returns, in its order"
+        ) from error
+    specs: list[TensorSpec] = []
+    seen: dict[int, str] = {}
+    for name, (path, leaf) in zip(named, leaves(structure), strict=True):
+        if not hasattr(leaf, "shape") or not hasattr(leaf, "stop_gradient"):
+            kind = "None" if leaf is None else type(leaf).__name__
+            raise NotATensor(
+                f"output '{path or name}' is {kind}, not a tensor, and would be dropped without a word",
+                hint="return tensors only; numbers can be made tensors, None and dataclasses must go",
+            )
+        _refuse_alias(leaf, name, seen, inputs)
+        dtype = str(leaf.dtype).rpartition(".")[2].lower()
+        specs.append(TensorSpec(name, _dtype_name(dtype), tuple(leaf.shape)))
+    order = [int(number) for number in paddle.utils.flatten(numbered(structure))]
+    return tuple(specs), tuple(named[number] for number in order)
+
+
+def _refuse_alias(leaf: Any, name: str, seen: dict[int, str], inputs: set[str]) -> None:
+    """A tensor returned twice comes out once, and an input returned untouched breaks the predictor (both 3.3.1)."""
+    key = leaf.id if isinstance(getattr(leaf, "id", None), int) else id(leaf)
+    if key in seen:
+        raise ModelError(
+            f"outputs '{seen[key]}' and '{name}' are the same tensor, and one of them would vanish",
+            hint="return it once, or return a copy made by an operator, such as x + 0",
+        )
+    seen[key] = name
+    if _is_input(leaf, inputs):
+        raise ModelError(
+            f"output '{name}' is an input that forward returns untouched, which the predictor cannot serve",
+            hint="do not return it, or return a copy made by an operator, such as x + 0",
+        )
+
+
+def _is_input(leaf: Any, inputs: set[str]) -> bool:
+    if hasattr(leaf, "get_defining_op"):  # PIR
+        operation = leaf.get_defining_op()
+        return operation is not None and operation.name() == "pd_op.data"
+    return getattr(leaf, "name", None) in inputs
+
+
+def _dtype_name(text: str) -> str:
+    """`paddle.float32`, `DataType.FLOAT32` and `VarType.FP32` all name one dtype."""
+    legacy = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}
+    return legacy.get(text, text)

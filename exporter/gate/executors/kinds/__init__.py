@@ -1,0 +1,1 @@
+"""Where the shards of a gate run: one executor a file."""

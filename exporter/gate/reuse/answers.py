@@ -1,0 +1,165 @@
+"""What children answered before: believed where the same was asked of the same files, and what they saw is as it was.
+
+A request is plain JSON, and paths in it lead to what a child reads and where it writes. So its key is the request with
+each path replaced by the content that lies there; what is kept is the answer and the files that were new afterwards.
+What was read besides is watched (:mod:`exporter.base.watch`), and our code, packages and machine count as for releases.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from exporter.base.errors import ExporterError
+from exporter.base.files import canonical_json, sha256_bytes
+from exporter.base.watch import Seen, saw, unseen
+from exporter.gate.reuse.depends import Depends, changed_since, depends, excused, read_depends, too_little_seen
+from exporter.gate.reuse.identity import difference, identity
+from exporter.gate.reuse.places import Contents, Places
+from exporter.gate.reuse.store import Store
+from exporter.process.memo import Question
+from exporter.process.scratch import scratch
+
+_SCHEMA = 1
+#: The children whose answer follows from what they are asked and from what they read, and which write nothing but where
+#: the request says; with what each does, in words and keys of its request. Not among them: training, which keeps its
+#: own runs, and whatever measures a time.
+FUNCTIONS: Mapping[str, str] = {
+    "exporter.check.probe.child:eager": "probing {path}: the eager layer",
+    "exporter.check.probe.child:exported": "probing {path}: its program",
+    "exporter.check.probe.lines:blamed": "probing {path}: the line to blame",
+    "exporter.check.probe.values:parting": "probing {path}: where values part",
+    "exporter.check.probe.variation:varied": "probing {path}: what else changes its program",
+    "exporter.engines.child:probe": "looking for engines",
+    "exporter.engines.child:run": "{format} by {engine}",
+    "exporter.prove.goldens.child:record": "the goldens",
+    "exporter.prove.goldens.calibrate:draw_samples": "samples to calibrate {precision} with",
+    "exporter.export.lower.child:export": "writing {format}",
+    "exporter.export.lower.child:export_traced": "writing {format}",
+    "exporter.export.lower.precision.child:lower": "writing {format}-{precision}",
+    "exporter.prove.preflight.child:try_cases": "trying the planned cases",
+    "exporter.prove.preflight.compare:eager": "comparing the program: the eager layer",
+    "exporter.prove.preflight.compare:program": "comparing the program",
+    "exporter.prove.proofs.kinds.metric:prepare": "the metric's samples",
+    "exporter.prove.proofs.kinds.metric:rate": "the metric",
+    "exporter.train.rating:rate": "the checkpoint's metric",
+    "exporter.train.rehearsal:rehearse": "rehearsing the training",
+}
+
+
+@dataclass
+class Answers:
+    """The answers in a store, for one command; `made` are the folders of what the command makes.
+
+    Each depends on the files of the patterns `named` as well, whoever read them.
+    `tell` hears of each child that was asked for what it does, and why it is run; empty where it is not. `tell_unkept`
+    hears why an answer cannot be kept, and `tell_believed` of one that is kept on the word of the patterns alone.
+    """
+
+    store: Store
+    device: str
+    made: tuple[Path, ...] = ()
+    named: tuple[str, ...] = ()
+    tell: Callable[[str, str], None] = lambda _what, _why: None
+    tell_unkept: Callable[[str, str], None] = lambda _what, _why: None
+    tell_believed: Callable[[str, str], None] = lambda _what, _why: None
+
+    def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
+        """As :class:`exporter.process.memo.Memo` says."""
+        if question.function not in FUNCTIONS or question.code not in (None, Path()):
+            return run()[0]
+        with unseen():
+            asked = _Asked.of(question, identity(self.device))
+            answer, why = self._recalled(asked)
+        what = FUNCTIONS[question.function].format_map(question.request)
+        self.tell(what, why)
+        if answer is not None:
+            return answer
+        began = time.time_ns()
+        answer, seen = run()
+        if why := too_little_seen(seen, self.named):
+            self.tell_unkept(what, why)
+        elif answer.get("whole", True):
+            with unseen():
+                found = depends(seen, self.made, self.named)
+                if self._keep(asked, answer, found, began) and (believed := excused(found)):
+                    self.tell_believed(what, believed)
+        return answer
+
+    def _recalled(self, asked: _Asked) -> tuple[dict[str, Any] | None, str]:
+        """The answer of a record that holds, with the files that it names in their places; else why none does."""
+        why = "this was not asked before"
+        for at, record in enumerate(self.store.records(asked.key)):
+            try:
+                found = read_depends(record["depends"])
+                unlike = difference(record["identity"], dict(asked.facts)) or found.difference()
+                unlike = unlike or too_little_seen(_seen(found), self.named)
+                if not unlike and not self._laid(record["objects"], asked.places):
+                    unlike = "the cache no longer holds what it wrote"
+                answer = None if unlike else asked.places.named(record["answer"])
+            except (LookupError, TypeError, ValueError, ExporterError, OSError):
+                continue  # a record of another make
+            if answer is not None:
+                self.store.use(asked.key, record)
+                saw(_seen(found))
+                return answer, ""
+            why = why if at else unlike
+        return None, why
+
+    def _laid(self, objects: Mapping[str, str], places: Places) -> bool:
+        """Lay each file where the request wants it, all or none."""
+        with scratch() as draft:
+            for number, digest in enumerate(objects.values()):
+                if not self.store.fetch(digest, draft / str(number)):
+                    return False
+            for number, name in enumerate(objects):
+                into = places.path(name)
+                into.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(draft / str(number), into)
+        return True
+
+    def _keep(self, asked: _Asked, answer: Mapping[str, Any], found: Depends, began: int) -> bool:
+        """Whether it could be kept."""
+        new, kept = asked.places.new(asked.contents), asked.places.numbered(answer)
+        if new is None or kept is None or changed_since(began, found):
+            return False  # nobody could make the same of it, or knows which of two contents was read
+        record = {
+            "schema": _SCHEMA,
+            "identity": dict(asked.facts),
+            "depends": asdict(found),
+            "objects": new,
+            "answer": kept,
+        }
+        self.store.put(asked.key, record, [asked.places.path(name) for name in new])
+        return True
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question as it is looked for: by the content of its paths before anything ran, here and now."""
+
+    key: str
+    places: Places
+    contents: Contents
+    facts: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, question: Question, facts: Mapping[str, Any]) -> _Asked:
+        request = {name: value for name, value in question.request.items() if name != "beside"}
+        places = Places.of(request)
+        contents = places.contents()
+        keyed = [_SCHEMA, question.function, places.keyed(request, contents), dict(question.environment)]
+        return cls(sha256_bytes(canonical_json([*keyed, question.code is None])), places, contents, facts)
+
+
+def _seen(found: Depends) -> Seen:
+    """What was seen then, for whoever watches now."""
+    here = Path.cwd()
+    read, listed, met, missed = (
+        {str(here / name) for name in names} for names in (found.files, found.folders, found.present, found.missing)
+    )
+    return Seen(read, listed, met, missed, set(found.hidden), dict(found.variables))

@@ -1,8 +1,0 @@
-"""The table: every API whose body Paddle moved to C++, by family."""
-
-from __future__ import annotations
-
-from exporter.lower.pdmodel.entry import Sunk
-from exporter.lower.pdmodel.table import arrange, binary, reduce, unary
-
-TABLE: dict[str, Sunk] = {entry.api: entry for family in (unary, binary, reduce, arrange) for entry in family.ENTRIES}

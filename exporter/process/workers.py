@@ -1,0 +1,393 @@
+"""Children: a step that needs Paddle or an engine runs in a process of its own, with limits.
+
+The request and the answer are plain JSON, written to files; tensors travel as safetensors whose paths stand in the
+request. A crash, a hang and an out-of-memory are results too, and say what the child was doing last::
+
+    answer = call("exporter.export.lower.child:export", {"model": "recipes.digits:build"}, Limits(seconds=300))
+
+The function named must take one dict and return one; in it, :func:`doing` says what comes next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut
+from exporter.base.watch import SEEN, WATCHED, Seen, saw, watched
+from exporter.process import forks
+from exporter.process.answers import (
+    ANSWER,
+    DATA_LIMIT,
+    EVENTS,
+    LAST_WORDS,
+    MOST_SAID,
+    NO_ROOM_LEFT,
+    read_answer,
+    read_events,
+    read_what_was_seen,
+)
+from exporter.process.forks import Forked, Job, fork
+from exporter.process.memo import Question, in_force
+from exporter.process.pool import share
+from exporter.process.scratch import no_room, scratch
+from exporter.process.usage import Meter, resident_bytes
+
+Json: TypeAlias = dict[str, Any]
+OnEvent: TypeAlias = Callable[[Json], None]
+
+#: What every child is told. ONNX Runtime's wheels for Linux send telemetry from 1.29 on, unless they are told before
+#: they are imported: what a gate judges is nobody else's business.
+_EVERY_CHILD = {
+    "ORT_DISABLE_TELEMETRY": "1",
+    "PYTHONFAULTHANDLER": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUNBUFFERED": "1",
+}
+#: Every child of the gate starts in one thread: then results are the same on machines with other core counts.
+#: What else makes results reproducible, or keeps a package from installing others, stands here too: children with the
+#: same environment are forked from one server.
+SINGLE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "NVIDIA_TF32_OVERRIDE": "0",  # on Ampere and later, cuBLAS and cuDNN would halve the mantissa of float32
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",  # cuBLAS: "Results reproducibility"
+    "POLYGRAPHY_AUTOINSTALL_DEPS": "0",  # else paddle2onnx's polygraphy installs packages while it converts
+}
+#: The `imports` of a child that runs Paddle.
+PADDLE = ("paddle",)
+
+_TAIL = 4000
+#: Seconds between two looks at what a child uses, and the share of a processor that looking may take: each look reads
+#: what all processes of the machine say of their parents.
+_LOOK, _LOOKING = 0.2, 0.05
+#: Seconds, charged as a limit's are, in which an interrupted child may save what it has.
+_SAVING = 30.0
+_TIMES = "many times"
+_TOO_MUCH = "look for what grows without end, or make the dims smaller"
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What a child may use after it has said that it loads an artifact (`stage="load"`), so without its imports.
+
+    `seconds` of processor time alone, since a slow file system is no fault of a program; `megabytes` by which its own
+    resident memory may grow.
+    """
+
+    seconds: float
+    megabytes: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`seconds` of processor time or of sleep, and `megabytes` of resident memory, children of the child included.
+
+    Waiting for a processor counts nothing, so that a busy machine ends no sound child (:mod:`exporter.process.usage`).
+    `code` is the folder that a child runs in and may import from, besides what is installed; None: it imports from no
+    such folder, since whatever lies there is a stranger's. `beyond` bounds further what a program may use that somebody
+    else has written.
+    """
+
+    seconds: float = 600.0
+    megabytes: int = 0
+    code: Path | None = Path()
+
+    beyond: Beyond | None = None
+
+    def bytes(self) -> int:
+        """The memory limit; by default nine tenths of what the machine has left, shared by those that run at once."""
+        if self.megabytes:
+            return self.megabytes << 20
+        import psutil
+
+        return int(psutil.virtual_memory().available * 0.9) // share().of
+
+
+def _silent(_step: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a command runs its children, whatever it does: their limits, and who hears of steps and of progress.
+
+    `jobs` is how many children may run at once; 0 leaves it to the machine's processors and free memory. The limits of
+    what runs a bundle's artifacts follow what its release recorded (`follows_costs`), unless somebody has set them.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    on_event: OnEvent | None = None
+    say: Callable[[str], None] = _silent
+    jobs: int = 0
+    follows_costs: bool = True
+
+    def importing(self, code: Path | None) -> Setting:
+        """The same for children that may import from the folder `code`, or from none."""
+        return replace(self, limits=replace(self.limits, code=code))
+
+    def at_once(self, megabytes: int) -> int:
+        """How many children that take so much memory each may run at once."""
+        if self.jobs:
+            return self.jobs
+        import psutil
+
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(processors, int(psutil.virtual_memory().available >> 20) // megabytes))
+
+
+@dataclass
+class _Watch:
+    """What the parent has seen of a child."""
+
+    doing: str = "starting"
+    killed: str = ""
+    hint: str = ""
+    no_room: bool = False
+    loads: bool = False
+    before: tuple[float, int] | None = None  # seconds and bytes that it had used when it began to load
+
+
+def call(
+    function: str,
+    request: Mapping[str, Any],
+    limits: Limits | None = None,
+    *,
+    environment: Mapping[str, str | None] | None = None,
+    imports: Sequence[str] = (),
+    on_event: OnEvent | None = None,
+) -> Json:
+    """Run `module:function` on a request in a child and return its answer.
+
+    The child runs in the folder `limits.code`, which is also on its `sys.path`, so that `recipes.digits:build` works.
+    It is forked from a process that has these `imports` (:mod:`exporter.process.forks`). Nothing that it starts
+    outlives it. What it answers may be remembered instead (:mod:`exporter.process.memo`).
+
+    Raises:
+        ExporterError: what the child raised, if it was one of ours.
+        ChildFailed: it raised anything else.
+        ChildCrashed, ChildTimedOut, ChildOutOfMemory: it ended in another way.
+        KeyboardInterrupt: the child was interrupted and has saved what it could.
+    """
+    limits, environment, memo = limits or Limits(), environment or {}, in_force()
+
+    def run() -> tuple[Json, Seen]:
+        with _asked(request) as place:
+            with (place / "log").open("w+b") as log:
+                # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
+                # What a child that was killed leaves in its temporary folder goes with the request.
+                own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
+                own |= {WATCHED: "1"} if memo or watched() else {}
+                child = _start(Job(function, place, own, limits.code), log, environment, imports)
+                watch, status = _supervise(child, limits, on_event)
+                tail = _tail(log)
+            answer = _answer(place, watch, status, tail, limits)
+            seen = read_what_was_seen(place / SEEN) if WATCHED in own else Seen()
+        saw(seen)
+        return answer, seen
+
+    if memo is None:
+        return run()[0]
+    return memo.answer(Question(function, request, environment, limits.code), run)
+
+
+def prepare() -> None:
+    """Begin to import what the children of a release run in, while this process goes on."""
+    forks.prepare(environment={**_EVERY_CHILD, **SINGLE_THREAD}, imports=PADDLE)
+
+
+@contextlib.contextmanager
+def _asked(request: Mapping[str, Any]) -> Iterator[Path]:
+    """A temporary folder that holds the request."""
+    with scratch() as place:
+        try:
+            (place / "request.json").write_text(json.dumps(dict(request), allow_nan=False))
+        except OSError as error:
+            raise no_room(error) from error
+        yield place
+
+
+def doing(what: str, **details: Any) -> None:
+    """In a child: say what comes next; the parent quotes it if the child dies, and may show it as progress."""
+    handle = os.environ.get(EVENTS)
+    if handle is None:
+        return
+    line = json.dumps({"doing": what[:MOST_SAID], **details}) + "\n"
+    with contextlib.suppress(BrokenPipeError):
+        os.write(int(handle), line.encode())
+
+
+@dataclass(frozen=True)
+class _Child:
+    process: Forked
+    events: IO[bytes]
+
+
+def _start(job: Job, log: IO[bytes], environment: Mapping[str, str | None], imports: Sequence[str]) -> _Child:
+    reader, writer = os.pipe()
+    try:
+        process = fork(job, writer, log.fileno(), environment={**_EVERY_CHILD, **environment}, imports=imports)
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
+    return _Child(process, os.fdopen(reader, "rb"))
+
+
+def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple[_Watch, int]:
+    watch, meter = _Watch(), Meter()
+    reader = threading.Thread(target=_follow, args=(child.events, watch, on_event), daemon=True)
+    reader.start()
+    most, stop = limits.bytes(), share().stop
+    look = 0.0
+    try:
+        while (status := _ended(child.process)) is None:
+            if (now := time.monotonic()) > look:
+                resident = meter.look(child.process.pid)
+                look = now + max(_LOOK, (time.monotonic() - now) / _LOOKING)
+                _judge_usage(watch, meter, resident, limits, most)
+            if limits.beyond and watch.loads and child.process.pid:
+                _judge_load(watch, meter, child.process.pid, limits.beyond)
+            if watch.killed:
+                _kill(child.process)
+            if stop.is_set():
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        _interrupt(child.process)
+        raise
+    except BaseException:
+        _kill(child.process)
+        raise
+    finally:
+        # Its end, and that of all that it started, closes the pipe: what it said last is read before it is quoted.
+        reader.join(_SAVING)
+    return watch, status
+
+
+def _judge_usage(watch: _Watch, meter: Meter, resident: int, limits: Limits, most: int) -> None:
+    """Say why the child is to be killed, where it is."""
+    if resident > most:
+        watch.killed = f"the child passed its limit of {most >> 20} MB of memory"
+        watch.hint = _TOO_MUCH
+    elif meter.charged > limits.seconds and meter.worked >= meter.slept:
+        watch.killed = f"the child used up its limit of {limits.seconds:g} s of processor time"
+        watch.hint = "look for a loop without end, or give more time with --timeout"
+    elif meter.charged > limits.seconds:
+        watch.killed = f"the child waited for nothing through its limit of {limits.seconds:g} s: it did not compute"
+        watch.hint = "look for a lock or a message that never comes, or give more time with --timeout"
+
+
+def _judge_load(watch: _Watch, meter: Meter, pid: int, most: Beyond) -> None:
+    """Say why a child is to be killed that loads or runs what somebody else has written; memory grows fast."""
+    resident = resident_bytes(pid)
+    if watch.before is None:
+        meter.look(pid)
+        watch.before = meter.worked, resident
+        return
+    seconds, size = watch.before
+    if resident - size > most.megabytes << 20:
+        watch.killed = f"the child took {most.megabytes} MB more memory: {_TIMES} what its release recorded"
+    elif meter.worked - seconds > most.seconds:
+        watch.killed = f"the child took {most.seconds:g} s of processor time: {_TIMES} what its release recorded"
+    watch.hint = watch.hint or "do not use this bundle; if you trust it, set the limit yourself with --timeout"
+
+
+def _ended(process: Forked) -> int | None:
+    """Wait a moment for the process to end; its status, or None."""
+    try:
+        return process.wait(0.05)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _follow(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> None:
+    with events:
+        for event in read_events(events):
+            watch.doing, watch.no_room = event["doing"], watch.no_room or NO_ROOM_LEFT in event
+            watch.loads = watch.loads or event.get("stage") == "load"
+            if on_event:
+                on_event(event)
+
+
+def _kill(process: Forked) -> None:
+    process.kill()
+    process.wait()
+
+
+def _interrupt(process: Forked) -> None:
+    """Give the child time to save; Ctrl-C in a terminal reached it too, `kill -INT` of the parent alone did not."""
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)
+    meter = Meter()
+    try:
+        while _ended(process) is None:
+            meter.look(process.pid)
+            if meter.charged > _SAVING:
+                _kill(process)
+    except KeyboardInterrupt:
+        _kill(process)
+
+
+def _tail(log: IO[bytes]) -> str:
+    log.seek(0, os.SEEK_END)
+    log.seek(max(0, log.tell() - _TAIL))
+    return log.read().decode(errors="replace")
+
+
+def _answer(place: Path, watch: _Watch, status: int, tail: str, limits: Limits) -> Json:
+    where = f"while {watch.doing}"
+    if "memory" in watch.killed:
+        raise ChildOutOfMemory(watch.killed, where=where, hint=watch.hint, details=tail)
+    if watch.killed:
+        raise ChildTimedOut(watch.killed, where=where, hint=watch.hint, details=tail)
+    if watch.no_room:
+        raise no_room(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    path = place / ANSWER
+    if status < 0:
+        raise ChildCrashed(f"the child died by {_signal_name(-status)}", where=where, hint=LAST_WORDS, details=tail)
+    if not path.is_file():
+        what = f"the child left with code {status} and no answer"
+        raise ChildCrashed(what, where=where, hint=LAST_WORDS, details=tail)
+    try:
+        return read_answer(path)
+    except ChildFailed as error:
+        error.where, error.hint = error.where or where, error.hint or LAST_WORDS
+        error.details = error.details or tail
+        if error.what.startswith("MemoryError"):  # it was refused memory before anybody saw how much it has
+            what = f"the child passed its limit of {limits.bytes() >> 20} MB of memory ({error.what.strip(': ')})"
+            raise ChildOutOfMemory(what, where=error.where, hint=_TOO_MUCH, details=error.details) from error
+        raise
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextlib.contextmanager
+def quiet_interrupts() -> Iterator[list[bool]]:
+    """In a child that ends its step first: Ctrl-C and SIGTERM only set the flag yielded (a list of one bool)."""
+    asked = [False]
+
+    def remember(_signal: int, _frame: object) -> None:
+        asked[0] = True
+
+    before = [(one, signal.signal(one, remember)) for one in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield asked
+    finally:
+        for one, handler in before:
+            signal.signal(one, handler)

@@ -1,0 +1,138 @@
+"""Which cases a spec asks for: sizes combined pairwise, strange values, and inputs that must not matter.
+
+The list is known before anything runs (:func:`plan_cases`); what the inputs hold is drawn in a child
+(:mod:`exporter.prove.goldens.values`), since a recipe's data may need Paddle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from exporter.spec.values import arguments, bound
+
+if TYPE_CHECKING:
+    from exporter.spec.inputs import Dim, Input
+    from exporter.spec.model import Spec
+
+#: What the typical case becomes, in order: strange values first, of real numbers (`zeros` to `one_hot`), of whole ones
+#: with a range (ids and lengths, `smallest` to `repeated`) and of those that are 0 or 1 (masks and flags, `all_ones`
+#: and `all_but_one`); then changes that must leave each row as it was.
+REAL = ("zeros", "large", "tiny", "one_hot")
+WHOLE = ("smallest", "largest", "distinct", "sorted", "repeated")
+MASKS = ("all_ones", "all_but_one", "sorted")
+STRANGE = (*REAL, *WHOLE, "all_ones", "all_but_one", "padded")
+INVARIANT = ("equal_rows", "reversed", "one_row")
+#: Those that need two elements in a row, else they change nothing.
+_OF_ROWS = ("distinct", "sorted", "repeated", "all_but_one")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One set of named inputs: the size of each named dim, the seed of its values, and what was done to them.
+
+    A case with a `kind` probes: where even eager's answer tells nothing (all zero, overflowing), it is left out before
+    the claims are planned, and the bundle says so. One without is what the spec promises, and is never left out.
+    """
+
+    name: str
+    dims: Mapping[str, int]
+    seed: int
+    kind: str = ""
+
+
+def plan_cases(spec: Spec) -> tuple[Case, ...]:
+    """Every named dim at its typical, min, max and an odd size, combined pairwise; then what probes.
+
+    The typical point is drawn twice: so each output has a stranger of its own shape, another case's output, which must
+    not pass for it.
+    """
+    typical = {name: dim.typical for name, dim in spec.dims.items()}
+    points = [typical, *(point for point in pairwise(spec.dims) if point != typical)]
+    cases = [Case(_name(point), point, spec.seed + index) for index, point in enumerate(points)]
+    cases.insert(1, Case(f"{_name(typical)}#2", typical, spec.seed + len(cases)))
+    batch = batch_dim(spec)
+    meant = {kind for one in spec.inputs.values() for kind in kinds_of(one, typical)}
+    kinds = [kind for kind in STRANGE if kind in meant or (kind == "padded" and set(spec.dims) - {batch})]
+    if batch and typical[batch] > 1:
+        kinds.extend(kind for kind in INVARIANT if kind != "one_row" or spec.dims[batch].min == 1)
+    for kind in kinds:
+        dims = {**typical, str(batch): 1} if kind == "one_row" else typical
+        cases.append(Case(f"{_name(typical)}:{kind}", dims, spec.seed, kind))
+    return tuple(cases)
+
+
+def kinds_of(one: Input, dims: Mapping[str, int]) -> tuple[str, ...]:
+    """The strange kinds that mean something for an input: of whole numbers only where the spec declares their range.
+
+    What a file or a recipe holds may have a range of its own in each column, which nothing here knows.
+    """
+    bounds = declared_range(one, dims)
+    if bounds is None:
+        return REAL if one.dtype.startswith("float") else ()
+    low, high = bounds
+    last = one.shape[-1] if one.shape else 1
+    size = dims[last] if isinstance(last, str) else last
+    kinds = () if high - low < 2 else MASKS if (low, high) == (0, 2) else WHOLE
+    return tuple(kind for kind in kinds if size > 1 or kind not in _OF_ROWS)
+
+
+def declared_range(one: Input, dims: Mapping[str, int]) -> tuple[int, int] | None:
+    """The smallest whole number and the one after the largest, at these sizes; None where the spec declares none."""
+    if not one.values.startswith("integers"):
+        return None
+    low, high = (bound(text, dims) for text in arguments(one.values))
+    return low, high
+
+
+def pairwise(dims: Mapping[str, Dim]) -> list[dict[str, int]]:
+    """Points in which every size of each dim meets every size of each other; one dim: each size once.
+
+    Greedy, in a fixed order: each point takes the first pair not yet met, then for every other dim the size that makes
+    the most new pairs.
+    """
+    levels = {name: list(dict.fromkeys((d.typical, d.min, d.max, odd_size(d)))) for name, d in dims.items()}
+    if len(levels) < 2:
+        return [{name: size} for name, sizes in levels.items() for size in sizes] or [{}]
+    open_pairs = {
+        (one, a, other, b): None for one, other in combinations(levels, 2) for a in levels[one] for b in levels[other]
+    }
+    points = []
+    while open_pairs:
+        one, a, other, b = next(iter(open_pairs))
+        point = {one: a, other: b}
+        for name in levels:
+            if name not in point:
+                point[name] = max(levels[name], key=lambda size: len(_met({**point, name: size}, open_pairs)))
+        for pair in _met(point, open_pairs):
+            del open_pairs[pair]
+        points.append({name: point[name] for name in dims})
+    return points
+
+
+def _met(point: Mapping[str, int], pairs: Mapping[tuple[str, int, str, int], None]) -> list[tuple[str, int, str, int]]:
+    return [pair for pair in pairs if point.get(pair[0]) == pair[1] and point.get(pair[2]) == pair[3]]
+
+
+def promised(dim: Dim) -> range:
+    """Every size that a dim may have."""
+    return range(dim.min, dim.max + 1, dim.multiple_of)
+
+
+def odd_size(dim: Dim) -> int:
+    """An odd multiple near the middle of the range: what code written for even sizes gets wrong."""
+    middle = (dim.min + dim.max) // 2 // dim.multiple_of | 1
+    return middle * dim.multiple_of if middle * dim.multiple_of <= dim.max else dim.typical
+
+
+def batch_dim(spec: Spec) -> str | None:
+    """The named dim that counts rows: the first of some input, and no other place of any. None where there is none."""
+    first = [one.shape[0] for one in spec.inputs.values() if one.shape and isinstance(one.shape[0], str)]
+    later = {dim for one in spec.inputs.values() for dim in one.shape[1:]}
+    return first[0] if len(set(first)) == 1 and first[0] not in later else None
+
+
+def _name(point: Mapping[str, int]) -> str:
+    return ",".join(f"{dim}={size}" for dim, size in point.items()) or "fixed"

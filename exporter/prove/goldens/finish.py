@@ -1,0 +1,255 @@
+"""What was recorded of a model is measured and judged here, in a process that has not imported it.
+
+The child that runs the model (:mod:`exporter.prove.goldens.child`) hands over arrays: inputs, eager's outputs, the
+float64 truth, and the float32 runs with moved weights. Scales, errors, gates and which cases tell anything follow from
+them, and the code of a model can do nothing to that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporter.base.numbers.golden import SPREAD, GoldenCase, is_argmax, read_cases
+from exporter.base.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
+from exporter.base.tensors import Array, TensorMap, load, save
+from exporter.prove.compare.informative import AMONG_EQUALS, eager_judged
+from exporter.prove.compare.outputs import compare_case
+from exporter.prove.goldens.cases import Case, plan_cases
+from exporter.prove.goldens.truth import UNTOLD, Truth, measured
+from exporter.prove.verdict.claim import Outcome
+from exporter.spec.model import Spec
+
+#: Elements kept of an output that is too large to keep whole.
+SAMPLE = 65_536
+#: A probing case that amplifies rounding so many times more than what the spec promises does not tell right from wrong.
+AMPLIFIED = 16.0
+#: How the keys of what eager gives by another choice among equal elements begin, behind their case.
+OTHERWISE = "otherwise"
+#: How a note ends that forbids to compute the rows of several requests in one run.
+DEPENDENT_ROWS = "a row's result depends on the other rows of its batch"
+
+
+@dataclass
+class Recorded:
+    """One case: what the manifest says of it, its tensors by their keys in the goldens, and why eager is not stable.
+
+    `tied` names the operators that chose between equal elements, and `otherwise` holds what eager gives if they choose
+    others of these.
+    """
+
+    case: Case
+    facts: dict[str, Any]
+    tensors: dict[str, Array]
+    unstable: str = ""
+    tied: str = ""
+    otherwise: Sequence[TensorMap] = field(default_factory=list)
+
+    def inputs(self) -> dict[str, Array]:
+        """Its inputs by their own names."""
+        start = f"{self.case.name}/input/"
+        return {key.removeprefix(start): value for key, value in self.tensors.items() if key.startswith(start)}
+
+
+def finish(
+    spec: Spec, answer: Mapping[str, Any], scratch: Path, into: Path
+) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
+    """Measure what the child has left in the folder `scratch`, and write the goldens to the file `into`.
+
+    Returns what the manifest says of each case, of those left out with the reason, and notes on the model.
+    """
+    kinds = {case.name: case for case in plan_cases(spec)}
+    recorded = []
+    for number, facts in enumerate(answer["cases"]):
+        case = kinds.get(facts["name"]) or Case(facts["name"], facts["dims"], facts["seed"], "search")
+        one = _measured_again(case, facts, answer["unstable"].get(case.name, ""), scratch / f"{number}.safetensors")
+        one.tied = answer["tied"].get(case.name, "")
+        recorded.append(one)
+    note_scores(recorded)
+    note_ties(recorded, spec.budget)
+    left_out = {**answer["left_out"], **untelling(recorded, spec.budget)}
+    telling = [one for one in recorded if one.case.name not in left_out]
+    kept = {key: value for one in telling for key, value in one.tensors.items()}
+    save(into, bounded(kept, spec.golden_mb, spec.seed))
+    return [one.facts for one in telling], left_out, batch_note(recorded) if answer["whole"] else []
+
+
+def _measured_again(case: Case, facts: Mapping[str, Any], unstable: str, path: Path) -> Recorded:
+    """One case from its arrays: nothing that the child has said of their numbers is taken over."""
+    arrays = load(path)
+    golden = tuple(f"{case.name}/{kind}/" for kind in ("input", "eager", "truth"))
+    tensors = {key: value for key, value in arrays.items() if key.startswith(golden)}
+    otherwise: dict[str, dict[str, Array]] = {}
+    for key, value in arrays.items():
+        if key.startswith(f"{case.name}/{OTHERWISE}"):
+            number, _, name = key.removeprefix(f"{case.name}/").partition("/")
+            otherwise.setdefault(number, {})[name] = value
+    outputs = {}
+    for name, about in facts["outputs"].items():
+        eager = tensors[f"{case.name}/eager/{name}"]
+        outputs[name] = describe(eager, _truth(case.name, name, arrays, about["method"]), unstable)
+    about = {**facts, "outputs": outputs}
+    return Recorded(case, about, tensors, unstable, otherwise=list(otherwise.values()))
+
+
+def _truth(case: str, name: str, arrays: Mapping[str, Array], method: str) -> Truth:
+    eager = arrays[f"{case}/eager/{name}"]
+    if eager.dtype.kind != "f":
+        return Truth(eager, 0.0, 0.0, "exact")
+    if method == UNTOLD:
+        return Truth(arrays[f"{case}/truth/{name}"], math.inf, math.inf, method)
+    runs = [
+        value for key, value in sorted(arrays.items()) if key.startswith(f"{case}/run") and key.endswith(f"/{name}")
+    ]
+    exact = None if method.startswith(SPREAD) else arrays[f"{case}/truth/{name}"]
+    return measured([eager, *runs], exact, method)
+
+
+def goldens_of(recorded: Sequence[Recorded]) -> tuple[GoldenCase, ...]:
+    """The recorded cases as they will be read from the bundle."""
+    return read_cases(
+        {key: value for one in recorded for key, value in one.tensors.items()}, [one.facts for one in recorded]
+    )
+
+
+def note_scores(recorded: list[Recorded]) -> None:
+    """Say of each integer output whose argmax it is, where it is one in every case."""
+    eagers = [{name: one.tensors[f"{one.case.name}/eager/{name}"] for name in one.facts["outputs"]} for one in recorded]
+    for name, (score, axis) in find_scores(eagers).items():
+        for one in recorded:
+            one.facts["outputs"][name]["scores"] = {"output": score, "axis": axis}
+
+
+def note_ties(recorded: Sequence[Recorded], budget: float) -> None:
+    """Close the gate of each output that would not pass if another of equal elements were chosen."""
+    for one in recorded:
+        if one.otherwise:
+            (golden,) = goldens_of([one])
+            alone = {name: [output] for name, output in golden.outputs.items()}
+            judged = [compare_case(golden, given, budget, alone) for given in one.otherwise]
+            for name, about in one.facts["outputs"].items():
+                if any(evidence[name].outcome is Outcome.MISMATCH for evidence in judged):
+                    about["gate"] = f"{AMONG_EQUALS} {one.tied} takes, and Paddle promises no order"
+
+
+def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:
+    """For each integer output, the float output and axis whose argmax it is in every case; others are left out."""
+    found: dict[str, tuple[str, int]] = {}
+    first = cases[0]
+    integers = [name for name, value in first.items() if value.dtype.kind in "iu"]
+    for name in integers:
+        for score in first:
+            for axis in range(first[score].ndim):
+                if all(is_argmax(case[name], case[score], axis) for case in cases):
+                    found.setdefault(name, (score, axis))
+    return found
+
+
+def untelling(recorded: list[Recorded], budget: float) -> dict[str, str]:
+    """The probing cases in which eager's own answer would not pass, so that no engine's could; and why."""
+    goldens = goldens_of(recorded)
+    plain = [golden for one, golden in zip(recorded, goldens, strict=True) if not one.case.kind]
+    others = {name: [golden.outputs[name] for golden in goldens] for name in goldens[0].outputs}
+    reasons = {}
+    for one, golden in zip(recorded, goldens, strict=True):
+        if one.case.kind:
+            judged = eager_judged(golden, budget, others).values()
+            unproven = [evidence.reason for evidence in judged if evidence.outcome is not Outcome.MATCH]
+            if unproven := unproven or amplified(golden, plain):
+                reasons[one.case.name] = unproven[0]
+    return reasons
+
+
+def amplified(case: GoldenCase, plain: Sequence[GoldenCase]) -> list[str]:
+    """Why a probing case tells more of the order of sums than of the artifact: a sentence for each such output.
+
+    An image of zeros makes the maps within a network constant, and a norm divides by no variance: how the mean of equal
+    numbers is rounded is then the whole output (measured: OpenVINO 9 times eager's error where e_ref was 32 times that
+    of the plain cases, and half of eager's there).
+    """
+    reasons = []
+    for name, output in case.outputs.items():
+        usual = [max(one.outputs[name].unit) for one in plain if not one.outputs[name].gate]
+        times = max(output.unit) / output.slack / max(usual) if usual else 0.0
+        if not output.exact and times > AMPLIFIED:
+            reasons.append(f"it amplifies rounding {times:.3g} times as much as the cases that the spec promises")
+    return reasons
+
+
+def batch_note(recorded: list[Recorded]) -> list[str]:
+    """Whether a row's result depends on the other rows of its batch: a property of the model, worth knowing."""
+    alone = next((one for one in recorded if one.case.kind == "one_row"), None)
+    batch = recorded[0]
+    exact = all(about["method"].startswith(("float64", "exact")) for about in batch.facts["outputs"].values())
+    if alone is None or not exact:
+        return []
+    dependent = []
+    for name, about in alone.facts["outputs"].items():
+        key = "eager" if about["exact"] else "truth"
+        row, rows = (one.tensors[f"{one.case.name}/{key}/{name}"] for one in (alone, batch))
+        if row.shape[:1] == (1,) and rows.shape[1:] == row.shape[1:] and not _close(rows[:1], row):
+            dependent.append(name)
+    return [f"in {', '.join(dependent)} {DEPENDENT_ROWS}"] if dependent else []
+
+
+def _close(one: Array, other: Array) -> bool:
+    """Equal but for float64's rounding, which may differ between batches (3e-13 measured on 88 networks)."""
+    return bool(error(one, other)[0] <= 1e-9)
+
+
+def describe(eager: Array, truth: Truth, unstable: str) -> dict[str, Any]:
+    """What the manifest says of one output; `unstable` is why eager cannot be trusted, empty where it can."""
+    exact = eager.dtype.kind != "f"
+    scale = (0.0, 0.0) if exact else norms(truth.value)
+    gate = unstable or ("" if exact else _gate(eager, truth, scale))
+    sound = [np.isfinite(number) for number in (*scale, truth.e_ref_max, truth.e_ref_l2)]
+    return {
+        "dtype": eager.dtype.name,
+        "shape": list(eager.shape),
+        "exact": exact,
+        # JSON has no infinity; where the gate is shut the numbers serve nothing.
+        "scale_max": scale[0] if all(sound) else 0.0,
+        "scale_l2": scale[1] if all(sound) else 0.0,
+        "e_ref_max": truth.e_ref_max if all(sound) else 0.0,
+        "e_ref_l2": truth.e_ref_l2 if all(sound) else 0.0,
+        "allowance": truth.allowance,
+        "method": truth.method,
+        "gate": gate,
+        "scores": None,
+    }
+
+
+def _gate(eager: Array, truth: Truth, scale: tuple[float, float]) -> str:
+    """Why this output of this case cannot prove anything; empty where it can. Comes before bit equality."""
+    if not np.isfinite(eager).all():
+        return "eager is not finite"
+    if not np.isfinite(truth.value).all():
+        return "float64 is not finite"
+    if eager.size and scale[0] < SMALLEST_SCALE:
+        return f"the largest value ({scale[0]:.1e}) is zero or near the denormals"
+    if not 4 * max(truth.e_ref_max, truth.e_ref_l2, FLOOR) <= WORST_E_REF:
+        return f"rounding alone moves it by {truth.e_ref_max:.1e} of its size"
+    return ""
+
+
+def bounded(tensors: dict[str, Array], megabytes: float, seed: int) -> dict[str, Array]:
+    """Keep a seeded sample of the largest outputs until all fit; inputs are always whole."""
+    size = sum(value.nbytes for value in tensors.values())
+    result = dict(tensors)
+    eagers = sorted((key for key in tensors if "/eager/" in key), key=lambda key: -tensors[key].nbytes)
+    for key in eagers:
+        if size <= megabytes * 1e6 or tensors[key].size <= SAMPLE:
+            break
+        generator = np.random.default_rng(seed)
+        index = np.sort(generator.choice(tensors[key].size, SAMPLE, replace=False))
+        result[key.replace("/eager/", "/index/")] = index.astype("int64")
+        for one in (key, key.replace("/eager/", "/truth/")):
+            if one in result:
+                result[one] = tensors[one].ravel()[index]
+                size -= tensors[one].nbytes - result[one].nbytes
+    return result

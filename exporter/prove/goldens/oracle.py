@@ -1,0 +1,264 @@
+"""The float64 oracle: what the layer would compute without rounding, and how far eager float32 is from it.
+
+For each float output of each case: the truth, and e_ref, the largest relative error of eager and of two eager runs
+whose weights are moved by one ulp at random, in the max norm and in L2. Moving weights shows how much rounding the
+network amplifies; moving inputs would not do, since masks and flags are not noise. An output of few independent numbers
+gets more runs, up to sixteen, and an allowance for what they still leave to chance
+(exporter/base/numbers/allowance.py). Where the weights do not move the output, or there are none, inputs are moved in
+these further runs: those elements of them that are no whole numbers.
+
+A plain float64 copy is tried first, then one with casts lifted. Where neither is truly float64, the centre and the
+spread of the float32 runs take the place of truth and e_ref. The method's name says which it was, and why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exporter.base.numbers.allowance import ENOUGH, MOST_RUNS
+from exporter.base.numbers.golden import SPREAD
+from exporter.base.tensors import Array, TensorMap
+from exporter.engines.base import EngineRefused
+from exporter.engines.paddle import border, call_layer, named_arrays
+from exporter.paddle.choices import FIRST, LAST, choosing
+from exporter.prove.goldens.domain import checked_places
+from exporter.prove.goldens.float64 import FAKE, lifted, narrow_kernels, raise_plain_tensors, second_difference
+from exporter.prove.goldens.positions import exact_positions
+from exporter.prove.goldens.truth import UNTOLD, Truth, measured, same_bits, unmoved
+
+if TYPE_CHECKING:
+    import paddle
+
+#: So many numbers the copies of a layer may hold for further runs; of a large layer there are two, made for each case.
+AFFORDABLE = 64_000_000
+
+
+@dataclass
+class _Form:
+    """A copy of the layer, made when it is asked for; kept for the next case, or made anew where memory is short."""
+
+    make: Callable[[], Any]
+    keep: bool
+    _made: Any = None
+
+    def layer(self) -> Any:
+        """The copy."""
+        made = self.make() if self._made is None else self._made
+        self._made = made if self.keep else None
+        return made
+
+
+@dataclass
+class _Way(_Form):
+    """One way to run in float64: its name, what surrounds a run, whether it was proven true."""
+
+    name: str = ""
+    around: AbstractContextManager[None] = field(default_factory=contextlib.nullcontext)
+    proven: bool = False
+
+
+@dataclass
+class Oracle:
+    """Several copies of one layer: as it is, in float64, and with weights moved by one ulp."""
+
+    eager: Any
+    ways: list[_Way]
+    moved: tuple[_Form, ...]
+    order: tuple[str, ...]
+    outputs: tuple[str, ...]
+    why_not: list[str] = field(default_factory=list)
+    further: tuple[_Form, ...] = ()
+    #: What surrounds a run of eager, once for each case.
+    watch: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext
+    #: The operators that chose between equal elements in the case that was asked last.
+    tied: frozenset[str] = frozenset()
+
+    def ask(self, inputs: TensorMap) -> tuple[dict[str, Array], dict[str, Truth], str]:
+        """Run one case; return eager's outputs, the truths, and why eager cannot be trusted (empty where it can).
+
+        Raises:
+            EngineRefused: the eager layer itself does not run on these inputs; `OutOfRange` where they are to blame.
+        """
+        with self.watch(), checked_places(self.eager, inputs), choosing() as tied:
+            eager = self._run(self.eager, inputs)
+        self.tied = frozenset(tied)
+        again = self._run(self.eager, inputs)
+        unstable = [name for name in eager if not same_bits(eager[name], again[name])]
+        gate = f"eager gives other values when run twice: {', '.join(unstable)}" if unstable else ""
+        moved = [self._run(form.layer(), inputs) for form in self.moved]
+        exact = self._exact(inputs)
+        others = moved if exact is None else [*moved, exact]
+        shifting = {name for name, value in eager.items() if any(one[name].shape != value.shape for one in others)}
+        if shifting:  # rows that a threshold lets through, as non-maximum suppression does
+            gate = gate or f"rounding alone changes the shape of {', '.join(sorted(shifting))}"
+        told = [name for name, value in eager.items() if value.dtype.kind == "f" and name not in shifting]
+        runs = self._enough([eager, *moved], exact, told, inputs)
+        truths = {}
+        for name, value in eager.items():
+            if name in shifting:
+                truths[name] = _untold(value)
+            else:
+                truths[name] = self._truth(name, runs, exact)
+        return eager, truths, gate
+
+    def otherwise(self, inputs: TensorMap) -> list[dict[str, Array]]:
+        """What eager gives if the first, and if the last of equal elements is chosen; nothing where none were tied.
+
+        Any of them is right, so an output that they differ in is not determined by the model.
+        """
+        given = []
+        for pick in (FIRST, LAST) if self.tied else ():
+            with contextlib.suppress(EngineRefused), choosing(pick):
+                given.append(self._run(self.eager, inputs))
+        return given
+
+    def _enough(
+        self, runs: list[dict[str, Array]], exact: dict[str, Array] | None, told: list[str], inputs: TensorMap
+    ) -> list[dict[str, Array]]:
+        """Add runs, twice as many moved ones each time, until e_ref of each output `told` is known well enough."""
+        runs, further = list(runs), list(self.further)
+        while further:
+            open_ends = [name for name in told if self._truth(name, runs, exact).allowance > ENOUGH]
+            if not open_ends:
+                break
+            still = any(unmoved([run[name] for run in runs]) for name in open_ends)
+            count = min(len(runs) - 1, len(further))
+            for form in further[:count]:
+                again = self._run(form.layer(), _moved_inputs(inputs, len(runs)) if still else inputs)
+                if all(again[name].shape == runs[0][name].shape for name in told):
+                    runs.append(again)
+            del further[:count]
+        return runs
+
+    def try_out(self, inputs: TensorMap) -> None:
+        """Run eager alone, for the sake of the lines that it reaches; raises as :meth:`ask`."""
+        with checked_places(self.eager, inputs):
+            self._run(self.eager, inputs)
+
+    def _run(self, layer: Any, inputs: TensorMap) -> dict[str, Array]:
+        with border():
+            return named_arrays(call_layer(layer, self.order, inputs), self.outputs)
+
+    def _exact(self, inputs: TensorMap) -> dict[str, Array] | None:
+        """Run in float64 by the first way that is true; a way found wanting is never tried again."""
+        wide = {name: value.astype("float64") if value.dtype.kind == "f" else value for name, value in inputs.items()}
+        while self.ways:
+            way = self.ways[0]
+            try:
+                layer = way.layer()
+                with way.around, narrow_kernels() as narrow:
+                    exact = self._run(layer, wide)
+                doubt = f"float32 in {', '.join(sorted(narrow))}" if narrow else self._prove(way, layer, wide)
+                if not doubt:
+                    return exact
+            except EngineRefused as refusal:
+                doubt = str(refusal)
+            self.why_not.append(f"{way.name}: {doubt}")
+            self.ways.pop(0)
+        return None
+
+    def _prove(self, way: _Way, layer: Any, inputs: TensorMap) -> str:
+        """Take the second difference, once for each way; return what is wrong, or nothing."""
+        if way.proven:
+            return ""
+        with way.around:
+            found = second_difference(lambda moved: self._run(layer, moved), inputs)
+        way.proven = found <= FAKE
+        return "" if way.proven else f"a second difference of {found:.2g} shows float32 inside"
+
+    def _truth(self, name: str, runs: list[dict[str, Array]], exact: dict[str, Array] | None) -> Truth:
+        """The truth of one output, and what the float32 runs err; without a float64 run, their mean and spread."""
+        method = f"{SPREAD} ({'; '.join(self.why_not)})" if exact is None else self.ways[0].name
+        return measured([run[name] for run in runs], None if exact is None else exact[name], method)
+
+
+def make_oracle(
+    layer: paddle.nn.Layer, order: tuple[str, ...], outputs: tuple[str, ...], seed: int, *, lean: bool = False
+) -> Oracle:
+    """Say how the layer is copied into its float64 and its moved forms.
+
+    They run on the CPU, whose float64 kernels are complete. A lean oracle holds one copy at a time and makes it anew
+    for each case: for one case of a large model.
+    """
+    keep = not lean
+    ways = [
+        _Way(lambda: _wide(layer), keep, name="float64", around=_Around(exact_positions)),
+        _Way(
+            lambda: raise_plain_tensors(_wide(layer)),
+            keep,
+            name="float64 with casts lifted",
+            around=_Around(exact_positions, lifted),
+        ),
+    ]
+    moved = tuple(_Form(partial(_moved, layer, seed + step), keep) for step in (1, 2))
+    held = max(1, sum(math.prod(parameter.shape) for parameter in layer.parameters()))
+    count = max(2, min(MOST_RUNS - 3, AFFORDABLE // held))
+    steps = range(3, 3 + count)
+    further = tuple(_Form(partial(_moved, layer, seed + step), keep and count * held <= AFFORDABLE) for step in steps)
+    return Oracle(layer, ways, moved, order, outputs, further=further)
+
+
+def _wide(layer: paddle.nn.Layer) -> paddle.nn.Layer:
+    exact = copy.deepcopy(layer)
+    # Plain `to` would cast integer buffers too, and indices would die in gather.
+    exact._to_impl(dtype="float64", floating_only=True)
+    exact.eval()
+    return exact
+
+
+class _Around(AbstractContextManager[None]):
+    """Contexts that may be entered again and again."""
+
+    def __init__(self, *contexts: Callable[[], AbstractContextManager[None]]) -> None:
+        self._contexts = contexts
+
+    def __enter__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        for one in self._contexts:
+            self._stack.enter_context(one())
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+
+def _moved(layer: paddle.nn.Layer, seed: int) -> paddle.nn.Layer:
+    """A copy whose float weights each go one ulp up or down, by the toss of a seeded coin."""
+    twin = copy.deepcopy(layer)
+    generator = np.random.default_rng(seed)
+    for parameter in twin.parameters():
+        value = parameter.numpy()
+        if value.dtype.kind == "f":
+            side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
+            with np.errstate(over="ignore"):
+                moved = np.nextafter(value, side)
+            # The neighbour of infinity is the largest number, that of the largest number infinity: both stay.
+            parameter.set_value(np.where(np.isfinite(value) & np.isfinite(moved), moved, value))
+    twin.eval()
+    return twin
+
+
+def _untold(eager: Array) -> Truth:
+    """Of an output whose shape depends on rounding there is no truth; its case has a gate."""
+    if eager.dtype.kind != "f":
+        return Truth(eager, 0.0, 0.0, "exact")
+    return Truth(eager.astype("float64"), math.inf, math.inf, UNTOLD)
+
+
+def _moved_inputs(inputs: TensorMap, seed: int) -> dict[str, Array]:
+    """Each float that is no whole number goes one ulp up or down: whole ones may be masks, flags or indices."""
+    generator = np.random.default_rng(seed)
+    moved = dict(inputs)
+    for name, value in inputs.items():
+        if value.dtype.kind == "f":
+            side = np.where(generator.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
+            moved[name] = np.where(value == np.rint(value), value, np.nextafter(value, side))
+    return moved

@@ -1,0 +1,115 @@
+"""Compute again what a writer folded into a weight, so that it is proven by content as well.
+
+A convolution or a linear layer that only a batch norm follows is stored with `weight · scale / √(variance + ε)`, and a
+bias `shift − mean · scale / √(variance + ε)`, to which the layer's own bias is added. The writer names what went in
+(`details.folded`), not which tensor stands for what, nor ε; both are found by trial: a wrong guess gives other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from itertools import product
+
+import numpy as np
+
+from exporter.base.tensors import Array
+
+#: A few roundings of float32, in whichever order the writer multiplies.
+_NEAR = 2.0**-20
+#: Batch norms use 1e-5 or 1e-3; what is larger than this would hide another variance.
+_LARGEST_EPSILON = 1e-1
+_USUAL = (1e-5, 1e-3)
+#: A single batch norm has four vectors, and fewer where some are equal; with more tensors it is not tried.
+_MOST = 4
+
+
+class Fold(Enum):
+    """What a folded tensor was found to be."""
+
+    PROVEN = "computed again from trained tensors"
+    WRONG = "not what its parts give"
+    UNKNOWN = "not a fold that is known here, or a part is not at hand"
+
+
+def judge_folds(
+    stored: Mapping[str, Array], parts: Mapping[str, Sequence[str]], trained: Mapping[str, Array]
+) -> dict[str, Fold]:
+    """Judge each folded tensor; `parts` are the digests of what went into it, `trained` the tensors by digest.
+
+    A weight that is a trained one times some channels' factor is known; a bias is either proven, or not known.
+    """
+    judged, epsilons = dict.fromkeys(parts, Fold.UNKNOWN), set(_USUAL)
+    whole = {name: digests for name, digests in parts.items() if all(content in trained for content in digests)}
+    for name, digests in whole.items():
+        given = [trained[content] for content in digests]
+        weights = [part for part in given if part.ndim > 1 and part.size == stored[name].size]
+        # A vector may be at hand in another shape: that of one channel as a scalar, which digests do not tell apart.
+        vectors = [part.astype("float64").ravel() for part in given if part.ndim < 2 or part.size != stored[name].size]
+        if stored[name].ndim > 1 and len(weights) == 1 and 1 < len(vectors) <= _MOST:
+            epsilon = _epsilon(stored[name], weights[0], vectors)
+            judged[name] = Fold.WRONG if epsilon is None else Fold.PROVEN
+            epsilons |= set() if epsilon is None else {epsilon}
+    for name, digests in whole.items():
+        vectors = [trained[content].astype("float64").ravel() for content in digests]
+        if stored[name].ndim == 1 and len(vectors) <= _MOST + 1 and _is_bias(stored[name], vectors, epsilons):
+            judged[name] = Fold.PROVEN
+    return judged
+
+
+def _epsilon(folded: Array, weight: Array, vectors: Sequence[Array]) -> float | None:
+    """The ε with which the weight, times scale / √(variance + ε), is the folded one; None: with none."""
+    for source, axis in product(_arranged(weight, folded.shape), range(folded.ndim)):
+        channels = folded.shape[axis]
+        was, now = (np.moveaxis(value, axis, 0).reshape(channels, -1) for value in (source, folded))
+        largest = np.abs(was).argmax(1)[:, None]
+        base, top = (np.take_along_axis(value, largest, 1)[:, 0].astype("float64") for value in (was, now))
+        factor = np.divide(top, base, out=np.zeros(channels), where=base != 0)
+        if not _near(was * factor[:, None].astype(was.dtype), now, np.abs(now)):
+            continue
+        own = [vector for vector in vectors if vector.size == channels]
+        for scale, variance in product(own, own):
+            known = factor != 0
+            epsilon = float(np.median((scale[known] / factor[known]) ** 2 - variance[known])) if known.any() else 0.0
+            if -_NEAR * float(variance.max()) <= epsilon <= _LARGEST_EPSILON:
+                wanted = _factor(scale, variance, max(epsilon, 0.0))
+                if _near(wanted[base != 0], factor[base != 0], np.abs(wanted[base != 0])):
+                    return max(epsilon, 0.0)
+    return None
+
+
+def _arranged(weight: Array, shape: tuple[int, ...]) -> Iterator[Array]:
+    """A weight in the shape of the folded one: digests do not tell shapes apart, and the weight of a Gemm may turn."""
+    yield weight.reshape(shape)
+    if weight.ndim == 2 and weight.shape[::-1] == shape:
+        yield weight.T
+
+
+def _is_bias(folded: Array, vectors: Sequence[Array], epsilons: set[float]) -> bool:
+    """Whether some of the vectors are a batch norm's (and a bias before or behind it), or two biases, that give it."""
+    own = [vector for vector in vectors if vector.size == folded.size]
+    if len(own) != len(vectors):
+        return False
+    now, none = folded.astype("float64"), np.zeros(folded.size)
+    if any(_near(first + second, now, np.abs(first) + np.abs(second)) for first, second in product(own, own)):
+        return True
+    for scale, variance, epsilon in product(own, own, sorted(epsilons)):
+        if not (variance + epsilon > 0).all():
+            continue
+        factor = _factor(scale, variance, epsilon)
+        for shift, mean, bias in product(own, own, [none, *own]):
+            for added in (bias * factor, bias):
+                size = np.abs(shift) + np.abs(mean * factor) + np.abs(added)
+                if _near(shift - mean * factor + added, now, size):
+                    return True
+    return False
+
+
+def _factor(scale: Array, variance: Array, epsilon: float) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor: Array = scale / np.sqrt(variance + epsilon)
+    return factor
+
+
+def _near(one: Array, other: Array, size: Array) -> bool:
+    return bool((np.abs(one - other) <= _NEAR * size).all())

@@ -1,0 +1,87 @@
+"""The proof by declaration: what an artifact's file says of its inputs and outputs is what the spec promises.
+
+Engines do not all read what a file declares: Paddle's own run a batch of 64 through a program that declares 8, and the
+converter, the server or the phone that reads the same file does not. Pure reading: no engine takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from exporter.base.errors import BundleError
+from exporter.base.readers import read
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Artifact
+from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+from exporter.spec.inputs import Dim
+from exporter.spec.model import Spec
+
+
+class Interface(ByClaim):
+    """One claim for each variant."""
+
+    kind = "interface"
+    reads = True
+
+    def plan(self, harness: Harness) -> frozenset[Claim]:
+        return per_variant(self.kind, harness.variants)
+
+    def prove_claim(self, claim: Claim, harness: Harness) -> Evidence:
+        subject = harness.subject
+        return prove_declared(harness.artifact(claim), subject.folder, subject.spec, subject.outputs)
+
+
+def prove_declared(artifact: Artifact, folder: Path, spec: Spec, promised: Sequence[TensorSpec]) -> Evidence:
+    """Compare what the main file declares with the spec's inputs and the `promised` outputs: names, dtypes, sizes.
+
+    A file may leave open what the manifest fixes, never fix what the manifest leaves open. The sizes of outputs are
+    compared where they count, in every case that runs.
+    """
+    try:
+        facts = read(folder / artifact.main)
+    except BundleError as error:
+        return Evidence(Outcome.CRASHED, f"cannot be read: {error}", stage="load")
+    inputs, outputs = ({tensor.name: tensor for tensor in side} for side in (spec.input_specs(), promised))
+    wrong = [*_unlike("input", inputs, facts.inputs), *_unlike("output", outputs, facts.outputs)]
+    declared = {tensor.name: tensor.shape for tensor in facts.inputs}
+    wrong += [
+        f"input '{name}' is declared {list(declared[name])}, promised {list(tensor.shape)}"
+        for name, tensor in inputs.items()
+        if name in declared and not _fits(tensor.shape, declared[name], spec.dims)
+    ]
+    if wrong:
+        return Evidence(Outcome.MISMATCH, wrong[0])
+    return Evidence(Outcome.MATCH, elements=len(inputs) + len(outputs), provider="by reading")
+
+
+def _unlike(kind: str, promised: Mapping[str, TensorSpec], declared: Sequence[TensorSpec]) -> Iterator[str]:
+    """Names and dtypes, in whatever order."""
+    names = [tensor.name for tensor in declared]
+    if sorted(promised) != sorted(names):
+        yield f"{kind}s {names} are declared, {list(promised)} are promised"
+        return
+    for tensor in declared:
+        if tensor.dtype != promised[tensor.name].dtype:
+            yield f"{kind} '{tensor.name}' is declared {tensor.dtype}, promised {promised[tensor.name].dtype}"
+
+
+def _fits(promised: Sequence[int | str], declared: Sequence[int | str], dims: Mapping[str, Dim]) -> bool:
+    if len(promised) != len(declared):
+        return False
+    return all(
+        isinstance(have, str) or have == -1 or have in _sizes(want, dims)
+        for want, have in zip(promised, declared, strict=True)
+    )
+
+
+def _sizes(want: int | str, dims: Mapping[str, Dim]) -> tuple[int, ...]:
+    """The one size that a promised dimension may have; none where it varies."""
+    if isinstance(want, int):
+        return (want,)
+    dim = dims[want]
+    return (dim.min,) if dim.min == dim.max else ()
+
+
+plugin: Proof = Interface()

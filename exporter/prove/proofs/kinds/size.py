@@ -1,0 +1,42 @@
+"""The proof of the size: a variant of low precision takes at most the promised share of fp32's bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from exporter.export.lower.base import Artifact
+from exporter.prove.proofs.base import ByClaim, Harness, Proof, per_variant
+from exporter.prove.proofs.promises import lower, nothing_to_measure_by
+from exporter.prove.verdict.claim import Claim, Evidence, Outcome
+
+
+class Size(ByClaim):
+    """One claim for each variant of low precision; pure reading."""
+
+    kind = "size"
+    reads = True
+    promise = True
+
+    def plan(self, harness: Harness) -> frozenset[Claim]:
+        return per_variant(self.kind, lower(harness.variants))
+
+    def prove_claim(self, claim: Claim, harness: Harness) -> Evidence:
+        plain = harness.subject.artifacts.get(claim.format)
+        if plain is None:
+            return nothing_to_measure_by(claim)
+        wanted = harness.promised(claim.precision).max_size
+        return prove_size(harness.artifact(claim), plain, harness.subject.folder, wanted)
+
+
+def prove_size(artifact: Artifact, plain: Artifact, folder: Path, wanted: float | None) -> Evidence:
+    """Compare the bytes of a variant's files with those of fp32's; `wanted` is the largest share that is promised."""
+    own, whole = (sum((folder / name).stat().st_size for name in variant.files) for variant in (artifact, plain))
+    share = own / whole
+    said = f"{own:,} bytes are {share:.3f} of fp32's {whole:,}"
+    if wanted is not None and not share <= wanted:
+        reason = f"{said}, and at most {wanted:g} was promised"
+        return Evidence(Outcome.MISMATCH, reason, elements=own, metrics={"share": share})
+    return Evidence(Outcome.MATCH, said, elements=own, metrics={"share": share}, provider="by reading")
+
+
+plugin: Proof = Size()

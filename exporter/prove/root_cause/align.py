@@ -1,0 +1,153 @@
+"""Find a sublayer's value among the values of a program by what it holds, and descend to where they part.
+
+Names differ from format to format; contents do not. A tensor of the same shape whose error ratio is within the
+threshold is the counterpart. The layer tree is walked from the root down: the first child whose output has none,
+while its inputs have, is descended into; where its inputs have none either, the parent's own code is to blame.
+An operator that a program has too many between two sublayers leaves both values in place, so the reader is blamed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exporter.base.numbers.norms import ratio
+from exporter.base.tensors import Array, TensorMap
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One case as the source computes it: the calls of its sublayers, and each of their tensors by its key.
+
+    `facts` says of each tensor its shape, dtype, e_ref and whether it is finite; `values` holds `<key>/truth`.
+    """
+
+    calls: Sequence[Mapping[str, Any]]
+    facts: Mapping[str, Mapping[str, Any]]
+    values: TensorMap
+
+    def truth(self, key: int) -> Array:
+        """What the tensor should be, in float64."""
+        return self.values[f"{key}/truth"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where values part: the number of the call, its error ratio, the worst of its inputs, and the line if it is known.
+
+    `own` says that no sublayer of it is to blame but the code of its own `forward`.
+    """
+
+    call: int
+    error_ratio: float
+    inputs_ratio: float
+    line: str
+    own: bool
+
+
+#: How far a tensor is off, by its key: an error ratio; infinity where no value is like it, None where it cannot tell.
+Distance = Callable[[int], "float | None"]
+
+
+class Shown:
+    """The values that a program has put out, to be searched by content."""
+
+    def __init__(self, observed: Observed, values: TensorMap) -> None:
+        self._observed = observed
+        self._by_shape: dict[tuple[Any, ...], list[Array]] = defaultdict(list)
+        given = (observed.values[f"{key}/eager"] for key in observed.calls[0]["inputs"] if str(key) in observed.facts)
+        for value in (*values.values(), *given):
+            self._by_shape[_look(value)].append(value)
+        self._known: dict[int, float | None] = {}
+
+    def __call__(self, key: int) -> float | None:
+        """The smallest error ratio of any value of this shape; infinite where there is none. None: cannot be judged."""
+        if key not in self._known:
+            self._known[key] = self._search(key)
+        return self._known[key]
+
+    def _search(self, key: int) -> float | None:
+        fact = self._observed.facts.get(str(key))
+        if fact is None or not fact["finite"] or not math.prod(fact["shape"]):
+            return None
+        truth = self._observed.truth(key)
+        e_ref = (fact["e_ref"][0], fact["e_ref"][1])
+        found = [ratio(truth, one, e_ref) for one in self._by_shape[_look(truth)]]
+        return min((one for one in found if not math.isnan(one)), default=math.inf)
+
+
+def _look(value: Array) -> tuple[Any, ...]:
+    return (value.dtype.kind == "f", *value.shape)
+
+
+def visible(observed: Observed, fresh: TensorMap, threshold: float) -> frozenset[int]:
+    """The tensors that a sound program shows: dead code and what a control-flow block hides are not among them."""
+    shown = Shown(observed, fresh)
+    found = set()
+    for key in map(int, observed.facts):
+        off = shown(key)
+        if off is not None and off <= threshold:
+            found.add(key)
+    return frozenset(found)
+
+
+def descend(observed: Observed, distance: Distance, threshold: float) -> Place:
+    """The innermost call to blame, beginning with the root, whose output is known to be wrong."""
+    calls = observed.calls
+    children: dict[int, list[int]] = defaultdict(list)
+    for number, call in enumerate(calls):
+        if call["parent"] is not None:
+            children[call["parent"]].append(number)
+    at, line = 0, ""
+    while True:
+        wrong = next((one for one in children[at] if is_wrong(observed, one, distance, threshold)), None)
+        if wrong is None:
+            break
+        if worst(distance, calls[wrong]["inputs"]) > threshold:
+            line = calls[wrong]["line"]
+            break
+        at = wrong
+    own = bool(children[at])
+    return Place(
+        at, worst(distance, calls[at]["outputs"]), worst(distance, calls[at]["inputs"]), line or calls[at]["line"], own
+    )
+
+
+def loudest(observed: Observed, distance: Distance, threshold: float, *, folded: bool = False) -> Place | None:
+    """The innermost call whose output stands out most over its inputs, if any is off by more than the threshold.
+
+    In a program with `folded` layers a convolution shows its own output nowhere, and what its batch norm puts out may
+    look like it: it is off only where what reads it is off as well.
+    """
+    best, place = 0.0, None
+    for number, call in enumerate(observed.calls):
+        off, before = worst(distance, call["outputs"]), worst(distance, call["inputs"])
+        gain = off / max(before, 1.0) if math.isfinite(off) else 0.0
+        hidden = folded and not is_wrong(observed, number, distance, threshold)
+        if off > threshold and gain >= best and not hidden:
+            best, place = gain, Place(number, off, before, call["line"], own=False)
+    return place
+
+
+def worst(distance: Distance, keys: Sequence[int]) -> float:
+    """The largest distance among tensors that can be judged; 0 where none can."""
+    return max((off for off in map(distance, keys) if off is not None), default=0.0)
+
+
+def is_wrong(observed: Observed, number: int, distance: Distance, threshold: float) -> bool:
+    """Whether some output of a call is off, and nothing that read it came out right all the same."""
+    call = observed.calls[number]
+    wrong = [key for key in call["outputs"] if not _within(distance(key), threshold)]
+    if not wrong:
+        return False
+    readers = [later for later in observed.calls[number + 1 :] if set(later["inputs"]) & set(wrong)]
+    return not any(
+        later["outputs"] and all(_within(distance(key), threshold) for key in later["outputs"]) for later in readers
+    )
+
+
+def _within(off: float | None, threshold: float) -> bool:
+    return off is None or off <= threshold

@@ -1,0 +1,159 @@
+"""The child's side: what each sublayer should put out, how far eager is from it, and which of it a program shows."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporter.base.errors import ModelError
+from exporter.base.numbers.norms import error
+from exporter.base.tensors import Array, TensorMap, recorded_inputs, save_scratch
+from exporter.engines.base import EngineRefused, Runnable
+from exporter.engines.paddle import border, call_layer
+from exporter.export.lower.base import Wish
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.traced import bind_inputs, specs_from_json, trace
+from exporter.process.workers import doing
+from exporter.prove.goldens.oracle import Oracle, make_oracle
+from exporter.prove.root_cause.taps.kinds.pir import tap
+from exporter.prove.root_cause.watch import Call, watching
+
+
+def observe(request: dict[str, Any]) -> dict[str, Any]:
+    """Run one case in eager, moved and float64 forms; write every sublayer's tensors, and those of a fresh program.
+
+    `values.safetensors` holds `<key>/truth` and `<key>/eager`; `fresh.safetensors` what a program traced just now puts
+    out, if one can be traced. The answer lists the calls, and for each tensor its e_ref.
+
+    Raises:
+        ModelError: the forms of the layer do not call the same sublayers, so nothing can be compared.
+    """
+    doing("importing paddle")
+    import paddle  # noqa: F401  # here, so that a failure of the import is told as one
+
+    source, into = request["source"], Path(request["into"])
+    doing("building the layer")
+    layer = load_layer(source["model"], source["checkpoint"], source["seed"])
+    specs = specs_from_json(source["inputs"])
+    order = tuple(one.name for one in bind_inputs(layer, specs))
+    inputs = recorded_inputs(Path(request["golden"]), request["case"], order)
+    doing("running the oracle")
+    oracle = make_oracle(layer, order, tuple(source["outputs"]), source["seed"], lean=True)
+    _, truths, _ = oracle.ask(inputs)
+    doing("watching sublayers")
+    calls, exact, float32_runs = _watch_all(oracle, inputs)
+    tensors, facts = _collect(calls, exact, float32_runs)
+    save_scratch(into / "values.safetensors", tensors)
+    why_not = _trace_fresh(layer, source, inputs, into)
+    return {
+        "calls": [_described(one) for one in calls],
+        "tensors": facts,
+        "method": next(iter(truths.values())).method,
+        "fresh": why_not,
+    }
+
+
+def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
+    """Eager's calls, those of the float64 run (None where it is not true), and those of all float32 runs."""
+    runs = [_watched(oracle.eager, oracle.order, inputs)]
+    runs += [_watched(form.layer(), oracle.order, inputs) for form in oracle.moved]
+    exact = None
+    if oracle.ways:
+        wide = {name: value.astype("float64") if value.dtype.kind == "f" else value for name, value in inputs.items()}
+        with oracle.ways[0].around:
+            exact = _watched(oracle.ways[0].layer(), oracle.order, wide)
+    for other in [*runs[1:], *([exact] if exact else [])]:
+        if [_shape(one) for one in other] != [_shape(one) for one in runs[0]]:
+            raise ModelError(
+                "float64 or a weight moved by one ulp makes forward call other sublayers",
+                where=runs[0][0].kind,
+                hint="look at the comparisons in forward: a branch hangs on rounding",
+            )
+    return runs[0], exact, runs
+
+
+def _watched(layer: Any, order: tuple[str, ...], inputs: TensorMap) -> list[Call]:
+    with watching(layer) as calls, border():
+        call_layer(layer, order, inputs)
+    return calls
+
+
+def _shape(call: Call) -> tuple[Any, ...]:
+    return call.path, [one.shape for one in call.inputs], [one.shape for one in call.outputs]
+
+
+def _collect(
+    calls: list[Call], exact: list[Call] | None, runs: list[list[Call]]
+) -> tuple[dict[str, Array], dict[str, Any]]:
+    tensors: dict[str, Array] = {}
+    facts: dict[str, Any] = {}
+    for number, call in enumerate(calls):
+        for side in ("inputs", "outputs"):
+            for place, key in enumerate(getattr(call, side[:-1] + "_keys")):
+                values = [getattr(run[number], side)[place] for run in runs]
+                if str(key) in facts or values[0].dtype.kind not in "fiub":
+                    continue
+                wide = values[0] if exact is None else getattr(exact[number], side)[place]
+                truth, facts[str(key)] = _fact(values, wide, known=exact is not None)
+                tensors[f"{key}/eager"], tensors[f"{key}/truth"] = values[0], truth
+    return tensors, facts
+
+
+def _fact(values: Sequence[Array], exact: Array, *, known: bool) -> tuple[Array, dict[str, Any]]:
+    """The truth of one tensor and what is known of it; without float64 the float32 runs' centre takes its place."""
+    eager = values[0]
+    about: dict[str, Any] = {"shape": list(eager.shape), "dtype": eager.dtype.name, "finite": True, "e_ref": [0.0, 0.0]}
+    if eager.dtype.kind != "f":
+        return eager, about
+    with np.errstate(invalid="ignore", over="ignore"):
+        truth = exact if known else np.mean([one.astype("float64") for one in values], axis=0)
+    errors = [error(truth, one) for one in values]
+    about["finite"] = bool(np.isfinite(errors).all())
+    if about["finite"]:
+        about["e_ref"] = [max(one[norm] for one in errors) for norm in (0, 1)]
+    return truth, about
+
+
+def _described(call: Call) -> dict[str, Any]:
+    return {
+        "path": call.path,
+        "kind": call.kind,
+        "line": call.line,
+        "parent": call.parent,
+        "inputs": call.input_keys,
+        "outputs": call.output_keys,
+        "arguments": call.arguments,
+    }
+
+
+def _trace_fresh(layer: Any, source: dict[str, Any], inputs: TensorMap, into: Path) -> str:
+    """Write what a program traced and saved just now puts out; answer why not, or with nothing."""
+    from exporter.engines.kinds.jit_load import plugin as jit_load
+    from exporter.export.lower.kinds.pir import plugin as pir
+
+    doing("tracing the layer anew")
+    try:
+        traced = trace(layer, specs_from_json(source["inputs"]), tuple(source["outputs"]), source["fixed"])
+        with _folders() as (plain, tapped):
+            pir.write(traced, None, plain, Wish())
+            names = tap(plain, tapped)
+            artifact = Runnable("pir", tapped, pir.model, tuple(inputs), names)
+            with jit_load.open(artifact, "cpu") as session:
+                save_scratch(into / "fresh.safetensors", session.run(inputs))
+    except (ModelError, EngineRefused) as refusal:
+        return str(refusal)
+    return ""
+
+
+@contextlib.contextmanager
+def _folders() -> Iterator[tuple[Path, Path]]:
+    with tempfile.TemporaryDirectory(prefix="exporter-") as place:
+        one, other = Path(place) / "plain", Path(place) / "tapped"
+        one.mkdir()
+        other.mkdir()
+        yield one, other

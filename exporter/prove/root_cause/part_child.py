@@ -1,0 +1,110 @@
+"""The child's side of a reproduction: export one sublayer alone, with the inputs that it had in the failing case."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporter.base.registry import Registry
+from exporter.base.tensors import TensorSpec, load, save_scratch
+from exporter.export.lower.base import Format, Wish
+from exporter.export.trace.layer import load_layer
+from exporter.export.trace.structure import leaves
+from exporter.export.trace.traced import trace
+from exporter.process.workers import doing
+from exporter.prove.goldens.oracle import make_oracle
+
+
+def export(request: dict[str, Any]) -> dict[str, Any]:
+    """Write the sublayer's artifact and `case.safetensors` into a folder; answer with names and e_ref of its outputs.
+
+    With `scramble` the weights are shuffled within each tensor first: the numbers stay, what was learnt goes.
+
+    Raises:
+        ModelError: the sublayer cannot be exported alone.
+    """
+    doing("importing paddle")
+    import paddle
+
+    source, into = request["source"], Path(request["into"])
+    doing("building the layer")
+    layer = load_layer(source["model"], source["checkpoint"], source["seed"])
+    sublayer = layer if request["path"] == "." else dict(layer.named_sublayers())[request["path"]]
+    if request["scramble"]:
+        _scramble(sublayer, source["seed"])
+    inputs = load(Path(request["inputs"]))
+    part = _wrapped(sublayer, request["arguments"])
+    part.eval()
+    doing("running the oracle")
+    with paddle.no_grad():
+        count = sum(1 for _ in leaves(part(*[paddle.to_tensor(inputs[name]) for name in inputs])))
+    names = tuple(f"output_{number}" for number in range(count))
+    eager, truths, _ = make_oracle(part, tuple(inputs), names, source["seed"]).ask(inputs)
+    case = request["case"]
+    tensors = {f"{case}/input/{name}": value for name, value in inputs.items()}
+    tensors |= {f"{case}/eager/{name}": value for name, value in eager.items()}
+    tensors |= {f"{case}/truth/{name}": truths[name].value for name in names}
+    save_scratch(into / "case.safetensors", tensors)
+    doing("exporting the sublayer")
+    specs = [TensorSpec(name, value.dtype.name, value.shape) for name, value in inputs.items()]
+    native = _write(
+        part,
+        specs,
+        names,
+        (request["format"], into / request["format"], Wish(request["opset"], writer=request["writer"])),
+    )
+    return {
+        "inputs": list(inputs),
+        "outputs": list(native),
+        "e_ref": {name: [one.e_ref_max, one.e_ref_l2] for name, one in truths.items()},
+    }
+
+
+def _write(part: Any, specs: list[TensorSpec], names: tuple[str, ...], how: tuple[str, Path, Wish]) -> tuple[str, ...]:
+    """Trace and lower; `how` is the format, its folder and what is asked. Returns the outputs in the file's order."""
+    format, into, wish = how
+    formats: Registry[Format] = Registry("exporter.export.lower", "format")
+    plugin = formats[format].chosen(wish)
+    into.mkdir()
+    with plugin.session(None), tempfile.TemporaryDirectory(prefix="exporter-") as folder:
+        traced = trace(part, specs, names, {})
+        before = plugin.after
+        if before is not None:
+            formats[before].write(traced, None, Path(folder), Wish())
+        plugin.write(traced, Path(folder) if before else None, into, wish)
+    return traced.native_outputs
+
+
+def _scramble(layer: Any, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    for tensor in layer.state_dict().values():
+        value = tensor.numpy()
+        tensor.set_value(generator.permutation(value.ravel()).reshape(value.shape))
+
+
+def _wrapped(sublayer: Any, arguments: tuple[list[Any], dict[str, Any]]) -> Any:
+    """A layer whose inputs are the tensors of the recorded call, in order; other arguments are repeated as they were.
+
+    `forward` names its parameters, since `to_static` binds no `*args` (3.3.1).
+    """
+    import paddle
+
+    class Part(paddle.nn.Layer):  # type: ignore[misc]  # Paddle has no types
+        def __init__(self) -> None:
+            super().__init__()
+            self.part = sublayer
+
+        def forward(self, input_0, input_1=None, input_2=None, input_3=None, input_4=None):  # type: ignore[no-untyped-def]
+            given = (input_0, input_1, input_2, input_3, input_4)
+            positional = [_filled(one, given) for one in arguments[0]]
+            named = {name: _filled(one, given) for name, one in arguments[1].items()}
+            return self.part(*positional, **named)
+
+    return Part()
+
+
+def _filled(one: Any, given: tuple[Any, ...]) -> Any:
+    return given[one["tensor"]] if isinstance(one, dict) else one

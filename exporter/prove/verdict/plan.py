@@ -1,0 +1,213 @@
+"""The plan: which claims a verdict must answer, fixed before anything runs.
+
+What happens to be installed never shapes it. An engine that the spec names and the machine lacks leaves its claims
+MISSING; an engine that cannot run any of the formats asked for is a mistake in the spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+from exporter.base.errors import UsageError, did_you_mean
+from exporter.base.registry import Registry
+from exporter.engines.base import Engine
+from exporter.spec.model import Spec, Speedup
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
+#: The Paddle that is the first to read a format; the others are as old as any that is supported (docs/targets.md).
+_SINCE = {"pir": "3.0"}
+#: What these names begin with has the versions of Paddle.
+_PADDLE = ("paddle_inference", "jit_load")
+_ADD_ONNX = "add onnx to formats, or leave the key out"
+#: The engines that run the source; they are planned wherever the source is at hand.
+SOURCE_ENGINES = ("eager", "static")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One child: an engine on a variant, for all cases."""
+
+    format: str
+    precision: str
+    engine: str
+
+    @property
+    def variant(self) -> str:
+        """The variant's name: `onnx`, or `onnx-fp16`."""
+        return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
+
+
+def with_engines(spec: Spec) -> Spec:
+    """The spec with its engines settled: unless it names them, those of the usual ones that run one of its formats."""
+    if "engines" in spec.model_fields_set:
+        return spec
+    able = tuple(name for name in spec.engines if set(ENGINES[name].formats) & set(spec.formats))
+    return spec.model_copy(update={"engines": able})
+
+
+def settled(spec: Spec) -> Spec:
+    """The spec with what it leaves to others said in full: its engines, and the steps of its pipeline.
+
+    Raises:
+        UsageError: a file that names steps is not there, or lists what no step is known for.
+    """
+    spec = with_engines(spec)
+    return spec if spec.pipeline is None else spec.model_copy(update={"pipeline": spec.pipeline.settled()})
+
+
+def plan_runs(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_source: bool) -> tuple[Run, ...]:
+    """Pair each engine with each variant that it runs; variants are (format, precision).
+
+    Raises:
+        UsageError: an engine is unknown, or runs none of the variants; or a variant is run by no engine, so that it
+            would be released unproven.
+    """
+    runs = [Run("source", "fp32", name) for name in SOURCE_ENGINES] if with_source else []
+    for name in engines:
+        able = [Run(*variant, name) for variant in variants if ENGINES[name].runs(*variant)]
+        if not able and name not in SOURCE_ENGINES:
+            kinds = _kinds(name)
+            raise UsageError(
+                f"engine '{name}' runs none of the formats",
+                where="engines",
+                hint=f"leave it out, or add what it runs: {kinds}",
+            )
+        runs.extend(able)
+    proven = {(run.format, run.precision) for run in runs}
+    for variant in variants:
+        if variant not in proven:
+            able_names = [name for name, engine in ENGINES.all() if engine.runs(*variant)]
+            low = "" if variant[1] == "fp32" else f" in {variant[1]}"
+            raise UsageError(
+                f"no engine runs the format '{variant[0]}'{low}, so nothing would prove it",
+                where="engines",
+                hint=f"add one of: {', '.join(able_names)}",
+            )
+    return tuple(runs)
+
+
+def _kinds(engine: str) -> str:
+    """`onnx in fp32, int8`."""
+    return f"{', '.join(ENGINES[engine].formats)} in {', '.join(ENGINES[engine].precisions)}"
+
+
+def plan_some(engines: Sequence[str], variants: Sequence[tuple[str, str]], with_source: bool) -> tuple[Run, ...]:
+    """Only what somebody asked for: each of the engines on every variant that it runs, the source among them.
+
+    Raises:
+        UsageError: an engine is unknown, or has nothing here to run; or none of them reads an artifact.
+    """
+    here = [("source", "fp32")] * with_source + list(variants)
+    runs: list[Run] = []
+    for name in dict.fromkeys(engines):
+        able = [Run(*variant, name) for variant in here if ENGINES[name].runs(*variant)]
+        if not able:
+            formats = ENGINES[name].formats
+            hint = f"leave it out: it runs {', '.join(formats)}"
+            hint = "give --source DIR, the folder of the model's code" if "source" in formats else hint
+            raise UsageError(f"engine '{name}' has nothing to run here", where="--engines", hint=hint)
+        runs.extend(able)
+    if all(run.format == "source" for run in runs):
+        raise UsageError(
+            f"{' and '.join(engines)} read no artifact, so nothing would be proven of this bundle",
+            where="--engines",
+            hint="name an engine that runs one of its variants beside it",
+        )
+    return tuple(runs)
+
+
+def refuse_promises(spec: Spec) -> None:
+    """Make sure that every promise of the spec can be kept or broken by something that is written and runs.
+
+    Raises:
+        UsageError: a speed is promised of an engine that is unknown, not among the engines, or runs no such variant; or
+            a bound on the metric where no recipe feeds the inputs; or a folded model has other steps behind it; or a
+            key is about a format that is not written.
+    """
+    _refuse_idle(spec)
+    behind = spec.pipeline.postprocess if spec.pipeline and spec.pipeline.fold else None
+    if behind is not None and behind.training != behind.deployment:
+        what = "the steps behind a folded model are deployment's, and training has others"
+        hint = "make them alike, or leave out `fold`: then both are run and compared"
+        raise UsageError(what, where="pipeline.postprocess", hint=hint)
+    bounds = {
+        f"precisions.{precision}.budget": isinstance(settings.budget.max_metric_loss, float)
+        for precision, settings in spec.precisions.items()
+    }
+    if spec.pipeline is not None:
+        given = spec.pipeline.max_metric_loss if "max_metric_loss" in spec.pipeline.model_fields_set else None
+        bounds["pipeline"] = isinstance(given, float)
+    dataset = all(one.values == "dataset" for one in spec.inputs.values())
+    if not dataset and (bound := next((where for where, given in bounds.items() if given), "")):  # it needs a recipe
+        raise UsageError(
+            "a metric is promised, and nothing says what it is measured on",
+            where=f"{bound}.max_metric_loss",
+            hint="name a recipe, and give every input `values: dataset`; or leave the promise out",
+        )
+    for precision, settings in spec.precisions.items():
+        if (wish := settings.budget.min_speedup) is not None:
+            _refuse_speed(spec, precision, wish, f"precisions.{precision}.budget.min_speedup")
+
+
+def _refuse_idle(spec: Spec) -> None:
+    """Refuse keys that nothing of this spec answers: whoever sets one would take it for heard."""
+    if "onnx" not in spec.formats:
+        for key, given in (("opset", spec.opset is not None), ("writer", spec.writer != "program")):
+            if given:
+                raise UsageError(f"{key} is about ONNX, which is not written", where=key, hint=_ADD_ONNX)
+    for text in spec.targets:
+        _refuse_target(spec, text)
+
+
+def _refuse_target(spec: Spec, text: str) -> None:
+    """Refuse a runtime that loads none of the formats which are written."""
+    from packaging.requirements import Requirement  # few specs name one, and it takes 40 ms
+
+    need = Requirement(text)
+    runtimes = (ENGINES, Registry[Any]("exporter.deploy.handoff", "target"))
+    formats = next((one[need.name].formats for one in runtimes if need.name in one.names()), None)
+    if formats is None:
+        return  # a name that was known when a bundle was written
+    able = [name for name in formats if name not in _SINCE or not need.name.startswith(_PADDLE) or _loads(need, name)]
+    if set(spec.formats) & set(able):
+        return
+    young = [f"{name} is read from Paddle {_SINCE[name]} on" for name in formats if name not in able]
+    had = "; ".join((", ".join(spec.formats), *young))
+    raise UsageError(
+        f"'{text}' has to load the artifacts, and loads none of the formats that are written: {had}",
+        where="targets",
+        hint=f"add to formats: {' or '.join(able)}; or leave the target out",
+    )
+
+
+def _loads(need: Requirement, format: str) -> bool:
+    """Whether every Paddle that is asked for reads a format that not all read."""
+    bounds = [one.version.removesuffix(".*") for one in need.specifier if one.operator in (">=", ">", "==", "~=")]
+    if bounds:
+        return max(map(Version, bounds)) >= Version(_SINCE[format])
+    return need.specifier.contains(_SINCE[format])
+
+
+def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None:
+    formats = [format for format, name in spec.variants() if name == precision]
+    if wish.engine not in spec.engines:
+        raise UsageError(
+            f"a speed is promised of '{wish.engine}', which is none of the spec's engines",
+            where=f"{where}.engine",
+            hint=did_you_mean(wish.engine, spec.engines),
+        )
+    if not any(ENGINES[wish.engine].runs(format, precision) for format in formats):
+        raise UsageError(
+            f"a speed is promised of '{wish.engine}', which runs no {precision} variant of the spec",
+            where=f"{where}.engine",
+            hint=f"name another: it runs {_kinds(wish.engine)}",
+        )
+    if wish.over is not None and not any(ENGINES[wish.over].runs(format, "fp32") for format in spec.formats):
+        raise UsageError(f"'{wish.over}' runs no fp32 variant of the spec", where=f"{where}.over", hint="name another")

@@ -1,1 +1,0 @@
-"""Structured pruning: which channels a layer keeps (`plan`), and making it that layer (`shrink`); `search` chooses."""

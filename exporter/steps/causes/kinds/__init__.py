@@ -1,0 +1,1 @@
+"""One cause of a difference between two chains of steps a file."""

@@ -1,0 +1,1 @@
+"""One family of configuration files a file."""

@@ -1,0 +1,219 @@
+"""Resizing in NumPy, by the rules of OpenCV and of Pillow.
+
+OpenCV (modules/imgproc/src/resize.cpp, 4.10) takes the neighbours of a point however much it shrinks, and computes
+uint8 with weights of 11 bits; Pillow (src/libImaging/Resample.c, 11) widens the filter by the factor it shrinks by,
+and rounds to uint8 between its two passes. The horizontal one comes first; from Pillow 13.0 on (seen in 10.1, 11.3,
+12.0 and 13.0) the vertical one, where the height shrinks and the width grows: `pillow13`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from exporter.base.tensors import Array
+
+Interpolation = Literal["nearest", "linear", "cubic", "area", "lanczos"]
+Library = Literal["opencv", "pillow", "pillow13"]
+#: Neighbours and weights of each point of an axis: [size, taps] each.
+Taps = tuple[Any, Any]
+
+#: OpenCV's weights of uint8 are multiples of 2⁻¹¹.
+_ONE = 1 << 11
+_FINE = 1 << 22
+
+
+def resample(value: Array, height: int, width: int, how: Interpolation, library: Library) -> Array:
+    """[height, width, channels] in another size and the same dtype, which is uint8 or a float."""
+    if value.shape[:2] == (height, width):
+        return value.copy()
+    if how == "nearest":
+        return _nearest(value, height, width, library)
+    if library == "opencv":
+        return _opencv(value, height, width, how)
+    turned = library == "pillow13" and height < value.shape[0] and width > value.shape[1]
+    return _pillow(value, ((0, height), (1, width)) if turned else ((1, width), (0, height)), how)
+
+
+def _nearest(value: Array, height: int, width: int, library: Library) -> Array:
+    rows, columns = (
+        nearest_places(old, new, library) for old, new in zip(value.shape[:2], (height, width), strict=True)
+    )
+    return np.asarray(value[rows][:, columns])
+
+
+def nearest_places(old: int, new: int, library: Library) -> Array:
+    """The point of an axis that each of `new` ones is copied from, int64 [new].
+
+    OpenCV takes the point at the upper left of each cell, Pillow the one in its middle.
+    """
+    shift, scale = (0.0, 1.0 / (new / old)) if library == "opencv" else (0.5, old / new)
+    return np.asarray(np.minimum(np.floor((np.arange(new) + shift) * scale).astype(np.int64), old - 1))
+
+
+# ---- OpenCV --------------------------------------------------------------------------------------------------------
+
+
+def _opencv(value: Array, height: int, width: int, how: Interpolation) -> Array:
+    old = value.shape[:2]
+    shrinks = old[0] >= height and old[1] >= width
+    if how == "area" and shrinks:
+        return _area(value, height, width)
+    taps = [neighbours(old[axis], new, how, axis) for axis, new in enumerate((height, width))]
+    if value.dtype != np.uint8:
+        return np.asarray(_weighed(_weighed(value, taps[1], 1), taps[0], 0), dtype=value.dtype)
+    whole = [(places, whole_weights(weights)) for places, weights in taps]
+    across = _weighed(value.astype(np.int64), whole[1], 1)
+    if how in ("linear", "area"):
+        places, weights = whole[0]
+        terms = [(across[places[:, at]] >> 4) * weights[:, at, None, None] >> 16 for at in range(2)]
+        return np.asarray(np.clip((terms[0] + terms[1] + 2) >> 2, 0, 255), dtype=np.uint8)
+    down = _weighed(across, whole[0], 0)
+    return np.asarray(np.clip((down + (1 << 21)) >> 22, 0, 255), dtype=np.uint8)
+
+
+def whole_weights(weights: Array) -> Array:
+    """OpenCV's weights of uint8: multiples of 2⁻¹¹ (INTER_RESIZE_COEF_BITS), as whole numbers int64."""
+    return np.asarray(np.rint(weights * _ONE), dtype=np.int64)
+
+
+def neighbours(old: int, new: int, how: Interpolation, axis: int) -> Taps:
+    """The points around each new one. The ends of the axis are repeated.
+
+    Places and weights are float32's of a scale that is rounded twice, as OpenCV's are: a byte may hang on it.
+    """
+    scale = 1.0 / (new / old)
+    if how == "area":  # where the other axis grows, "area" is linear with weights of its own
+        left = np.floor(np.arange(new) * scale)
+        part = ((np.arange(new) + 1) - (left + 1) * (new / old)).astype(np.float32)
+        part = np.where(part <= 0, np.float32(0), part - np.floor(part))
+    else:
+        centre = ((np.arange(new) + 0.5) * scale - 0.5).astype(np.float32)
+        left = np.floor(centre)
+        part = centre - left
+    if how in ("linear", "area"):
+        if axis == 1:  # at the border a column's weight moves with its place, a row's does not
+            part = np.where((left < 0) | (left >= old - 1), np.float32(0), part)
+            left = np.clip(left, 0, old - 1)
+        first, weights = left, np.stack([np.float32(1) - part, part], 1)
+    elif how == "cubic":
+        first, weights = left - 1, _filtered(part.astype(np.float64), range(-1, 3), _cubic(-0.75))
+    else:
+        first, weights = left - 3, _filtered(part.astype(np.float64), range(-3, 5), _lanczos(4))
+    places = first[:, None] + np.arange(weights.shape[1])
+    return np.clip(places, 0, old - 1).astype(np.int64), weights
+
+
+def _filtered(part: Array, offsets: range, kernel: Callable[[Array], Array]) -> Array:
+    weights = kernel(np.asarray(offsets)[None, :] - part[:, None])
+    return np.asarray(weights / weights.sum(1, keepdims=True))
+
+
+def _area(value: Array, height: int, width: int) -> Array:
+    """The mean of the pixels that each new one covers, each counted by the part that is covered."""
+    taps = [_covered(a, b) for a, b in zip(value.shape[:2], (height, width), strict=True)]
+    mean = _weighed(_weighed(value.astype(np.float64), taps[1], 1), taps[0], 0)
+    if value.dtype != np.uint8:
+        return mean.astype(value.dtype)
+    if value.shape[:2] == (2 * height, 2 * width):  # its own code for halves rounds up, and all other to even
+        return np.floor(mean + 0.5).astype(np.uint8)
+    return np.rint(mean.astype(np.float32)).astype(np.uint8)
+
+
+def _covered(old: int, new: int) -> Taps:
+    scale = old / new
+    begin, end = np.arange(new) * scale, np.minimum((np.arange(new) + 1) * scale, old)
+    first = np.floor(begin + 1e-9).astype(np.int64)
+    taps = int(np.ceil(end - 1e-9).max() if new == 1 else (np.ceil(end - 1e-9) - first).max())
+    places = first[:, None] + np.arange(max(taps, 1))
+    inside = np.minimum(places + 1, end[:, None]) - np.maximum(places, begin[:, None])
+    weights = np.where(inside > 1e-9, inside, 0.0)
+    return np.clip(places, 0, old - 1), weights / weights.sum(1, keepdims=True)
+
+
+# ---- Pillow --------------------------------------------------------------------------------------------------------
+
+
+def _pillow(value: Array, passes: Sequence[tuple[int, int]], how: Interpolation) -> Array:
+    """One axis, then the other, each to its size and rounded to uint8; an axis whose size stays is left alone."""
+    result = value
+    for axis, new in passes:
+        if result.shape[axis] == new:
+            continue
+        rounds = value.dtype == np.uint8
+        places, weights = _widened(result.shape[axis], new, how)
+        if rounds:  # its weights of uint8 are multiples of 2⁻²²
+            weights = np.where(weights < 0, np.ceil(weights * _FINE - 0.5), np.floor(weights * _FINE + 0.5)) / _FINE
+        passed = _weighed(result.astype(np.float64), (places, weights), axis)
+        result = np.clip(np.floor(passed + 0.5), 0, 255).astype(np.uint8) if rounds else passed.astype(value.dtype)
+    return result
+
+
+#: The filter of each interpolation, and how far it reaches.
+_FILTERS: dict[str, tuple[Callable[[Any], Any], float]] = {}
+
+
+def _widened(old: int, new: int, how: Interpolation) -> Taps:
+    kernel, reach = _FILTERS[how]
+    scale = old / new
+    wide = max(scale, 1.0)
+    support = reach * wide
+    centre = (np.arange(new) + 0.5) * scale
+    first = np.maximum((centre - support + 0.5).astype(np.int64), 0)
+    last = np.minimum((centre + support + 0.5).astype(np.int64), old)
+    places = first[:, None] + np.arange(int((last - first).max()))
+    weights = kernel((places + 0.5 - centre[:, None]) / wide)
+    weights = np.where(places < last[:, None], weights, 0.0)
+    return np.minimum(places, old - 1), weights / weights.sum(1, keepdims=True)
+
+
+# ---- filters -------------------------------------------------------------------------------------------------------
+
+
+def _weighed(value: Array, taps: Taps, axis: int) -> Array:
+    """The sum of the neighbours along an axis, each times its weight."""
+    places, weights = taps
+    shape = (-1, 1, 1) if axis == 0 else (1, -1, 1)
+    terms = (value.take(places[:, at], axis) * weights[:, at].reshape(shape) for at in range(places.shape[1]))
+    total: Array = next(terms)
+    for term in terms:
+        total = total + term
+    return total
+
+
+def _cubic(a: float) -> Callable[[Array], Array]:
+    """Keys' filter."""
+
+    def kernel(x: Array) -> Array:
+        x = np.abs(x)
+        near = ((a + 2) * x - (a + 3)) * x * x + 1
+        far = (((x - 5) * x + 8) * x - 4) * a
+        return np.where(x < 1, near, np.where(x < 2, far, 0.0))
+
+    return kernel
+
+
+def _lanczos(lobes: int) -> Callable[[Array], Array]:
+    def kernel(x: Array) -> Array:
+        return np.asarray(np.where(np.abs(x) < lobes, np.sinc(x) * np.sinc(x / lobes), 0.0))
+
+    return kernel
+
+
+def _triangle(x: Array) -> Array:
+    return np.asarray(np.maximum(1 - np.abs(x), 0.0))
+
+
+def _box(x: Array) -> Array:
+    return np.where((x > -0.5) & (x <= 0.5), 1.0, 0.0)
+
+
+_FILTERS |= {
+    "linear": (_triangle, 1.0),
+    "cubic": (_cubic(-0.5), 2.0),
+    "area": (_box, 0.5),
+    "lanczos": (_lanczos(3), 3.0),
+}

@@ -1,0 +1,1 @@
+"""One log of a training a file."""

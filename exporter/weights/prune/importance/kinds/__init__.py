@@ -1,0 +1,1 @@
+"""One measure of a channel's importance a file."""
