@@ -23,7 +23,6 @@ from exporter.bundle.facts import facts_in, facts_of
 from exporter.bundle.layout import GOLDEN, PAGE, REPORT
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import Bundle, open_bundle, recorded_runs, recorded_spec
-from exporter.bundle.provenance import find_checkpoint
 from exporter.bundle.source import source_in
 from exporter.bundle.subject import about, objections, subject_in
 from exporter.bundle.write import (
@@ -43,10 +42,6 @@ from exporter.deploy.runtimes.environment import read_runtimes
 from exporter.deploy.runtimes.matrix import Matrix, try_runtimes
 from exporter.engines.device import Device, choose_device
 from exporter.export.lower.convert import convert_all, refuse_precisions
-from exporter.gate.reuse.on_the_way import on_the_way
-from exporter.gate.reuse.release import Kept, Releases
-from exporter.gate.reuse.told import told_findings, told_measured, told_report
-from exporter.process.memo import remembering
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
 from exporter.prove.goldens.calibrate import calibration, refuse_noise
@@ -61,11 +56,11 @@ from exporter.prove.proofs.samples import with_samples
 from exporter.prove.root_cause.repro import REPRO, Keep
 from exporter.prove.verdict.plan import Run, plan_runs, plan_some, refuse_promises, settled
 from exporter.report.base import Renderer
-from exporter.report.summary import headline
 from exporter.spec.model import Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
 from exporter.weights import measured
 from exporter.weights import rehearsal as preflight
+from exporter.weights.find import find_checkpoint
 from exporter.weights.make import exported_of, whole_of
 from exporter.weights.prune import run as pruning
 
@@ -172,48 +167,13 @@ class Taken(Enum):
     BESIDE = "what is new goes beside it"
 
 
-def release(
-    spec: Spec,
-    root: Path,
-    setting: Setting,
-    *,
-    trains: bool = True,
-    known: Releases | None = None,
-    taken: Taken = Taken.REFUSE,
-) -> Product:
+def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, taken: Taken = Taken.REFUSE) -> Product:
     """All of it. What does not pass goes to `<root>/<name>/failed`, and the last good bundle stays as it was.
-
-    What passes is kept among those that are `known`, and steps are taken from there.
 
     Raises:
         UsageError: the checkpoint is not there yet, and `trains` is false; the version is `taken` by another content.
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
-    if known is None:
-        return _release_anew(spec, root, setting, taken, trains=trains)
-    made = on_the_way(spec)
-    with known.keeping(spec, root, made) as keeper, remembering(known.answers(spec, root, made)):
-        product = _release_anew(spec, root, setting, taken, trains=trains)
-        if product.bundle and product.report and product.report.verdict.passed:
-            keeper.product = {
-                "bundle": str(product.bundle.folder),
-                "folder": product.bundle.folder.name,
-                "digest": product.bundle.manifest.digest,
-                "word": product.report.verdict.word,
-                "said": headline(product.report),
-                "report": told_report(product.report),
-                "findings": told_findings(product.findings),
-                "measured": told_measured(product.measured),
-            }
-    return product
-
-
-def kept(found: Kept) -> Product:
-    """What a release that holds still has given."""
-    return Product(found.findings(), open_bundle(found.bundle), found.report(), found.measured())
-
-
-def _release_anew(spec: Spec, root: Path, setting: Setting, taken: Taken, *, trains: bool) -> Product:
     spec = settled(spec)
     if not trains:
         find_checkpoint(spec)

@@ -18,7 +18,7 @@ import pytest
 from tests.command import COMMAND, ROOT, environment
 
 PACKAGE = ROOT / "exporter"
-#: The doors of the house, in the order of the data: a room imports what stands below it in this list, and nothing above.
+#: The doors of the house, in the order of the data: each imports what stands below it in this list, and nothing above.
 DOORS = (
     *("cli", "gate", "pipeline", "deploy", "report", "bundle", "weights", "prove", "train", "check", "engines"),
     *("export", "spec", "steps", "process", "paddle", "base"),

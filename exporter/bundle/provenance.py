@@ -9,16 +9,11 @@ from typing import Any
 
 from exporter import __version__
 from exporter.base import machine
-from exporter.base.errors import UsageError
 from exporter.base.files import sha256_file
 from exporter.bundle.source import code_of
+from exporter.export import trained_ranges
 from exporter.export.trace.pruned import plan_in
 from exporter.spec.model import Spec
-from exporter.spec.recipe.source import default_folder
-from exporter.train import qat
-from exporter.train.run import TrainRequest
-from exporter.train.runs import Runs
-from exporter.weights.prune import run as pruning
 
 PACKAGES = ("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx", "onnxruntime", "onnxruntime-gpu", "numpy")
 #: Those that hold Paddle's kernels: the same version of either computes the same bits on the CPU.
@@ -35,49 +30,6 @@ NOT_REPRODUCIBLE = (
     "provenance.packages",
     "provenance.python",
 )
-
-
-def find_checkpoint(spec: Spec) -> Path | None:
-    """The checkpoint whose weights are exported: the whole one, what pruning has left of it, or fine-tuned for int8.
-
-    Raises:
-        UsageError: as :func:`find_whole`; or it was not pruned or fine-tuned yet.
-    """
-    whole = find_whole(spec)
-    return qat.finished(spec, pruning.finished(spec, whole).checkpoint if spec.prune else whole)
-
-
-def find_whole(spec: Spec) -> Path | None:
-    """The checkpoint that the spec names, or that its recipe has left; None where the factory's own weights stay.
-
-    Raises:
-        UsageError: it is named and not there, or the recipe was not trained yet.
-    """
-    if spec.checkpoint is not None:
-        path = Path(spec.checkpoint)
-        if not path.is_file():
-            raise UsageError("no such checkpoint", where=str(path), hint="check the path, or train it first")
-        return path
-    if spec.recipe is None:
-        return None
-    found = runs_of(spec, spec.recipe).chosen()
-    if found is None:
-        ranks = f" --ranks {spec.ranks}" if spec.ranks > 1 else ""
-        raise UsageError(
-            "the recipe has left no finished checkpoint",
-            where=spec.recipe,
-            hint=f"run: exporter train {spec.recipe} --seed {spec.seed}{ranks}",
-        )
-    return found.checkpoint
-
-
-def runs_of(spec: Spec, recipe: str) -> Runs:
-    """The runs of a spec's recipe; seed and ranks that the spec gives are kept to, else the best run's are taken."""
-    request = TrainRequest(
-        recipe, default_folder(recipe), spec.seed, device=spec.device, args=spec.args, ranks=spec.ranks
-    )
-    given = spec.model_fields_set
-    return Runs(request, any_seed="seed" not in given, any_ranks="ranks" not in given)
 
 
 def provenance(spec: Spec, checkpoint: Path | None) -> dict[str, Any]:
@@ -129,7 +81,7 @@ def _weights(checkpoint: Path) -> dict[str, Any]:
     if (plan := plan_in(checkpoint)) is not None:
         told = {name: plan.about[name] for name in ("flops", "elements", "importance", "proof") if name in plan.about}
         weights["pruned"] = {**told, "plan": plan.digest}
-    if ranges := qat.told(checkpoint):
+    if ranges := trained_ranges.told(checkpoint):
         weights["rounded_in_training"] = ranges
     return weights
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from exporter.report.words import plain
+from exporter.base.words import plain
 
 
 def command(name: str, properties: Mapping[str, str | int], message: str) -> str:

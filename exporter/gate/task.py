@@ -99,14 +99,13 @@ class Task:
 
     def _made(self, spec: Touched, setting: Setting) -> Gated:
         from exporter import pipeline  # with all that it imports, only where something is to be made
+        from exporter.gate.release import release
         from exporter.report.summary import headline
 
         path, why = str(spec.path), spec.why
         try:
             wanted = self._read(spec.path)
-            product = pipeline.release(
-                wanted, self.out, setting, trains=self.trains, known=self.known, taken=pipeline.Taken.BESIDE
-            )
+            product = release(wanted, self.out, setting, self.known, trains=self.trains, taken=pipeline.Taken.BESIDE)
         except ExporterError as error:
             findings: tuple[Diagnostic, ...] = getattr(error, "findings", ())
             exit, said = ExitCode(error.exit_code), (_said(findings[-1]) if findings else str(error))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+from exporter.base.words import plain
 from exporter.prove.judge.report import Report
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
-from exporter.report.words import plain
 
 #: Engines that compute as they come, and those of the same library that are asked for exact kernels.
 _STRICT = {"paddle_inference_default": "paddle_inference", "openvino_default": "openvino"}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.base.diagnostics import Diagnostic, Location, Severity
 from exporter.base.errors import ExitCode
+from exporter.base.words import plain
 from exporter.check.github_command import command
-from exporter.report.words import plain
 
 if TYPE_CHECKING:
     from exporter.report.gate import Gated

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from html import escape
 
+from exporter.base.words import plain
 from exporter.prove.judge.report import Report
 from exporter.report.summary import Run, error_ratio, number, runs
-from exporter.report.words import plain
 
 WIDTH, HEIGHT, MARGIN = 344, 46, 16
 _AXIS = 16

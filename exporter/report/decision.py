@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from exporter.base.words import count, plain, some
 from exporter.prove.judge.facts import Facts, Latency
 from exporter.prove.judge.report import Report
 from exporter.prove.verdict.claim import Outcome
 from exporter.report.summary import Row, Run, runs, waivers
-from exporter.report.words import count, plain, some
 
 #: What measures latency and throughput.
 TIMED_BY = "exporter verify BUNDLE --page FILE --bench"

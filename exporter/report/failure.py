@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from exporter.base.words import count, plain
 from exporter.prove.judge.facts import Facts
 from exporter.prove.judge.report import GRAVITY, Report
 from exporter.prove.verdict.blame import Blame
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
 from exporter.report.decision import DEFAULT, STRICT, holds
 from exporter.report.summary import Run, runs
-from exporter.report.words import count, plain
 
 #: Kinds in the order in which they explain others: what is stored wrong is computed wrong.
 _KINDS = ("weights", "interface", OUTPUTS, "process", "snr_db", "top1", "metric")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from exporter.base.tensors import TensorSpec
+from exporter.base.words import count
 from exporter.prove.judge.facts import Facts, Latency
 from exporter.prove.judge.report import Report
 from exporter.prove.verdict.claim import OUTPUTS
@@ -13,7 +14,6 @@ from exporter.report.failure import Cause, causes
 from exporter.report.markup import breakable, code, prose, section, table, tag, text
 from exporter.report.summary import bits_count, headline, title, worst
 from exporter.report.summary import number as three_digits
-from exporter.report.words import count
 
 _TONES = {"passed": "good", "failed": "bad"}
 _MARKS = {"fastest": "▲ fastest", "smallest": "▼ smallest"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from exporter.base.errors import ExitCode
-from exporter.report.words import plain
+from exporter.base.words import plain
 
 if TYPE_CHECKING:
     from exporter.base.diagnostics import Diagnostic

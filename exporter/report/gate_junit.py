@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement
 
 from exporter.base.errors import ExitCode
+from exporter.base.words import count, plain
 from exporter.prove.verdict.claim import Outcome
 from exporter.report.gate import Gated
 from exporter.report.kinds.junit import TAGS, add_suite, detail, verdict_test, whole
 from exporter.report.summary import Run, error_ratio, number, runs
-from exporter.report.words import count, plain
 
 _SKIPPED = {
     "untouched": "the change does not touch it",

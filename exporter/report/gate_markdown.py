@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape as escape_html
 
+from exporter.base.words import count, plain
 from exporter.report.gate import Gated, headline
 from exporter.report.kinds import markdown
-from exporter.report.words import count, plain
 
 #: Bytes of UTF-8, of which a text has at least as many as characters, however those are counted.
 LIMIT = 65_536

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from exporter.base.words import plain
 from exporter.prove.verdict.blame import CODE, Blame, Layer
 from exporter.report.summary import number
-from exporter.report.words import plain
 
 #: Rows of one picture; calls beyond them are folded, far from the one to blame first.
 MOST_ROWS = 40

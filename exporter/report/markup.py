@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from exporter.base.words import plain
 from exporter.prove.verdict.claim import Outcome
-from exporter.report.words import plain
 
 _CALM = {Outcome.MATCH: "good", Outcome.WAIVED: "calm", Outcome.INCONCLUSIVE: "open"}
 _SIGNS = {"good": "✓", "bad": "✗", "open": "?", "calm": "~"}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from exporter.base.numbers.norms import WORST_E_REF
+from exporter.base.words import count
 from exporter.prove.judge.facts import Facts, Tried
 from exporter.prove.judge.report import Report
 from exporter.prove.verdict.blame import Blame, Layer
@@ -16,7 +17,6 @@ from exporter.report.first_screen import megabytes, milliseconds
 from exporter.report.markup import breakable, section, table, tag, text
 from exporter.report.plot import MOST_BARS, Bar, Point, bars, points
 from exporter.report.summary import number
-from exporter.report.words import count
 
 _TONES = {"right": "good", "wrong here": "bad", "off": "off", "not shown": "plain"}
 

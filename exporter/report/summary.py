@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import TypeAlias
 
 from exporter.base.numbers.golden import one_thread
+from exporter.base.words import count, plain
 from exporter.prove.judge.report import GRAVITY, Report
 from exporter.prove.verdict.claim import OUTPUTS, Claim, Evidence, Outcome
-from exporter.report.words import count, plain
 
 Row: TypeAlias = tuple[Claim, Evidence]
 

@@ -18,7 +18,8 @@ from exporter.train.techniques import Averages
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.base.tensors import Array, TensorMap
+    from exporter.export.trace.layer import weights
+from exporter.base.tensors import Array, TensorMap
 
 _LAYER, _OPTIMIZER, _EXTRA, _AVERAGE = "layer.", "optimizer.", "extra.", "average."
 _SCHEDULE = "LR_Scheduler"  # the one key of an optimizer's state that is no tensor (optimizer.py, Paddle 3.3)
@@ -69,11 +70,6 @@ class _NoOptimizer:
 
 
 NO_OPTIMIZER = cast("paddle.optimizer.Optimizer", _NoOptimizer())
-
-
-def weights(layer: paddle.nn.Layer) -> dict[str, Array]:
-    """The layer's parameters and buffers by their structured names, as `state_dict` gives them."""
-    return {name: tensor.numpy() for name, tensor in layer.state_dict().items()}
 
 
 def set_weights(layer: paddle.nn.Layer, found: TensorMap, where: str) -> None:

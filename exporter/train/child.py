@@ -18,13 +18,14 @@ from exporter.base.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.base.files import remove, sha256_file, write_json
 from exporter.base.references import bound_arguments, user_code
 from exporter.base.tensors import load, load_with_metadata
+from exporter.export import trained_ranges
 from exporter.export.trace.pruned import KEY, read_plan
 from exporter.export.trace.shrink import shrink
 from exporter.paddle.names import forget_parameter_names
 from exporter.process.workers import Json, doing, quiet_interrupts
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.load import load_batches, load_recipe
-from exporter.train import evaluate, loop, own, qat, randomness
+from exporter.train import evaluate, loop, own, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
 from exporter.train.device import use_device
 from exporter.train.fake_quant import round_in_training
@@ -75,7 +76,7 @@ def train(request: Json) -> Json:
         if request["qat"]:
             doing("evaluating in float32")
             where = f"{reference}, held-out data before training"
-            before[qat.BEFORE] = repr(evaluate.held_out(layer, recipe, batches.held_out(), where).metric)
+            before[trained_ranges.BEFORE] = repr(evaluate.held_out(layer, recipe, batches.held_out(), where).metric)
             round_in_training(layer, state.ranges, reference)
         about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
         about |= {"metric": recipe.metric_name, **plan, **before}

@@ -17,12 +17,14 @@ from exporter.base import tensors
 from exporter.base.errors import ModelError, UsageError
 from exporter.base.files import write_bytes
 from exporter.base.references import user_code
+from exporter.export import trained_ranges
+from exporter.export.trace.layer import weights
 from exporter.process.workers import Json, doing
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.batches import Batches, as_tensor, batch_digest
 from exporter.spec.recipe.training import Training
-from exporter.train import evaluate, qat, randomness
-from exporter.train.checkpoint import NO_OPTIMIZER, State, save_state, weights
+from exporter.train import evaluate, randomness
+from exporter.train.checkpoint import NO_OPTIMIZER, State, save_state
 from exporter.train.log import Log
 from exporter.train.progress import NOTE
 from exporter.train.ranks import Ranks
@@ -91,7 +93,7 @@ def keep_if_best(job: Job, state: State, row: Json) -> None:
         return
     about = {**job.about, "epoch": str(row["epoch"]), "value": repr(row[job.recipe.metric_name])}
     if state.ranges:
-        about[qat.KEY] = qat.as_text(state.ranges)
+        about[trained_ranges.KEY] = trained_ranges.as_text(state.ranges)
     tensors.save(job.folder / BEST, weights(state.layer), about)
 
 

@@ -6,21 +6,14 @@ runs/NAME.qat/   a run like any other; its best.safetensors holds float32 weight
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from exporter.base.errors import BundleError, UsageError
-from exporter.base.tensors import metadata
+from exporter.base.errors import UsageError
+from exporter.export.trained_ranges import holds_ranges
 from exporter.process.workers import Setting
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import run as training
 
-#: The keys in a checkpoint's metadata: the ranges, and the metric of the float32 checkpoint that training began with.
-KEY, BEFORE = "ranges", "before"
-SCHEMA = 1
 _HINT = "fine-tune the float32 checkpoint: exporter train RECIPE --qat CHECKPOINT"
 
 
@@ -67,67 +60,10 @@ def default_folder(spec: Spec) -> Path:
 
 def _request(spec: Spec, start: Path | None) -> training.TrainRequest | None:
     asked = wanted(spec)
-    if asked is None or (start is not None and _text(start) is not None):
+    if asked is None or (start is not None and holds_ranges(start)):
         return None
     if spec.recipe is None or start is None:
         raise UsageError("the checkpoint holds no trained ranges", where=str(start or spec.model), hint=_HINT)
     return training.TrainRequest(
         spec.recipe, default_folder(spec), spec.seed, asked.epochs, spec.device, start, qat=True, args=spec.args
     )
-
-
-def as_text(ranges: Mapping[str, Sequence[float]]) -> str:
-    """What stands in a checkpoint's header: by sublayer, [low, high] of what it takes."""
-    return json.dumps({"schema": SCHEMA, "inputs": ranges}, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def ranges_in(checkpoint: Path | None) -> dict[str, tuple[float, float]]:
-    """The trained ranges in a checkpoint's header: for each rounded sublayer the lowest and highest of its input.
-
-    Raises:
-        UsageError: there are none, or they are damaged.
-    """
-    text = _text(checkpoint) if checkpoint else None
-    if text is None:
-        raise UsageError("the checkpoint holds no trained ranges", where=str(checkpoint), hint=_HINT)
-    try:
-        content = json.loads(text)
-        if content["schema"] != SCHEMA:
-            raise ValueError(f"schema {content['schema']!r}, not {SCHEMA}")
-        return {str(path): _range(pair) for path, pair in content["inputs"].items()}
-    except (LookupError, TypeError, ValueError, OverflowError, AttributeError, RecursionError) as error:
-        raise UsageError(f"the trained ranges in it are damaged: {error}", where=str(checkpoint), hint=_HINT) from error
-
-
-def told(checkpoint: Path) -> dict[str, Any]:
-    """What a manifest says of a checkpoint's ranges; empty where it holds none."""
-    return (
-        {"layers": sorted(ranges_in(checkpoint)), "before": before(checkpoint)} if _text(checkpoint) is not None else {}
-    )
-
-
-def before(checkpoint: Path) -> float | None:
-    """The recipe's metric on the held-out data of what the training began with; None where there was none.
-
-    Raises:
-        UsageError: it is no number.
-    """
-    text = _text(checkpoint, BEFORE)
-    try:
-        return None if text is None else float(text)
-    except ValueError as error:
-        raise UsageError(f"'{BEFORE}' in it is no number: {text}", where=str(checkpoint), hint=_HINT) from error
-
-
-def _text(checkpoint: Path, key: str = KEY) -> str | None:
-    try:
-        return metadata(checkpoint).get(key)
-    except BundleError as error:  # no bundle here: the file is the user's
-        raise UsageError(error.what, where=error.where, hint=error.hint) from error
-
-
-def _range(found: Sequence[float]) -> tuple[float, float]:
-    low, high = map(float, found)
-    if not (low <= 0 <= high and math.isfinite(high - low)):
-        raise ValueError(f"{found!r} is no range around 0")
-    return low, high

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.base.tensors import save_scratch
+from exporter.export.trace.layer import weights
 from exporter.process.workers import Json, doing
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.batches import Batches, Whole, as_array
 from exporter.spec.recipe.load import load_recipe
 from exporter.train import evaluate, loop
-from exporter.train.checkpoint import weights
 from exporter.train.child import build_layer, refuse_ranks, require_plots, untrained
 from exporter.train.fake_quant import round_in_training
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporter.base.errors import ModelError
-from exporter.bundle.provenance import find_whole, runs_of
 from exporter.process.workers import Setting
 from exporter.spec.model import Spec
 from exporter.train import qat
 from exporter.train import run as training
 from exporter.weights import measured
+from exporter.weights.find import find_whole, runs_of
 from exporter.weights.prune import run as pruning
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from exporter.base.errors import UsageError
-from exporter.bundle.provenance import find_whole, runs_of
 from exporter.export.lower.convert import convert_all
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
@@ -21,6 +20,7 @@ from exporter.prove.preflight.cases import try_cases
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import qat
 from exporter.train import run as training
+from exporter.weights.find import find_whole, runs_of
 from exporter.weights.prune import run as pruning
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from exporter.base.registry import Registry
+from exporter.cli.kinds.compare_modes import converted
 from exporter.deploy.modes.result import EAGER, Wish
 from exporter.deploy.modes.run import compare
 from exporter.process.workers import Setting
@@ -21,7 +22,7 @@ SHORT = {"steps": 12, "rounds": 2, "seconds": 0.01, "serve": 0.0, "batches": (1,
 @pytest.mark.parametrize("recipe", some(["linear", "softmax"], 2))
 def test_all_modes_learn_the_same(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    found = compare(Wish(recipe, **SHORT), Setting())  # type: ignore[arg-type]
+    found = compare(Wish(recipe, **SHORT), Setting(), converted)  # type: ignore[arg-type]
     modes = set(Registry[object]("exporter.deploy.modes.kinds", "mode").names())
     assert set(found.rounds) | set(found.lacks) == modes and found.failed == {}
     assert {"eager", "ast", "sot", "program"} <= set(found.rounds)

@@ -10,8 +10,9 @@ from paddle import nn
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import load_with_metadata, save
+from exporter.export.trace.layer import weights
 from exporter.train import randomness
-from exporter.train.checkpoint import State, load_state, save_state, set_weights, weights
+from exporter.train.checkpoint import State, load_state, save_state, set_weights
 from tests.train import tiny
 
 

@@ -14,9 +14,10 @@ from paddle import nn
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import Array
+from exporter.export.trace.layer import weights
 from exporter.spec.recipe.batches import Whole
 from exporter.train import loop
-from exporter.train.checkpoint import State, load_state, save_state, weights
+from exporter.train.checkpoint import State, load_state, save_state
 from exporter.train.fake_quant import MEMORY, round_in_training
 from tests.train import tiny
 

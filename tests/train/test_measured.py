@@ -12,10 +12,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from exporter.base.errors import ExitCode
+from exporter.export.trained_ranges import KEY, as_text
 from exporter.pipeline import prune
 from exporter.process.workers import Setting
 from exporter.spec.model import Spec
-from exporter.train.qat import KEY, as_text
 from exporter.weights.measured import Measured, measure
 from exporter.weights.prune.run import default_folder
 from tests.command import Done, exporter, refused

@@ -14,13 +14,13 @@ from pydantic import ValidationError
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import load
-from exporter.bundle.provenance import find_whole
 from exporter.process.workers import Setting
 from exporter.spec.model import Spec
 from exporter.train import run
 from exporter.train.run import TrainRequest
 from exporter.weights import make
 from exporter.weights import rehearsal as preflight
+from exporter.weights.find import find_whole
 from tests.command import ROOT, exporter
 from tests.sampling import some
 

@@ -11,7 +11,6 @@ import pytest
 
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_bytes
-from exporter.bundle.provenance import find_whole, runs_of
 from exporter.gate.reuse import release as cached
 from exporter.process.workers import Setting
 from exporter.spec.model import Spec
@@ -19,6 +18,7 @@ from exporter.spec.recipe.source import source_digest
 from exporter.train.run import TrainRequest, TrainResult, finished
 from exporter.train.runs import Runs, named
 from exporter.weights import make
+from exporter.weights.find import find_whole, runs_of
 from tests.command import exporter
 from tests.described import small
 

@@ -14,11 +14,12 @@ from paddle import nn
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import load
+from exporter.export.trace.layer import weights
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.load import _refuse_training, load_batches
 from exporter.spec.recipe.training import Training
 from exporter.train import loop, randomness
-from exporter.train.checkpoint import State, load_state, save_state, weights
+from exporter.train.checkpoint import State, load_state, save_state
 from exporter.train.techniques import prepare_layer, prepare_optimizer, recompute
 
 ROWS = 64

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from exporter.base.errors import ExitCode, UsageError
+from exporter.base.errors import ExitCode, ModelError, UsageError
 from exporter.cli.options import Debug, Device, Json, Quiet, Timeout
 from exporter.cli.run import Ending, Verb
+
+if TYPE_CHECKING:
+    from exporter.bundle.open import Bundle
+    from exporter.process.workers import Setting
+    from exporter.spec.model import Spec
 
 _Recipe = Annotated[str, typer.Argument(help="digits, recipes/digits.py or recipes.digits:recipe", metavar="RECIPE")]
 _Modes = Annotated[str | None, typer.Option("--modes", help="Only these, separated by commas; all by default.")]
@@ -76,7 +81,7 @@ def compare_modes(  # noqa: PLR0913 - an option is a parameter
         device=device or "cpu",
     )
     with setting(quiet=quiet, timeout=timeout) as how:
-        found = compare(wish, how)
+        found = compare(wish, how, converted)
     if page is not None:
         write_page(page, found)
     if as_json:
@@ -84,6 +89,16 @@ def compare_modes(  # noqa: PLR0913 - an option is a parameter
     else:
         sys.stdout.write(as_markdown(found))
     return ExitCode.PASSED
+
+
+def converted(spec: Spec, into: Path, setting: Setting) -> Bundle:
+    """Convert for :mod:`exporter.deploy.modes.served`; raises ModelError where findings forbid it."""
+    from exporter.pipeline import convert
+
+    product = convert(spec, into, setting)
+    if product.bundle is None:
+        raise ModelError(f"check forbids an export: {product.findings[0].message}")
+    return product.bundle
 
 
 def _sizes(text: str) -> tuple[int, ...]:

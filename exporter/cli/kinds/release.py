@@ -34,10 +34,11 @@ def release(  # noqa: PLR0913 - an option is a parameter
     debug: Debug = False,
 ) -> Ending:
     """Train if needed, check, convert, verify and seal SPEC into artifacts/NAME/VERSION (or below --out)."""
-    from exporter import pipeline
     from exporter.cli.outcome import conclude
     from exporter.cli.progress import known_releases, setting
+    from exporter.gate import release as reusing
     from exporter.gate.reuse.release import Asked, Kept
+    from exporter.pipeline import Taken
     from exporter.spec.read import read_spec
     from exporter.spec.reserved import CANDIDATE
 
@@ -48,10 +49,10 @@ def release(  # noqa: PLR0913 - an option is a parameter
         root = out or Path("artifacts")
         found = known.find(Asked.of(wanted), root, how.say) if known else None
         if isinstance(found, Kept) and found.bundle.name != CANDIDATE:
-            product = pipeline.kept(found)
+            product = reusing.kept(found)
         else:
-            taken = pipeline.Taken.REPLACE if force else pipeline.Taken.REFUSE
-            product = pipeline.release(wanted, root, how, known=known, taken=taken)
+            taken = Taken.REPLACE if force else Taken.REFUSE
+            product = reusing.release(wanted, root, how, known, taken=taken)
     return conclude(product, as_json=as_json)
 
 

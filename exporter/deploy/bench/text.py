@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from exporter.base import machine
+from exporter.base.words import count, plain
 from exporter.deploy.bench.run import Benchmark
 from exporter.deploy.bench.standing import Standing, tells, winner
 from exporter.report.table import Column, table
-from exporter.report.words import count, plain
 
 
 def as_text(found: Benchmark, width: int | None = None) -> str:

@@ -43,7 +43,7 @@ class Looked:
     metric: str
 
 
-def compare(wish: Wish, setting: Setting) -> Comparison:
+def compare(wish: Wish, setting: Setting, convert: served.Convert) -> Comparison:
     """Measure every mode, and serve eager and what the exporter makes of its weights.
 
     Raises:
@@ -62,7 +62,7 @@ def compare(wish: Wish, setting: Setting) -> Comparison:
         apart = {mode: _apart(place, mode) for mode in rounds}
         service = Served(why_not="it was not asked for")
         if wish.serve:
-            service = served.serve(wish, looked.inputs, place, place / f"{EAGER}-0" / WEIGHTS, setting)
+            service = served.serve(wish, looked.inputs, place, place / f"{EAGER}-0" / WEIGHTS, setting, convert)
     lacks = {name: lack.what for name, lack in looked.lacks.items() if lack is not None}
     return Comparison(
         wish=replace(wish, modes=tuple(rounds)),

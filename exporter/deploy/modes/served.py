@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from exporter import pipeline
 from exporter.base.distribution import how_to_install
 from exporter.base.errors import ChildFailed, ModelError, UsageError
 from exporter.base.tensors import TensorSpec, load
@@ -35,7 +34,13 @@ BY = {"pir": "paddle_inference", "pdmodel": "paddle_inference", "onnx": "onnxrun
 _MOST_ROWS = 8
 
 
-def serve(wish: Wish, inputs: Sequence[TensorSpec], place: Path, checkpoint: Path, setting: Setting) -> Served:
+#: Converts a spec into a folder, and returns the bundle; raises ModelError where it cannot be exported.
+Convert: TypeAlias = Callable[[Spec, Path, Setting], Bundle]
+
+
+def serve(
+    wish: Wish, inputs: Sequence[TensorSpec], place: Path, checkpoint: Path, setting: Setting, convert: Convert
+) -> Served:
     """Make the artifacts of eager's weights, and ask the service of each for a while in each round.
 
     What cannot be exported or served is no fault of what else was measured: the answer says why.
@@ -43,24 +48,21 @@ def serve(wish: Wish, inputs: Sequence[TensorSpec], place: Path, checkpoint: Pat
     if why := _why_not(wish):
         return Served(why_not=why)
     try:
-        return _serve(wish, inputs, place, checkpoint, setting)
+        return _serve(wish, _spec(wish, inputs, checkpoint), place, setting, convert)
     except (ModelError, UsageError) as error:
         return Served(why_not=f"{error.what} {error.where}".strip())
 
 
-def _serve(wish: Wish, inputs: Sequence[TensorSpec], place: Path, checkpoint: Path, setting: Setting) -> Served:
-    spec = _spec(wish, inputs, checkpoint)
+def _serve(wish: Wish, spec: Spec, place: Path, setting: Setting, convert: Convert) -> Served:
     begin = time.perf_counter()
-    product = pipeline.convert(spec, place / "bundle", setting)
+    bundle = convert(spec, place / "bundle", setting)
     took = time.perf_counter() - begin
-    if product.bundle is None:
-        return Served(why_not=f"check forbids an export: {product.findings[0].message}")
-    runs = dict(_runs(spec, checkpoint, product.bundle))
+    runs = dict(_runs(spec, bundle))
     rounds: dict[str, list[Asked]] = {name: [] for name in runs}
     answers: dict[str, list[float]] = {}
     for number, name in turns(runs, wish.rounds, wish.seed):
         setting.say(f"round {number + 1} of {wish.rounds}: serving {name}")
-        asked, answers[name] = _ask(wish, *runs[name], product.bundle, place, setting)
+        asked, answers[name] = _ask(wish, *runs[name], bundle, place, setting)
         rounds[name].append(asked)
     apart = {name: _apart(answers[EAGER], answer) for name, answer in answers.items()}
     return Served(rounds, apart, took)
@@ -80,10 +82,10 @@ def _spec(wish: Wish, inputs: Sequence[TensorSpec], checkpoint: Path) -> Spec:
     return validate({"name": "compared", **source, "inputs": taken, "dims": dims}, wish.recipe)
 
 
-def _runs(spec: Spec, checkpoint: Path, bundle: Bundle) -> Iterator[tuple[str, tuple[str, Runnable]]]:
+def _runs(spec: Spec, bundle: Bundle) -> Iterator[tuple[str, tuple[str, Runnable]]]:
     """By name: the engine and what it opens."""
     outputs = tuple(one.name for one in bundle.manifest.outputs)
-    source = source_of(spec, checkpoint, outputs)
+    source = source_of(spec, Path(spec.checkpoint) if spec.checkpoint else None, outputs)
     yield EAGER, ("eager", Runnable("source", None, "", tuple(spec.inputs), outputs, source))
     for name, variant in bundle.manifest.variants.items():
         engine = BY[variant.format]

@@ -8,8 +8,8 @@ from typing import Any
 
 from exporter.base import tensors
 from exporter.export.families.factory import FAMILIES, exported, flat
+from exporter.export.trace.layer import weights as weights_of
 from exporter.process.workers import Json, doing
-from exporter.train.checkpoint import weights as weights_of
 
 _PICTURE = {2: "height", 3: "width"}
 

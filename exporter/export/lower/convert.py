@@ -20,9 +20,9 @@ from exporter.export.lower.base import TRACING, Artifact, Format
 from exporter.export.lower.precision.base import Precision
 from exporter.export.lower.precision.refused import REFUSED
 from exporter.export.lower.stored import stored_digests
+from exporter.export.trained_ranges import ranges_in
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 from exporter.spec.model import Budget, Spec
-from exporter.train import qat
 
 FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
 PRECISIONS: Registry[Precision] = Registry("exporter.export.lower.precision", "precision")
@@ -185,7 +185,7 @@ def _those_of(checkpoint: Path | None, parameters: Mapping[str, str]) -> None:
 
 def _trained(checkpoint: Path | None, names: Mapping[str, str]) -> dict[str, tuple[float, float]]:
     """The trained ranges in a checkpoint, by what the program calls the layers' weights."""
-    found = qat.ranges_in(checkpoint)
+    found = ranges_in(checkpoint)
     weights = {path: f"{path}.weight" if path else "weight" for path in found}
     if lost := sorted(set(weights.values()) - set(names)):
         raise UsageError(

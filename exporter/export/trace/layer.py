@@ -146,6 +146,11 @@ def _refuse_shared_names(layer: paddle.nn.Layer, model: str) -> None:
             )
 
 
+def weights(layer: paddle.nn.Layer) -> dict[str, Array]:
+    """The layer's parameters and buffers by their structured names, as `state_dict` gives them."""
+    return {name: tensor.numpy() for name, tensor in layer.state_dict().items()}
+
+
 def parameters(layer: paddle.nn.Layer) -> dict[str, Array]:
     """Every parameter and buffer by its structured name, as numpy; also buffers that no checkpoint holds."""
     held = {**layer.state_dict(), **dict(layer.named_buffers())}

@@ -10,6 +10,7 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
+from exporter.base.words import count, plain, some
 from exporter.prove.judge.report import Report
 from exporter.prove.verdict.claim import Outcome
 from exporter.report.base import Renderer
@@ -29,7 +30,6 @@ from exporter.report.summary import (
     waivers,
 )
 from exporter.report.table import Column, paragraph, pieces
-from exporter.report.words import count, plain, some
 
 _COLOURS = {"passed": "green", "failed": "red"}
 #: The column of the table that is coloured by what became of the run.

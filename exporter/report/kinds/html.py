@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from exporter.base.words import count
 from exporter.prove.judge.report import Report
 from exporter.prove.judge.settings import conditions
 from exporter.prove.verdict.claim import Claim, Evidence
@@ -31,7 +32,6 @@ from exporter.report.summary import (
     what,
 )
 from exporter.report.summary import title as word_of
-from exporter.report.words import count
 
 _METRICS = ("max_abs", "max_rel", "max_ulp")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from exporter.base.words import plain
 from exporter.prove.judge.report import Report
 from exporter.prove.verdict.claim import Evidence, Outcome
 from exporter.report.base import Renderer
 from exporter.report.summary import Row, blames, notes, runs, waivers, what
-from exporter.report.words import plain
 
 #: JUnit knows three ways of not passing: it was judged and is wrong, it was not judged at all, and it is left out.
 TAGS = {

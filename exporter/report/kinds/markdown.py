@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from exporter.base.words import count, plain, some
 from exporter.prove.judge.report import Report
 from exporter.report.base import Renderer
 from exporter.report.summary import (
@@ -21,7 +22,6 @@ from exporter.report.summary import (
     truths,
     waivers,
 )
-from exporter.report.words import count, plain, some
 
 #: What could start markup in the midst of a line, or end a table's cell.
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>|~$&]")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from exporter.base.tensors import Array, TensorMap, TensorSpec
 from exporter.deploy.modes.base import Lack, Mode, Trainee
+from exporter.export.trace.layer import weights
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.training import faults
 from exporter.train import evaluate, loop
-from exporter.train.checkpoint import State, weights
+from exporter.train.checkpoint import State
 
 if TYPE_CHECKING:
     import paddle

@@ -11,11 +11,12 @@ from exporter.base.errors import UsageError
 from exporter.base.references import user_code
 from exporter.base.tensors import Array, TensorMap, TensorSpec
 from exporter.deploy.modes.base import Lack, Mode, Trainee
+from exporter.export.trace.layer import weights
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.batches import as_array
 from exporter.spec.recipe.training import Training
 from exporter.train import loop
-from exporter.train.checkpoint import State, weights
+from exporter.train.checkpoint import State
 
 if TYPE_CHECKING:
     import paddle

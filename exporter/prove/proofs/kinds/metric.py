@@ -12,6 +12,7 @@ from typing import Any
 
 from exporter.base.errors import ExporterError, UsageError
 from exporter.engines.job import REFUSED, EngineCase
+from exporter.export import trained_ranges
 from exporter.export.lower.convert import effective_budget
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call, doing
@@ -22,7 +23,6 @@ from exporter.prove.proofs.promises import Promise, lower_runs, promises, weighe
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.spec.model import Spec
 from exporter.spec.pipeline import UNRATED, Unrated
-from exporter.train import qat
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def prove_metric(
     except ExporterError as error:
         return {promise.claim: Evidence(Outcome.MISSING, f"no samples: {error}", stage="run") for promise in promises}
     cases = tuple(EngineCase(name, name) for name in made["cases"])
-    before = qat.before(task.checkpoint) if task.checkpoint else None
+    before = trained_ranges.before(task.checkpoint) if task.checkpoint else None
     for number, promise in enumerate(promises):
         run, claim = promise.run, promise.claim
         setting.say(f"running {run.variant} by {run.engine} on the held-out samples")
