@@ -15,7 +15,7 @@ from _compare import compare, report
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-from tests.traps import corpus  # noqa: E402  # the folder above is no package that is installed
+from evals.traps import corpus  # noqa: E402  # the folder above is no package that is installed
 
 LINES, READING, MEGABYTES, STARTUP = 100_000, 4.2, 300.0, 1.3
 _READ = """

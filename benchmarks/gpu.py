@@ -1,6 +1,6 @@
 """What ONNX Runtime computes on a GPU, by the float64 truth and the goldens of a CPU; no Paddle for GPUs is needed.
 
-    python -m benchmarks.gpu make DIR [NETWORK...]      where Paddle is: bundles of a sample of tests/zoo, under 64 MiB
+    python -m benchmarks.gpu make DIR [NETWORK...]      where Paddle is: bundles of a sample of evals/zoo, under 64 MiB
     python benchmarks/gpu.py run DIR [--device gpu:N|cpu] [--json FILE]     on the machine with the GPU
 
 `make` exports each network as ONNX, records its goldens on the CPU and seals both as a bundle, with a verify.py that
@@ -28,7 +28,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-#: Of tests/zoo: convolutions of all kinds, recurrent networks, attention; small enough to carry to another machine.
+#: Of evals/zoo: convolutions of all kinds, recurrent networks, attention; small enough to carry to another machine.
 SAMPLE = (
     *("LeNet", "squeezenet1_1", "shufflenet_v2_x0_25", "mobilenet_v2", "mobilenet_v3_small"),
     *("LSTM_sequence_length", "GRU_sequence_length", "Transformer_encoder", "Transformer_decoder_cache"),
@@ -75,18 +75,18 @@ def make(folder: Path, names: Sequence[str]) -> int:
 
 
 def _networks() -> list[Any]:
-    from tests.zoo.networks import sequence, vision
+    from evals.zoo.networks import sequence, vision
 
     return [*vision(), *sequence()]
 
 
 def _make(network: Any, into: Path, setting: Any) -> None:
+    from evals.zoo.judged import Wish, spec_of
     from exporter.bundle.contents import contents, with_record
     from exporter.bundle.open import GOLDEN
     from exporter.bundle.write import Hashed, drafting, seal
     from exporter.export.lower.convert import convert_all
     from exporter.prove.goldens.record import Exported, record
-    from tests.zoo.judged import Wish, spec_of
 
     # Random weights of networks with batch norms explode or die; those of the others are telling as they are.
     wish = Wish(formats=("onnx",), engines=("onnxruntime",), calibrated=network.family == "vision")

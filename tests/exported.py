@@ -131,7 +131,7 @@ def exported_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             draft = base / "exported.draft"
-            # As a module: a script's own folder comes first on its path, and tests/numbers is no standard library.
+            # As a module: a script's own folder comes first on its path, and tests/base/numbers is no standard library.
             command = [sys.executable, "-m", "tests.exported", str(draft)]
             done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
             assert done.returncode == 0, done.stderr[-3000:]

@@ -26,7 +26,11 @@ def sources(command: str) -> list[Path]:
     program, first, *rest = (word for word in command.split() if word != "-I")
     if program == "exporter":
         verb = "import_" if first == "import" else first.replace("-", "_")  # what is no name of a module
-        return [ROOT / f"exporter/cli/{verb}.py", ROOT / "exporter/cli/options.py", ROOT / "exporter/cli/target.py"]
+        return [
+            ROOT / f"exporter/cli/kinds/{verb}.py",
+            ROOT / "exporter/cli/options.py",
+            ROOT / "exporter/cli/target.py",
+        ]
     if first != "-m":
         return [ROOT / first, *(ROOT / first).parent.glob("*.py")]
     place = ROOT.joinpath(*rest[0].split("."))

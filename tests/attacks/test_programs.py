@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from evals.hostile.bases import Base
+from evals.hostile.bombs import bomb
+from evals.hostile.graphs import GRAPHS, graph_of
+from evals.hostile.seal import seal
 from exporter import pipeline
 from exporter.base.errors import BundleError
 from exporter.bundle.open import open_bundle
 from exporter.process.workers import Limits, Setting
 from exporter.prove.verdict.claim import Outcome
 from tests.command import ROOT
-from tests.hostile.bases import Base
-from tests.hostile.bombs import bomb
-from tests.hostile.graphs import GRAPHS, graph_of
-from tests.hostile.seal import seal
 
 STORED = ROOT / "tests/data/bundles/v4"
 TINY = {"seconds": 1.0, "megabytes": 128}

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from evals.hostile.seal import seal
 from exporter.base.errors import BundleError
 from exporter.base.files import readable_json
 from exporter.bundle.open import open_bundle
 from tests.command import ROOT
 from tests.documents import state_again
-from tests.hostile.seal import seal
 
 STORED = ROOT / "tests/data/bundles/v4"
 PROVENANCE, BOM = "provenance.intoto.json", "bom.cdx.json"

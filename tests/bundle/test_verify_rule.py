@@ -23,7 +23,7 @@ from exporter.prove.proofs.promises import Promise, over_cases
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import Run
 from tests.bundle.test_verify_py import script_of
-from tests.compare.goldens import golden
+from tests.prove.compare.goldens import golden
 
 Answers = dict[str, dict[str, Array]]
 Said = dict[tuple[str, str], tuple[str, str]]

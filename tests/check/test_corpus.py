@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.traps import corpus, golden
-from tests.traps.score import HERE, cases, labels
+from evals.traps import corpus, golden
+from evals.traps.score import HERE, cases, labels
 
 FOLDERS = (HERE, HERE / "own")
 CLEAN = [(at, name) for at in FOLDERS for name, label in labels(at).items() if label.truth == "clean"]
@@ -28,7 +28,7 @@ def test_traps_are_found_at_their_line() -> None:
 
 
 def test_every_finding_is_as_recorded() -> None:
-    """`python -m tests.traps.golden --write` renews it; then the commit says which lines change, and why."""
+    """`python -m evals.traps.golden --write` renews it; then the commit says which lines change, and why."""
     assert [*golden.lines()] == golden.FILE.read_text().splitlines(keepends=True)
 
 

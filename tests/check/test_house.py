@@ -108,9 +108,9 @@ def test_lines_of_code_are_counted_without_prose() -> None:
 
 
 def test_the_corpus_is_few_files() -> None:
-    listed = subprocess.run(["git", "ls-files", "tests/traps"], cwd=ROOT, capture_output=True, text=True, check=False)
+    listed = subprocess.run(["git", "ls-files", "evals/traps"], cwd=ROOT, capture_output=True, text=True, check=False)
     found = [
-        str(path) for path in (ROOT / "tests/traps").rglob("*") if path.is_file() and "__pycache__" not in path.parts
+        str(path) for path in (ROOT / "evals/traps").rglob("*") if path.is_file() and "__pycache__" not in path.parts
     ]
     assert 30 <= len(listed.stdout.split() or found) <= 120
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evals.traps.score import HERE, cases
 from exporter.base.diagnostics import Diagnostic, Location, Severity
 from exporter.check.domain.values import Extent
 from exporter.check.entry import Model
@@ -14,7 +15,6 @@ from exporter.check.inputs import Input
 from exporter.check.probe.run import Outcome, probe, prove
 from exporter.check.run import examine
 from tests.sampling import some
-from tests.traps.score import HERE, cases
 
 HEAD = "import random, time\n\nimport paddle\nfrom paddle.static import InputSpec\n\n"
 TAIL = "\n\ndef build():\n    return Net()\n\n\nSPECS = [InputSpec([None, 4], 'float32', 'x')]\n"

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evals.traps import corpus
+from evals.traps.score import HERE
 from exporter.check.run import check, examine
-from tests.traps import corpus
-from tests.traps.score import HERE
 
 MODELS = [corpus.source(case) for case in corpus.read(HERE).values()]
 HEAD = "import os, sys, random, time, math, functools, itertools\nimport numpy as np\nimport paddle\n"

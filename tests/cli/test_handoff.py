@@ -43,7 +43,7 @@ def for_target(bundle: Path, to: Path, target: str) -> Path:
 
 #: Those that are run before they are handed over.
 RUN_HERE = ("openvino", "paddle_lite", "plain")
-#: Those that need a spec with a `pipeline`: tests/handoff/test_step_files.py.
+#: Those that need a spec with a `pipeline`: tests/deploy/handoff/test_step_files.py.
 WITH_STEPS = ("paddleclas", "paddledet", "paddleseg", "paddlex")
 
 

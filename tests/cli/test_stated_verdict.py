@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests import faults
+from tests.bundle.trust.material import make_key
 from tests.command import contents, exporter, refused
-from tests.trust.material import make_key
 
 SAID = "its parity.json is not the report of such a release: it says failed, and the manifest passed"
 QUICK = ("--rounds", "1", "--seconds", "0.01", "--engines", "onnxruntime", "-q")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from evals.levels import KEPT_OFF, bfloat16_is_kept_off
 from exporter.bundle.open import Bundle
 from exporter.pipeline import convert
 from exporter.process.workers import SINGLE_THREAD, Limits, Setting, call
 from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
 from tests.command import ROOT
-from tests.levels import KEPT_OFF, bfloat16_is_kept_off
 
 SPEC = {
     "name": "exact",

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from evals.levels import KEPT_OFF, bfloat16_is_kept_off
 from exporter.base.readers import read
 from exporter.process.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, exporter
 from tests.exported import exported_artifacts
-from tests.levels import KEPT_OFF, bfloat16_is_kept_off
 
 LIMITS = Limits(seconds=300)
 

@@ -10,8 +10,8 @@ import pytest
 from exporter.base.errors import UsageError
 from exporter.steps.base import VALUE
 from exporter.steps.chain import KINDS, data_of, read_chain, steps_of
-from tests.fold.opencv import SIZES, digest, key, recorded
-from tests.fold.opencv import picture as drawn
+from tests.export.fold.opencv import SIZES, digest, key, recorded
+from tests.export.fold.opencv import picture as drawn
 from tests.steps.pictures import encoded, picture
 
 

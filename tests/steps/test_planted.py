@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pytest
 
-from tests.steps.planted import FAULTS, SOUND, Result, look, results, trainings
+from evals.steps.planted import FAULTS, SOUND, Result, look, results, trainings
 
 
 @pytest.fixture(scope="module")

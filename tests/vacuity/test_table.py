@@ -22,7 +22,7 @@ from exporter.prove.verdict.claim import Claim, Evidence, Outcome, Verdict
 from exporter.prove.verdict.plan import Run, plan_runs
 from tests import faults
 from tests.command import environment, exporter, refused
-from tests.compare.goldens import cases_of, compare, golden
+from tests.prove.compare.goldens import cases_of, compare, golden
 
 CASES = cases_of([(4, 6), (2, 6), (5, 6)])
 

@@ -1,7 +1,7 @@
 """MLServer, and through it KServe and Seldon: the open inference protocol (V2) over ONNX Runtime.
 
-`tests/serve/test_service.py` starts the real mlserver 1.7.1 on it. Its runtime checks requests as http_service does;
-what MLServer itself does not keep stands in docs/targets.md.
+`tests/evals/serve/test_service.py` starts the real mlserver 1.7.1 on it. Its runtime checks requests as http_service
+does; what MLServer itself does not keep stands in docs/targets.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which versions of Paddle can load a finished `.pdmodel`, and why not the others.
 
 `known.json` lists, for each older version, the operators of the newest Paddle that it lacks and the attributes that it
-does not know; `tests/lower/pdmodel/legacy_known.py` writes it from the prototypes of installed Paddles. What the
+does not know; `evals/lower/pdmodel/legacy_known.py` writes it from the prototypes of installed Paddles. What the
 lists cannot say, because the operator exists and behaves in another way, is in `_DIFFERS`.
 """
 

@@ -1,7 +1,7 @@
 """Which products of an int8 file an x86 engine computes in 8 bits, and whether a pair of them can leave 16 bits.
 
 Read from the file alone, whoever wrote it. What the engines make of a file was measured on ONNX Runtime 1.31.1 and
-Paddle 3.3.1 (oneDNN) with AVX2 and, oneDNN, SSE4.1; see tests/lower/precision/test_kernels.py.
+Paddle 3.3.1 (oneDNN) with AVX2 and, oneDNN, SSE4.1; see tests/export/lower/precision/test_kernels.py.
 """
 
 from __future__ import annotations

@@ -1,0 +1,53 @@
+"""The networks of the zoo with statistics as after training: `evals.zoo.calibrated:resnet18`.
+
+Random networks have zero biases, unit scales and batch norms that normalise nothing; so their activations explode or
+die, and errors of parameters that are zero would not show. Here each batch norm holds the statistics of one batch of
+normal values, and every vector of parameters is moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from evals.zoo import models
+from evals.zoo.networks import Network
+from evals.zoo.settled import settle
+
+ROWS = 16
+
+
+def __getattr__(name: str) -> Callable[[], Any]:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    network = models.found(name)
+    return lambda: _calibrated(network)
+
+
+def _calibrated(network: Network) -> Any:
+    import paddle
+
+    layer = network.build()
+    layer.eval()
+    draw = np.random.default_rng(11)
+    for parameter in layer.parameters():
+        if len(parameter.shape) == 1 and "float" in str(parameter.dtype):
+            value = parameter.numpy()
+            moved = value * (1 + 0.1 * draw.standard_normal(value.shape)) + 0.05 * draw.standard_normal(value.shape)
+            parameter.set_value(moved.astype(value.dtype))
+    sizes = {name: dim["typical"] for name, dim in network.dims.items()} | {"batch": ROWS}
+    settle(layer, [paddle.to_tensor(drawn(network, index, draw, sizes)) for index in range(len(network.inputs))])
+    return layer
+
+
+def drawn(network: Network, index: int, draw: np.random.Generator, sizes: Mapping[str, int]) -> Any:
+    """Values of one input at these sizes of the named dims."""
+    tensor = network.inputs[index]
+    shape = [sizes[size] if isinstance(size, str) else size for size in tensor.shape]
+    if tensor.values == "normal":
+        return draw.standard_normal(shape).astype(tensor.dtype)
+    words = tensor.values.removeprefix("integers(").rstrip(")").split(",")
+    low, high = (int(sizes.get(word, word)) for word in words)
+    return draw.integers(low, high, shape).astype(tensor.dtype)

@@ -1,0 +1,5 @@
+"""Imports PaddleClas, for a fork server (`evals.zoo.children`)."""
+
+from evals.zoo import clas
+
+clas.architectures()

@@ -1,0 +1,3 @@
+"""Imports PaddleDetection, for a fork server (`evals.zoo.children`)."""
+
+import ppdet.modeling  # noqa: F401

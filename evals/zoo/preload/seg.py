@@ -1,0 +1,3 @@
+"""Imports PaddleSeg, for a fork server (`evals.zoo.children`)."""
+
+from paddleseg import models  # noqa: F401

@@ -1,0 +1,66 @@
+"""The zoo's rows as a file of JSON lines: one network a line, so that a run goes on from it and git shows changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from evals.zoo.exported import Row
+from exporter.base.files import write_bytes
+
+#: What a file is called that computes what eager computes: judged, or looked at quickly.
+GOOD = ("passed", "right")
+#: Characters of a cause that a line keeps.
+_LONGEST = 400
+_MEASURED_WITH = ("paddlepaddle", "paddle2onnx", "onnxruntime")
+
+Key = tuple[str, str, str]
+
+
+def read_rows(path: Path) -> dict[Key, dict[str, Any]]:
+    """Rows by family, network and weights; none where there is no such file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {key_of(row): row for row in map(json.loads, lines)}
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """All rows, without the reasons of single checks."""
+    lines = [json.dumps(_brief(row), ensure_ascii=False) for row in rows]
+    write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
+
+
+def key_of(row: dict[str, Any]) -> Key:
+    return row["family"], row["name"], row["weights"]
+
+
+def measured(*, quick: bool) -> dict[str, str]:
+    """What every row says of its run: how it was judged, when, and with which versions."""
+    return {
+        "by": "quick" if quick else "verdict",
+        "date": datetime.now(timezone.utc).date().isoformat(),
+        "versions": ", ".join(f"{package} {version(package)}" for package in _MEASURED_WITH),
+    }
+
+
+def stock_is_right(row: dict[str, Any]) -> bool:
+    """Whether `jit.save` alone writes a file that computes what eager computes."""
+    return row["stock"].get("pir", {}).get("word") in GOOD
+
+
+def well(row: dict[str, Any], name: str) -> bool:
+    """Whether a format of ours was written and computes what eager computes."""
+    return row["formats"].get(name, {}).get("word") in GOOD
+
+
+def _brief(row: dict[str, Any]) -> dict[str, Any]:
+    files = {kind: {name: _without_reasons(file) for name, file in row[kind].items()} for kind in ("formats", "stock")}
+    return row | files
+
+
+def _without_reasons(file: Row) -> Row:
+    brief = {key: value for key, value in file.items() if key not in ("missed", "why")}
+    return brief if file["word"] in GOOD else brief | {"why": file.get("why", "")[:_LONGEST]}

@@ -1,0 +1,44 @@
+"""Many faults run in one child; one that kills it costs no other its result, and is not blamed for another's death."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporter.base.errors import ChildCrashed
+from exporter.bundle.drill import run
+from exporter.bundle.drill.fault import Fault
+from exporter.bundle.open import open_bundle
+from exporter.process.workers import Setting
+from tests.command import ROOT
+
+
+@pytest.fixture
+def room(digits: Path, monkeypatch: pytest.MonkeyPatch) -> run.Room:
+    monkeypatch.chdir(ROOT)  # so that the child finds evals.drill.dying
+    monkeypatch.setattr(run, "_CHILD", "evals.drill.dying")
+    return run.Room(open_bundle(digits), "onnx", run.Wish(faults=4, seed=0), Setting())
+
+
+def faults(*sites: str) -> dict[int, Fault]:
+    return {number: Fault("parameters", "zeroed", site, "onnx", 0) for number, site in enumerate(sites)}
+
+
+def test_a_fault_that_kills_its_child_is_caught_by_that_and_the_others_are_run(room: run.Room) -> None:
+    found, answer = room.each("examine", "onnxruntime", faults("fine", "kills", "fine", "kills", "fine"))
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert answer["holds"] == 1
+    assert [sorted(found[number]["proofs"]) for number in range(5)] == [[], ["crash"], [], ["crash"], []]
+    assert "SIGSEGV" in found[1]["proofs"]["crash"]
+    assert found[4]["error_ratio"] == 4.0
+
+
+def test_what_dies_only_in_company_is_not_blamed(room: run.Room) -> None:
+    found, _ = room.each("examine", "onnxruntime", faults("fine", "tired", "fine"))
+    assert [found[number]["proofs"] for number in range(3)] == [{}, {}, {}]
+
+
+def test_a_death_before_any_fault_is_no_catch(room: run.Room) -> None:
+    with pytest.raises(ChildCrashed):
+        room.each("examine", "onnxruntime", faults("before the sound one"))

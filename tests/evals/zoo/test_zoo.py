@@ -1,0 +1,181 @@
+"""A sample of the zoo; all of it, in an environment with all families, is `python -m evals.zoo`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evals.zoo import nlp, ocr, quick, settled, table
+from evals.zoo.__main__ import report
+from evals.zoo.rows import key_of, read_rows, write_rows
+from tests.command import ROOT
+
+SAMPLE = ("LeNet", "Transformer_encoder")
+
+
+def zoo(*arguments: str | Path, seconds: float = 500) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "evals.zoo", *map(str, arguments)]
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+def test_a_sample_passes_in_all_formats_and_stock_stands_beside_it(tmp_path: Path) -> None:
+    rows_at, kept = tmp_path / "zoo.jsonl", tmp_path / "kept"
+    only = ("--families", "vision,sequence", "--only", ",".join(SAMPLE))
+    done = zoo(
+        *only,
+        "--weights",
+        "calibrated",
+        "--stock",
+        "pir,pdmodel",
+        "--engines",
+        "paddle_inference,onnxruntime",
+        "--json",
+        rows_at,
+        "--keep",
+        kept,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {row["name"]: row for row in list(read_rows(rows_at).values())}
+    assert set(rows) == set(SAMPLE)
+    for row in rows.values():
+        for file in row["formats"].values():
+            assert file["word"] == "passed" and file["matches"] == file["checks"] > 8
+    assert rows["LeNet"]["stock"]["pdmodel"]["word"] == "passed"
+    assert "must be Value, but got Variable" in rows["Transformer_encoder"]["stock"]["pdmodel"]["why"]
+    assert sorted(path.name for path in (kept / "vision-LeNet").iterdir()) == [
+        "inputs.npz", "m.pdiparams", "m.pdmodel", "outputs.npz"
+    ]  # fmt: skip
+    again = zoo(*only, "--weights", "calibrated", "--resume", rows_at)
+    assert again.returncode == 0 and "LeNet  pir" not in again.stdout, "what is there is not done again"
+
+
+@pytest.mark.slow
+def test_the_writer_from_the_program_passes_the_gate(tmp_path: Path) -> None:
+    rows_at, names = tmp_path / "zoo.jsonl", (*SAMPLE, "LSTM_sequence_length", "resnet18", "mobilenet_v3_small")
+    only = ("--families", "vision,sequence", "--only", ",".join(names), "--formats", "onnx", "--stock", "")
+    done = zoo(*only, "--writer", "program", "--engines", "onnxruntime", "--json", rows_at, seconds=2000)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {row["name"]: row["formats"]["onnx"] for row in read_rows(rows_at).values()}
+    assert {name: row["word"] for name, row in rows.items()} == dict.fromkeys(names, "passed")
+
+
+def test_a_quick_look_tells_a_wrong_file_from_a_right_one(tmp_path: Path) -> None:
+    rows_at = tmp_path / "zoo.jsonl"
+    done = zoo("--quick", "--families", "vision", "--only", "LeNet", "--json", rows_at)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (look,) = list(read_rows(rows_at).values())
+    assert {name: file["word"] for name, file in look["formats"].items()} == dict.fromkeys(
+        ("pir", "pdmodel", "onnx"), "right"
+    )
+    assert look["stock"]["pir"]["word"] == "right"
+    expected, near, far = np.array([1.0, -np.inf]), np.array([1.005, -np.inf]), np.array([1.02, -np.inf])
+    assert quick.difference(expected, near) < quick.NEAR < quick.difference(expected, far)
+    assert quick.difference(expected, np.array([1.0, 0.0])) == np.inf, "an infinity that is lost is no small difference"
+
+
+def test_without_a_checkout_there_is_no_ocr_and_a_wrong_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(ocr.CHECKOUT, raising=False)
+    assert ocr.builders() == {}
+    monkeypatch.setenv(ocr.CHECKOUT, str(tmp_path))
+    with pytest.raises(SystemExit, match=r"holds no ppocr/modeling"):
+        ocr.builders()
+
+
+@pytest.mark.parametrize(
+    ("model", "config"),
+    [
+        ("BertForMaskedLM", "BertConfig"),
+        ("RoFormerModel", "RoFormerConfig"),
+        ("GPTLMHeadModel", "GPTConfig"),
+        ("T5EncoderModel", "T5Config"),
+        ("LlamaForCausalLM", "LlamaConfig"),
+    ],
+)
+def test_a_transformers_configuration_is_found_by_its_name(model: str, config: str) -> None:
+    assert {transformer.config for transformer in nlp.TRANSFORMERS if transformer.model == model} == {config}
+
+
+def row(word: str, matches: int, checks: int) -> dict[str, object]:
+    file = {"word": word, "matches": matches, "checks": checks, "why": "w", "missed": {"claim": "mismatch: why"}}
+    return {
+        "family": "f",
+        "name": "n",
+        "weights": "random",
+        "formats": {"pdmodel": file},
+        "stock": {"pdmodel": {"word": "refused"}},
+    }
+
+
+@pytest.mark.parametrize(("passed", "failed", "code"), [(98, 2, 0), (97, 3, 1), (0, 1, 1)])
+def test_the_exit_code_is_what_is_promised(
+    capsys: pytest.CaptureFixture[str], passed: int, failed: int, code: int
+) -> None:
+    rows = [row("passed", 10, 10)] * passed + [row("failed", 9, 10)] * failed
+    assert report(rows, ("pdmodel",)) == code
+    said = capsys.readouterr().out
+    assert f"{passed}/{passed + failed} passed, {failed} failed; stock 0/{passed + failed}" in said
+    assert said.count("NO MATCH") == passed + failed
+
+
+def test_what_stock_cannot_export_is_not_held_against_a_format(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = row("failed", 9, 10) | {"stock": {"pir": {"word": "refused"}}}
+    sound = row("passed", 10, 10) | {"stock": {"pir": {"word": "passed"}}}
+    assert report([lost, sound], ("pdmodel",)) == 0
+    assert report([lost | {"stock": sound["stock"]}, sound], ("pdmodel",)) == 1
+    lines = table.counts([lost, sound])
+    assert lines[-1] == "| all |  | 2 | 1 | 0 of 1 | 1 of 1 | 0 of 1 | 0 s |"
+    assert table.misses([sound]) == table.misses([]) and "| n | refused | `.pdmodel` | w |" in table.misses([lost])
+
+
+def test_a_line_keeps_what_is_said_of_a_network_and_a_table_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    failed, passed = row("failed", 9, 10), row("passed", 10, 10) | {"name": "m"}
+    write_rows(path, [failed, passed])
+    assert len(path.read_text().splitlines()) == 2
+    kept = read_rows(path)
+    assert list(kept) == [key_of(failed), key_of(passed)]
+    file = kept[key_of(failed)]["formats"]["pdmodel"]
+    assert (file["word"], file["why"], file["matches"]) == ("failed", "w", 9)
+    assert "missed" not in file and read_rows(tmp_path / "none") == {}
+
+
+def test_the_measured_rows_are_those_of_the_page() -> None:
+    """docs/zoo.md holds what `python -m evals.zoo.table evals/zoo/measured.jsonl` says."""
+    page = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
+    rows = list(read_rows(ROOT / "evals/zoo/measured.jsonl").values())
+    assert len(rows) > 80
+    assert [line for line in (*table.counts(rows), *table.misses(rows)) if line not in page] == []
+
+
+def test_batch_norms_of_every_kind_are_settled() -> None:
+    import paddle
+
+    paddle.seed(0)
+    for norm in (paddle.nn.BatchNorm2D(3), paddle.nn.BatchNorm(3)):
+        settled.settle(norm, [paddle.randn([8, 3, 4, 4]) * paddle.to_tensor([5.0, 1.0, 0.0]).reshape([1, 3, 1, 1])])
+        variance = norm._variance.numpy()
+        assert variance[0] > 15 and not norm.training
+        assert variance[2] == pytest.approx(settled.LEAST_VARIANCE * (variance[0] + 1) / 3, rel=0.2), "constant"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(6 * 3600)
+@pytest.mark.parametrize("weights", ["random", "calibrated"])
+def test_all_networks(weights: str, tmp_path: Path) -> None:
+    packages = ("paddleclas", "paddleseg", "ppdet", "paddlenlp")
+    missing = [name for name in packages if find_spec(name) is None] + ([] if ocr.checkout() else [ocr.CHECKOUT])
+    if missing:
+        pytest.skip(f"{', '.join(missing)} missing: docs/zoo.md describes the environment")
+    done = zoo("--json", tmp_path / "zoo.jsonl", "--weights", weights, seconds=6 * 3600)
+    assert done.returncode == 0, done.stdout

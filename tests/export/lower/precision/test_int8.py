@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+
+from exporter.base.errors import ModelError, UsageError
+from exporter.export.lower.base import Artifact
+from exporter.export.lower.precision.base import Order
+from exporter.export.lower.precision.int8_onnx import run
+from exporter.export.lower.precision.kinds.int8 import plugin
+from exporter.export.lower.precision.noise import snr_db
+from exporter.export.lower.precision.search import Candidate, front
+from exporter.export.lower.precision.speed import speedup
+from exporter.export.lower.stored import stored_digests
+from exporter.prove.proofs.kinds.weights import prove_rounded
+from exporter.prove.verdict.claim import Outcome
+from exporter.spec.model import Budget, PrecisionSettings
+from tests.export.lower.passes.models import constant, made, model
+
+RNG = np.random.default_rng(0)
+CALLS = [{"x": RNG.normal(size=(8, 16)).astype("float32")} for _ in range(4)]
+#: What the mean of the first layer's result is above in some calls.
+SOME = 0.2
+FIRST, SECOND = RNG.normal(size=(16, 32)), RNG.normal(size=(32, 5))
+
+
+def network() -> bytes:
+    """Two linear layers, `one` and `two`, in canonical form."""
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", SECOND),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Relu", ["hidden"], ["bent"]),
+        helper.make_node("MatMul", ["bent", "two.w_0"], ["y"]),
+    ]
+    return made(model(nodes, {"x": [None, 16]})).content
+
+
+def branching() -> bytes:
+    """A branch reads a stored number, and a rounded value that the graph also puts out under the name of `bent`."""
+    types = {name: helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in ("up", "down")}
+    larger = helper.make_graph([helper.make_node("Mul", ["bent", "twice"], ["up"])], "then", [], [types["up"]])
+    smaller = helper.make_graph([helper.make_node("Neg", ["bent"], ["down"])], "else", [], [types["down"]])
+    nodes = [
+        constant("one.w_0", FIRST),
+        constant("two.w_0", SECOND),
+        constant("twice", 2),
+        constant("some", SOME),
+        helper.make_node("MatMul", ["x", "one.w_0"], ["hidden"]),
+        helper.make_node("Relu", ["hidden"], ["bent"]),
+        helper.make_node("ReduceMean", ["hidden"], ["mean"], keepdims=0),
+        helper.make_node("Greater", ["mean", "some"], ["go"]),
+        helper.make_node("If", ["go"], ["chosen"], then_branch=larger, else_branch=smaller),
+        helper.make_node("MatMul", ["chosen", "two.w_0"], ["y"]),
+    ]
+    return made(model(nodes, {"x": [None, 16]}, ["y", "bent"])).content
+
+
+def order(place: Path, content: bytes, budget: Budget | None = None, **settings: object) -> Order:
+    for name in ("onnx", "onnx-int8"):
+        (place / name).mkdir(parents=True)
+    (place / "onnx/model.onnx").write_bytes(content)
+    found = PrecisionSettings.model_validate(settings)
+    return Order("onnx", place / "onnx", "model.onnx", place / "onnx-int8", found, budget or plugin.budget, CALLS, 32)
+
+
+def written(place: Path, **settings: object) -> tuple[dict[str, object], bytes]:
+    wish = order(place, network(), **settings)  # type: ignore[arg-type]
+    return dict(plugin.write(wish)), (place / "onnx-int8/model.onnx").read_bytes()
+
+
+def noise(content: bytes) -> float:
+    true, got = run(network(), CALLS), run(content, CALLS)
+    return snr_db((one["y"], other["y"]) for one, other in zip(true, got, strict=True))
+
+
+def weights(content: bytes) -> dict[str, np.dtype[np.generic]]:
+    found = onnx.load_from_string(content).graph.initializer
+    return {one.name: numpy_helper.to_array(one).dtype for one in found}
+
+
+def artifact(place: Path, variant: str, details: dict[str, object]) -> Artifact:
+    files = (f"{variant}/model.onnx",)
+    precision = variant.partition("-")[2] or "fp32"
+    return Artifact("onnx", precision, files, ("x",), ("y",), ("y",), details, stored_digests(files, place))
+
+
+@pytest.mark.parametrize("method", ["minmax", "entropy", "percentile"])
+@pytest.mark.parametrize("activations", ["uint8", "int8"])
+def test_every_layer_is_stored_in_8_bits_and_computes_nearly_the_same(
+    tmp_path: Path, method: str, activations: str
+) -> None:
+    details, content = written(tmp_path, method=method, activations=activations)
+    kinds = weights(content)
+    assert sorted(details["layers"]) == ["one", "two"]  # type: ignore[call-overload]
+    assert {kinds[layer["codes"]].name for layer in details["layers"].values()} == {"int8"}  # type: ignore[attr-defined]
+    assert 25 < noise(content) < 80
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    assert written(tmp_path / "a") == written(tmp_path / "b")
+
+
+def test_no_domain_is_imported_that_no_node_uses(tmp_path: Path) -> None:
+    content = onnx.load_from_string(written(tmp_path)[1])
+    assert [one.domain for one in content.opset_import] == [""]
+
+
+def test_what_the_graph_puts_out_is_not_rounded(tmp_path: Path) -> None:
+    graph = onnx.load_from_string(written(tmp_path)[1]).graph
+    makers = {name: node.op_type for node in graph.node for name in node.output}
+    assert makers["y"] == "MatMul"
+
+
+def test_what_a_branch_reads_is_there_in_both_its_sides(tmp_path: Path) -> None:
+    plugin.write(order(tmp_path, branching()))
+    content = (tmp_path / "onnx-int8/model.onnx").read_bytes()
+    onnx.checker.check_model(onnx.load_from_string(content), full_check=True)
+    true, got = run(branching(), CALLS), run(content, CALLS)
+    assert {bool((one["x"] @ FIRST).mean() > SOME) for one in CALLS} == {True, False}, "each side is taken"
+    for one, other in zip(true, got, strict=True):
+        assert min(snr_db([(one[name], other[name])]) for name in ("y", "bent")) > 25
+
+
+def test_layers_that_are_named_stay_in_float32(tmp_path: Path) -> None:
+    details, content = written(tmp_path, keep=("two",))
+    assert details["kept"] == ["two"]
+    assert sorted(details["layers"]) == ["one"]  # type: ignore[call-overload]
+    assert weights(content)["two.w_0"] == np.float32
+
+
+def test_a_layer_that_is_not_there_cannot_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no layer 'tow'") as caught:
+        written(tmp_path, keep=("tow",))
+    assert "did you mean 'two'?" in caught.value.hint
+
+
+def test_the_search_keeps_the_worst_layers_until_the_budget_holds(tmp_path: Path) -> None:
+    plain = noise(written(tmp_path / "plain")[1])
+    wish = order(tmp_path / "searched", network(), Budget(min_snr_db=plain + 0.2), search=True)
+    details = dict(plugin.write(wish))
+    assert details["kept"]
+    assert sorted(details["alone_snr_db"]) == ["one", "two"]
+    assert noise((tmp_path / "searched/onnx-int8/model.onnx").read_bytes()) >= plain + 0.2
+
+
+def test_the_search_keeps_nothing_where_the_budget_holds_at_once(tmp_path: Path) -> None:
+    details = dict(plugin.write(order(tmp_path, network(), Budget(min_snr_db=1), search=True)))
+    assert details["kept"] == []
+
+
+def test_the_front_holds_what_nothing_beats_in_both() -> None:
+    small, better, worse = Candidate((), 10, 30.0), Candidate(("a",), 20, 35.0), Candidate(("b",), 21, 34.0)
+    assert front([worse, better, small]) == [small, better]
+
+
+def test_a_program_without_layers_is_refused(tmp_path: Path) -> None:
+    content = made(model([helper.make_node("Relu", ["x"], ["y"])], {"x": [None, 16]})).content
+    with pytest.raises(ModelError, match="no convolution and no matrix product"):
+        plugin.write(order(tmp_path, content))
+
+
+def test_codes_are_proven_to_be_the_weights_rounded(tmp_path: Path) -> None:
+    details, _ = written(tmp_path)
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert (found.outcome, found.elements) == (Outcome.MATCH, FIRST.size + SECOND.size)
+
+
+def test_one_code_that_is_off_by_one_is_found(tmp_path: Path) -> None:
+    details, content = written(tmp_path)
+    changed = onnx.load_from_string(content)
+    name = details["layers"]["two"]["codes"]  # type: ignore[index]
+    stored = next(one for one in changed.graph.initializer if one.name == name)
+    codes = numpy_helper.to_array(stored).copy()
+    codes[0, 0] += 1 if codes[0, 0] < 0 else -1
+    stored.CopyFrom(numpy_helper.from_array(codes, name))
+    (tmp_path / "onnx-int8/model.onnx").write_bytes(changed.SerializeToString())
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert found.outcome is Outcome.MISMATCH
+    assert "the weight of two" in found.reason
+
+
+def test_steps_so_coarse_that_zeros_are_any_weight_are_found(tmp_path: Path) -> None:
+    details, content = written(tmp_path)
+    changed = onnx.load_from_string(content)
+    layer = details["layers"]["two"]  # type: ignore[index]
+    for stored in changed.graph.initializer:
+        value = numpy_helper.to_array(stored)
+        if stored.name == layer["codes"]:
+            stored.CopyFrom(numpy_helper.from_array(np.zeros_like(value), stored.name))
+        elif stored.name == layer["scales"]:
+            stored.CopyFrom(numpy_helper.from_array(np.full_like(value, 1e9), stored.name))
+    (tmp_path / "onnx-int8/model.onnx").write_bytes(changed.SerializeToString())
+    low, plain = artifact(tmp_path, "onnx-int8", details), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert found.outcome is Outcome.MISMATCH and "is less than 31 steps" in found.reason
+
+
+@pytest.mark.parametrize("key", ["codes", "scales", "axis"])
+def test_a_layer_that_the_manifest_describes_wrong_is_damage_and_no_bug(tmp_path: Path, key: str) -> None:
+    details, _ = written(tmp_path)
+    layers = {**details["layers"], "two": {**details["layers"]["two"], key: "nothing"}}  # type: ignore[index, dict-item]
+    low, plain = artifact(tmp_path, "onnx-int8", {**details, "layers": layers}), artifact(tmp_path, "onnx", {})
+    found = prove_rounded(low, plain, tmp_path)
+    assert found.outcome is Outcome.CRASHED and "two is not described as the files have it" in found.reason
+
+
+def test_a_file_that_holds_no_layer_of_the_manifest_proves_nothing(tmp_path: Path) -> None:
+    details, _ = written(tmp_path)
+    low = replace(artifact(tmp_path, "onnx-int8", details), details={})
+    assert prove_rounded(low, artifact(tmp_path, "onnx", {}), tmp_path).outcome is not Outcome.MATCH
+
+
+def test_the_front_keeps_what_is_faster_where_speeds_were_measured() -> None:
+    small, slow = Candidate((), 10, 30.0, 1.5), Candidate(("a",), 20, 35.0, 1.1)
+    beaten = Candidate(("b",), 20, 29.0, 1.4)
+    assert front([slow, beaten, small]) == [small, slow]
+    assert front([slow, replace(beaten, speedup=2.0), small]) == [small, slow, replace(beaten, speedup=2.0)]
+
+
+def test_speeds_are_told_where_they_are_asked_for_and_choose_nothing(tmp_path: Path) -> None:
+    budget = Budget(min_snr_db=noise(written(tmp_path / "plain")[1]) + 0.2)
+    found = {}
+    for timed in (False, True):
+        place = tmp_path / str(timed)
+        found[timed] = dict(plugin.write(order(place, network(), budget, search=True, timed=timed)))
+    files = [(tmp_path / str(timed) / "onnx-int8/model.onnx").read_bytes() for timed in (False, True)]
+    assert files[0] == files[1]
+    assert "timed_on" not in found[False] and not any("speedup" in one for one in found[False]["front"])
+    assert found[True]["timed_on"]["threads"] == 1 and "abilities" in found[True]["timed_on"]
+    assert all(one["speedup"] > 0 for one in found[True]["front"])
+
+
+def test_speed_is_the_ratio_of_what_calls_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+
+    def takes(seconds: float) -> Callable[[], None]:
+        return lambda: clock.__setitem__(0, clock[0] + seconds)
+
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
+    assert speedup(takes(0.004), takes(0.001)) == pytest.approx(4)
+    assert speedup(takes(0.5), takes(2.0)) == pytest.approx(0.25)

@@ -1,0 +1,113 @@
+"""Weights into which a batch norm was folded are computed again, and one that was changed is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import pytest
+from onnx import NodeProto, helper, numpy_helper
+
+from exporter.base.tensors import Array, digest
+from exporter.prove.proofs.folds import Fold, judge_folds
+from tests.export.lower.passes.models import constant, made, model
+
+RNG = np.random.default_rng(0)
+NORM = {name: RNG.uniform(0.5, 2, 4).astype("float32") for name in "abmv"}
+#: As a factory leaves them: equal vectors have one digest.
+FRESH = {name: np.full(4, value, "float32") for name, value in zip("abmv", (1, 0, 0, 1), strict=True)}
+WEIGHT = RNG.normal(size=(4, 3, 1, 1)).astype("float32")
+BIAS = RNG.normal(size=4).astype("float32")
+
+
+def folded(parts: Mapping[str, Array], nodes: list[NodeProto]) -> tuple[dict[str, Array], dict[str, list[str]]]:
+    """The stored tensors of a canonical model that are made of others, and the digests of their parts."""
+    shape = [None, 3, 4, 4] if nodes[0].op_type != "Gemm" else [None, 3]
+    found = made(model([*(constant(name, value) for name, value in parts.items()), *nodes], {"x": shape}))
+    graph = onnx.load_model_from_string(found.content).graph
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    names = {name: list(digests) for name, digests in found.folded.items() if stored[name].size > 1}
+    assert names, "nothing was folded"
+    return {name: stored[name] for name in names}, names
+
+
+def conv(*more: str, **attributes: object) -> NodeProto:
+    return helper.make_node("Conv", ["x", "w", *more], ["c"], **attributes)
+
+
+def norm(epsilon: float = 1e-5, after: str = "c") -> NodeProto:
+    return helper.make_node("BatchNormalization", [after, *"abmv"], ["y"], epsilon=epsilon)
+
+
+FOLDS = {
+    "a batch norm": ({"w": WEIGHT, **NORM}, [conv(), norm()]),
+    "another epsilon": ({"w": WEIGHT, **NORM}, [conv(), norm(7e-4)]),
+    "a fresh batch norm": ({"w": WEIGHT, **FRESH}, [conv(), norm()]),
+    "behind a bias": ({"w": WEIGHT, "z": BIAS, **NORM}, [conv("z"), norm()]),
+    "a transposed convolution": (
+        {"w": RNG.normal(size=(3, 4, 2, 2)).astype("float32"), **NORM},
+        [helper.make_node("ConvTranspose", ["x", "w"], ["c"]), norm()],
+    ),
+    "a linear layer": (
+        {"w": RNG.normal(size=(3, 4)).astype("float32"), "z": BIAS, **NORM},
+        [helper.make_node("Gemm", ["x", "w", "z"], ["c"]), norm()],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_it_is_computed_again_from_what_was_trained(name: str) -> None:
+    parts, nodes = FOLDS[name]
+    stored, digests = folded(parts, nodes)
+    trained = {digest(value): value for value in parts.values()}
+    assert set(judge_folds(stored, digests, trained).values()) == {Fold.PROVEN}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_vectors_may_be_at_hand_in_another_shape(name: str) -> None:
+    """Another variant gives them, and an equal constant of its stands for one: digests do not tell shapes apart."""
+    parts, nodes = FOLDS[name]
+    stored, digests = folded(parts, nodes)
+    trained = {digest(value): value if value.ndim > 1 else value.reshape(1, -1, 1, 1) for value in parts.values()}
+    assert set(judge_folds(stored, digests, trained).values()) == {Fold.PROVEN}
+
+
+def test_vectors_may_be_as_large_as_the_weight() -> None:
+    """Of a depthwise convolution of one pixel there is one number a channel."""
+    weight = WEIGHT[:, :1]
+    factor = NORM["a"] / np.sqrt(NORM["v"] + np.float32(1e-5))
+    trained = {digest(value): value for value in (weight, *NORM.values())}
+    stored = {"w.folded": weight * factor.reshape(4, 1, 1, 1)}
+    assert judge_folds(stored, {"w.folded": sorted(trained)}, trained) == {"w.folded": Fold.PROVEN}
+
+
+def test_the_norm_of_one_channel_may_be_at_hand_as_scalars() -> None:
+    """As in PicoDet's head, whose scale of 1.0 and shift of 0.0 equal other constants of the file."""
+    one = {name: value[:1] for name, value in {**NORM, "a": FRESH["a"], "b": FRESH["b"]}.items()}
+    parts = {"w": WEIGHT[:1], **one}
+    stored, digests = folded(parts, [conv(), norm()])
+    trained = {digest(value): value if value.ndim > 1 else value.reshape(()) for value in parts.values()}
+    assert set(judge_folds(stored, digests, trained).values()) == {Fold.PROVEN}
+    (weight,) = (name for name in stored if stored[name].ndim > 1)
+    wrong = {**stored, weight: stored[weight] * np.array([1, 1.001, 1], "float32").reshape(1, 3, 1, 1)}
+    assert judge_folds(wrong, digests, trained)[weight] is Fold.WRONG
+
+
+@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("factor", [0.0, 1.001, -1.0])
+def test_one_number_that_was_changed_is_found(name: str, factor: float) -> None:
+    parts, nodes = FOLDS[name]
+    stored, digests = folded(parts, nodes)
+    trained = {digest(value): value for value in parts.values()}
+    for changed, value in stored.items():
+        wrong = value.copy()
+        wrong.flat[1] = wrong.flat[1] * np.float32(factor) + np.float32(0.01)
+        judged = judge_folds({**stored, changed: wrong}, digests, trained)[changed]
+        assert judged is (Fold.WRONG if value.ndim > 1 else Fold.UNKNOWN)
+
+
+def test_a_part_that_is_not_at_hand_proves_nothing() -> None:
+    parts, nodes = FOLDS["a batch norm"]
+    stored, digests = folded(parts, nodes)
+    assert set(judge_folds(stored, digests, {}).values()) == {Fold.UNKNOWN}

@@ -1,0 +1,114 @@
+"""What a real file declares against what is promised: names, dtypes and sizes, each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Artifact
+from exporter.prove.proofs.kinds.interface import plugin, prove_declared
+from exporter.prove.verdict.claim import Evidence, Outcome
+from exporter.spec.model import Spec
+from tests.prove.proofs.subjects import PLAIN, artifact, claim, harness, spec, subject
+
+INPUTS: dict[str, Any] = {
+    "x": {"dtype": "float32", "shape": ["batch", 3, "seq"]},
+    "m": {"dtype": "int64", "shape": ["batch"], "values": "integers(0,2)"},
+}
+DIMS = {"batch": {"min": 1, "typical": 4, "max": 6}, "seq": {"min": 8, "typical": 8, "max": 8}}
+OUTPUTS = (TensorSpec("y", "float32", ("batch", 3)), TensorSpec("z", "int64", ("batch",)))
+FLOAT, WHOLE, DOUBLE = TensorProto.FLOAT, TensorProto.INT64, TensorProto.DOUBLE
+DECLARED: dict[str, tuple[int, list[Any]]] = {
+    "x": (FLOAT, ["batch", 3, 8]),
+    "m": (WHOLE, ["batch"]),
+    "y": (FLOAT, ["batch", 3]),
+    "z": (WHOLE, ["batch"]),
+}
+
+
+def written(folder: Path, **changed: tuple[int, list[Any]] | None) -> Artifact:
+    """A file that declares this; None: it declares no such tensor."""
+    tensors = {name: about for name, about in {**DECLARED, **changed}.items() if about is not None}
+    infos = {name: helper.make_tensor_value_info(name, *about) for name, about in tensors.items()}
+    outputs = [info for name, info in infos.items() if name in ("y", "z", "w")]
+    inputs = [info for name, info in infos.items() if name not in ("y", "z", "w")]
+    nodes = [
+        helper.make_node("Unheard", [info.name for info in inputs], [info.name for info in outputs], domain="ours")
+    ]
+    graph = helper.make_graph(nodes, "declared", inputs, outputs)
+    (folder / "onnx").mkdir(exist_ok=True)
+    onnx.save(helper.make_model(graph, ir_version=8), folder / "onnx/model.onnx")
+    return artifact()
+
+
+def proved(folder: Path, of: Spec | None = None, **changed: tuple[int, list[Any]] | None) -> Evidence:
+    return prove_declared(written(folder, **changed), folder, of or spec(inputs=INPUTS, dims=DIMS), OUTPUTS)
+
+
+def test_what_is_promised_is_declared(tmp_path: Path) -> None:
+    found = proved(tmp_path)
+    assert (found.outcome, found.elements, found.provider) == (Outcome.MATCH, 4, "by reading")
+    made = subject(artifact(), of=spec(inputs=INPUTS, dims=DIMS), outputs=OUTPUTS, folder=tmp_path)
+    (again,) = plugin.prove([claim("interface", PLAIN, engine="")], harness(made)).values()
+    assert again == found and plugin.reads, "it needs no engine"
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"m": None}, "inputs ['x'] are declared, ['x', 'm'] are promised"),
+        ({"n": (FLOAT, [3])}, "inputs ['x', 'm', 'n'] are declared, ['x', 'm'] are promised"),
+        ({"z": None}, "outputs ['y'] are declared, ['y', 'z'] are promised"),
+        ({"w": (FLOAT, [3])}, "outputs ['y', 'z', 'w'] are declared, ['y', 'z'] are promised"),
+        ({"x": (DOUBLE, ["batch", 3, 8])}, "input 'x' is declared float64, promised float32"),
+        ({"m": (FLOAT, ["batch"])}, "input 'm' is declared float32, promised int64"),
+        ({"z": (FLOAT, ["batch"])}, "output 'z' is declared float32, promised int64"),
+        ({"x": (FLOAT, ["batch", 3])}, "input 'x' is declared ['batch', 3], promised ['batch', 3, 'seq']"),
+        ({"x": (FLOAT, ["batch", 3, 8, 1])}, "input 'x' is declared ['batch', 3, 8, 1], promised ['batch', 3, 'seq']"),
+        ({"x": (FLOAT, ["batch", 4, 8])}, "input 'x' is declared ['batch', 4, 8], promised ['batch', 3, 'seq']"),
+        ({"x": (FLOAT, ["batch", 3, 9])}, "input 'x' is declared ['batch', 3, 9], promised ['batch', 3, 'seq']"),
+        ({"x": (FLOAT, [1, 3, 8])}, "input 'x' is declared [1, 3, 8], promised ['batch', 3, 'seq']"),
+        ({"m": (WHOLE, [6])}, "input 'm' is declared [6], promised ['batch']"),
+        ({"m": (FLOAT, ["batch"]), "x": (FLOAT, [1, 3, 8])}, "input 'm' is declared float32, promised int64"),
+    ],
+)
+def test_anything_else_is_a_mismatch_and_the_first_of_it_is_told(
+    tmp_path: Path, changed: dict[str, Any], reason: str
+) -> None:
+    found = proved(tmp_path, **changed)
+    assert (found.outcome, found.reason, found.elements) == (Outcome.MISMATCH, reason, 0)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"x": (FLOAT, ["batch", "any", "other"])},
+        {"x": (FLOAT, ["n", 3, "seq"]), "m": (WHOLE, ["n"])},
+        {"x": (FLOAT, [None, None, None])},
+        {"y": (FLOAT, [7, 7, 7])},
+    ],
+)
+def test_a_file_may_leave_open_what_is_fixed_and_the_sizes_of_outputs_are_seen_elsewhere(
+    tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    assert proved(tmp_path, **changed).outcome is Outcome.MATCH
+
+
+def test_the_order_is_free(tmp_path: Path) -> None:
+    turned = spec(inputs=dict(reversed(INPUTS.items())), dims=DIMS)
+    made = written(tmp_path)
+    assert prove_declared(made, tmp_path, turned, OUTPUTS[::-1]).outcome is Outcome.MATCH
+    assert prove_declared(replace(made), tmp_path, turned, OUTPUTS[:1]).outcome is Outcome.MISMATCH
+
+
+def test_a_file_that_cannot_be_read_is_a_crash(tmp_path: Path) -> None:
+    made = written(tmp_path)
+    (tmp_path / "onnx/model.onnx").write_bytes(b"\x08\x08no model")
+    found = prove_declared(made, tmp_path, spec(), OUTPUTS)
+    assert (found.outcome, found.stage) == (Outcome.CRASHED, "load") and found.reason.startswith("cannot be read: ")

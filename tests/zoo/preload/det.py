@@ -1,3 +1,0 @@
-"""Imports PaddleDetection, for a fork server (`tests.zoo.children`)."""
-
-import ppdet.modeling  # noqa: F401

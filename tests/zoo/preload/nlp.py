@@ -1,5 +1,0 @@
-"""Imports PaddleNLP, for a fork server (`tests.zoo.children`)."""
-
-from tests.zoo import nlp
-
-nlp.transformers()
