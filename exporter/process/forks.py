@@ -46,8 +46,8 @@ _START = (
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a child is to run: a function on the request in the folder `place`.
+class Launch:
+    """What a child is to run: the job of the address `function`, on the request in the folder `place`.
 
     It runs in the folder `code` and imports from there; without one in the working folder, and imports nothing there.
     """
@@ -177,7 +177,12 @@ _lock = threading.Lock()  # of `_servers`
 
 
 def fork(
-    job: Job, events: int, log: int, *, environment: Mapping[str, str | None] | None = None, imports: Sequence[str] = ()
+    launch: Launch,
+    events: int,
+    log: int,
+    *,
+    environment: Mapping[str, str | None] | None = None,
+    imports: Sequence[str] = (),
 ) -> Forked:
     """Start a job in a fork of the server that has these variables and imports, and return while it runs.
 
@@ -192,11 +197,11 @@ def fork(
     try:
         message = json.dumps(
             {
-                "function": job.function,
-                "place": str(job.place),
-                "folder": str(Path.cwd() / (job.code or "")),
-                "imports_there": job.code is not None,
-                "environment": dict(job.environment),
+                "function": launch.function,
+                "place": str(launch.place),
+                "folder": str(Path.cwd() / (launch.code or "")),
+                "imports_there": launch.code is not None,
+                "environment": dict(launch.environment),
             }
         )
         for names in dict.fromkeys((wanted, ())):

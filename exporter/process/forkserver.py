@@ -6,7 +6,7 @@ kinds of process take part::
 
     main ── server (imports, then only forks)
               └── keeper, one for each job (keeps what the job starts from outliving it)
-                    └── job (runs a function by `exporter.process.jobs`; what `workers` calls the child)
+                    └── job (runs a function by `exporter.process.child`; what `workers` calls the child)
 
 The keeper is a subreaper (`prctl`, PR_SET_CHILD_SUBREAPER): what the job started, daemons included, becomes the
 keeper's when its parent ends, and is killed when the job ends, or when the main process does.
@@ -61,7 +61,7 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
             os._exit(0)
         job = json.loads(message)
         module = job["function"].partition(":")[0]
-        if "numpy" in sys.modules and module.startswith(f"{__package__}."):
+        if "numpy" in sys.modules and module.startswith("exporter."):
             _import(module)
         if os.fork() == 0:
             channel.close()
@@ -182,7 +182,7 @@ def _become(job: dict[str, Any], events: int, log: int) -> NoReturn:
     os.set_inheritable(events, False)
     tempfile.tempdir = None  # an import may have asked for it, under another TMPDIR
 
-    from exporter.process.jobs import run_job
+    from exporter.process.child import run_job
 
     run_job(job["function"], Path(job["place"]), events)
 

@@ -13,7 +13,9 @@ from exporter.base.watch import Seen
 
 @dataclass(frozen=True)
 class Question:
-    """What a child is asked: the function, its request, the variables that it is given, the folder that it runs in.
+    """What a child is asked: the job, its request, the variables that it is given, the folder that it runs in.
+
+    `reuse` is the job's (:class:`exporter.process.job.Job`): empty where no answer of it may be used again.
 
     What the request holds under `beside` changes no answer that is whole, that is, whose `whole` is not false.
     """
@@ -22,6 +24,7 @@ class Question:
     request: Mapping[str, Any]
     environment: Mapping[str, str | None]
     code: Path | None
+    reuse: str = ""
 
 
 class Memo(Protocol):

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, overload
 
 from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut
 from exporter.base.watch import SEEN, WATCHED, Seen, saw, watched
@@ -37,7 +37,8 @@ from exporter.process.answers import (
     read_events,
     read_what_was_seen,
 )
-from exporter.process.forks import Forked, Job, fork
+from exporter.process.forks import Forked, Launch, fork
+from exporter.process.job import A, Job, NotOfType, Q, from_json, to_json
 from exporter.process.memo import Question, in_force
 from exporter.process.pool import share
 from exporter.process.scratch import no_room, scratch
@@ -158,16 +159,36 @@ class _Watch:
     before: tuple[float, int] | None = None  # seconds and bytes that it had used when it began to load
 
 
+@overload
 def call(
-    function: str,
+    job: Job[Q, A],
+    request: Q,
+    limits: Limits | None = None,
+    *,
+    environment: Mapping[str, str | None] | None = None,
+    imports: Sequence[str] = (),
+    on_event: OnEvent | None = None,
+) -> A: ...
+@overload
+def call(
+    job: str,
     request: Mapping[str, Any],
     limits: Limits | None = None,
     *,
     environment: Mapping[str, str | None] | None = None,
     imports: Sequence[str] = (),
     on_event: OnEvent | None = None,
-) -> Json:
-    """Run `module:function` on a request in a child and return its answer.
+) -> Json: ...
+def call(
+    job: Job[Q, A] | str,
+    request: Any,
+    limits: Limits | None = None,
+    *,
+    environment: Mapping[str, str | None] | None = None,
+    imports: Sequence[str] = (),
+    on_event: OnEvent | None = None,
+) -> Any:
+    """Run a job on a request in a child and return its answer.
 
     The child runs in the folder `limits.code`, which is also on its `sys.path`, so that `recipes.digits:build` works.
     It is forked from a process that has these `imports` (:mod:`exporter.process.forks`). Nothing that it starts
@@ -176,19 +197,35 @@ def call(
     Raises:
         ExporterError: what the child raised, if it was one of ours.
         ChildFailed: it raised anything else.
+        ChildCrashed: its answer is not of the job's type.
         ChildCrashed, ChildTimedOut, ChildOutOfMemory: it ended in another way.
         KeyboardInterrupt: the child was interrupted and has saved what it could.
     """
-    limits, environment, memo = limits or Limits(), environment or {}, in_force()
+    if isinstance(job, str):
+        question = Question(job, request, environment or {}, (limits or Limits()).code)
+        return _call(question, limits or Limits(), imports, on_event)
+    asked, answered = job.types
+    limits = limits or Limits()
+    question = Question(job.address, to_json(asked, request), environment or {}, limits.code, job.reuse)
+    answer = _call(question, limits, imports, on_event)
+    try:
+        return from_json(answered, answer if answer or answered is not type(None) else None)
+    except NotOfType as error:
+        what = f"the child left an answer that was not asked for: {error}"
+        raise ChildCrashed(what, hint=LAST_WORDS) from error
+
+
+def _call(question: Question, limits: Limits, imports: Sequence[str], on_event: OnEvent | None) -> Json:
+    memo = in_force()
 
     def run() -> tuple[Json, Seen]:
-        with _asked(request) as place:
+        with _asked(question.request) as place:
             with (place / "log").open("w+b") as log:
                 # Memory that is taken and never touched is not resident; twice the limit of it ends in a MemoryError.
                 # What a child that was killed leaves in its temporary folder goes with the request.
                 own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
                 own |= {WATCHED: "1"} if memo or watched() else {}
-                child = _start(Job(function, place, own, limits.code), log, environment, imports)
+                child = _start(Launch(question.function, place, own, limits.code), log, question.environment, imports)
                 watch, status = _supervise(child, limits, on_event)
                 tail = _tail(log)
             answer = _answer(place, watch, status, tail, limits)
@@ -198,7 +235,7 @@ def call(
 
     if memo is None:
         return run()[0]
-    return memo.answer(Question(function, request, environment, limits.code), run)
+    return memo.answer(question, run)
 
 
 def prepare() -> None:
@@ -233,10 +270,10 @@ class _Child:
     events: IO[bytes]
 
 
-def _start(job: Job, log: IO[bytes], environment: Mapping[str, str | None], imports: Sequence[str]) -> _Child:
+def _start(launch: Launch, log: IO[bytes], environment: Mapping[str, str | None], imports: Sequence[str]) -> _Child:
     reader, writer = os.pipe()
     try:
-        process = fork(job, writer, log.fileno(), environment={**_EVERY_CHILD, **environment}, imports=imports)
+        process = fork(launch, writer, log.fileno(), environment={**_EVERY_CHILD, **environment}, imports=imports)
     except BaseException:
         os.close(reader)
         raise

@@ -22,7 +22,7 @@ from exporter.export.lower.onnx_program.effects import flat
 from exporter.export.trace.blame import operator_line
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.traced import Traced, specs_from_json, trace
-from exporter.process.jobs import aside, forkable
+from exporter.process.child import forkable, run_in_fork
 from exporter.process.workers import doing
 
 
@@ -49,7 +49,7 @@ def export_traced(request: dict[str, Any]) -> dict[str, Any]:
         doing(f"tracing for {asked['format']}", format=asked["format"])
         with room_explains(Path(asked["into"])):
             write = partial(_written, asked, layer)
-            written[asked["format"]] = write() if wish is wanted[-1] else aside(write)
+            written[asked["format"]] = write() if wish is wanted[-1] else run_in_fork(write, dict[str, Any])
     return {"written": written}
 
 
@@ -118,7 +118,7 @@ def _built(request: dict[str, Any]) -> Any:
     if tried := request.get("tried"):
         module, _, name = tried["function"].partition(":")
         function = getattr(importlib.import_module(module), name)
-        aside(lambda: function(layer, tried))
+        run_in_fork(lambda: function(layer, tried), dict[str, Any])
     return layer
 
 

@@ -70,12 +70,12 @@ class Answers:
 
     def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
         """As :class:`exporter.process.memo.Memo` says."""
-        if question.function not in FUNCTIONS or question.code not in (None, Path()):
+        if not (words := question.reuse or FUNCTIONS.get(question.function, "")) or question.code not in (None, Path()):
             return run()[0]
         with unseen():
             asked = _Asked.of(question, identity(self.device))
             answer, why = self._recalled(asked)
-        what = FUNCTIONS[question.function].format_map(question.request)
+        what = words.format_map(question.request)
         self.tell(what, why)
         if answer is not None:
             return answer

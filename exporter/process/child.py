@@ -11,21 +11,32 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 from exporter.base.errors import BY_NAME, ExitCode, ExporterError
 from exporter.base.files import NO_ROOM
 from exporter.base.watch import SEEN, WATCHED, Seen, unseen, watch
 from exporter.paddle.child import prepare_paddle
 from exporter.process.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT, read_answer, read_what_was_seen
+from exporter.process.job import Job, from_json, to_json
 from exporter.process.workers import Json, doing
+
+A = TypeVar("A")
 
 
 def _run_child(function: str, place: Path) -> str:
-    """Run the function on the request; return its answer as JSON."""
+    """Run the job on the request; return its answer as JSON."""
+    return _told(lambda: _answer(function, json.loads((place / "request.json").read_text())))
+
+
+def _answer(function: str, request: Json) -> Json:
     module, _, name = function.partition(":")
-    request = json.loads((place / "request.json").read_text())
-    return _told(lambda: getattr(importlib.import_module(module), name)(request))
+    found = getattr(importlib.import_module(module), name)
+    if not isinstance(found, Job):
+        return cast(Json, found(request))
+    asked, answered = found.types
+    answer = to_json(answered, found(from_json(asked, request)))
+    return {} if answer is None else cast(Json, answer)
 
 
 def forkable() -> bool:
@@ -33,10 +44,11 @@ def forkable() -> bool:
     return len(list(Path("/proc/self/task").iterdir())) == 1
 
 
-def aside(run: Callable[[], Json]) -> Json:
+def run_in_fork(run: Callable[[], A], kind: type[A]) -> A:
     """In a child: run something in a fork of it, on all that it has built, and leave that as it was.
 
-    Where the fork dies or leaves without an answer, so does this process: whoever asked hears of one child.
+    It returns a value of the type `kind`. Where the fork dies or leaves without an answer, so does this process: who
+    asked hears of one child.
 
     Raises:
         ExporterError, ChildFailed: what `run` raised.
@@ -47,7 +59,7 @@ def aside(run: Callable[[], Json]) -> Json:
             pid = os.fork()
         if pid == 0:
             try:
-                told = _told(run)
+                told = _told(lambda: cast(Json, to_json(kind, run())))
                 _leave_what_was_seen(Path(place))
                 answer.write_text(told)
             finally:
@@ -60,7 +72,7 @@ def aside(run: Callable[[], Json]) -> Json:
             os._exit(code)
         for seen in _SEEING:
             seen().add(read_what_was_seen(Path(place, SEEN)))
-        return read_answer(answer)
+        return from_json(kind, read_answer(answer))
 
 
 def _told(run: Callable[[], Json]) -> str:
