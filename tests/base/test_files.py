@@ -66,7 +66,7 @@ def test_a_limit_on_file_size_leaves_the_old_file_whole(tmp_path: Path) -> None:
     path = tmp_path / "state"
     path.write_bytes(b"old")
     script = (
-        "import resource, sys; from pathlib import Path; from exporter import errors, files\n"
+        "import resource, sys; from pathlib import Path; from exporter.base import errors, files\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "try: files.write_bytes(Path(sys.argv[1]), b'x' * 5000)\n"
         "except errors.EnvironmentLacks as error: print(error.what)\n"
@@ -105,7 +105,7 @@ def test_leftovers_are_found_whatever_the_path_is_called(tmp_path: Path, name: s
 KILLED_AT = """
 import os, signal, sys
 from pathlib import Path
-from exporter import files
+from exporter.base import files
 
 step, seen = int(sys.argv[2]), 0
 real = {name: getattr(os, name) for name in ("fsync", "open", "close", "rename", "replace", "unlink", "rmdir")}
@@ -228,7 +228,7 @@ def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path: Path) -> None:
 
 def test_a_lock_ends_with_its_holder_however_that_ends(tmp_path: Path) -> None:
     script = (
-        "import sys, time; from pathlib import Path; from exporter import files\n"
+        "import sys, time; from pathlib import Path; from exporter.base import files\n"
         "with files.locked(Path(sys.argv[1])):\n    print(flush=True); time.sleep(600)"
     )
     command = [sys.executable, "-c", script, str(tmp_path)]

@@ -159,7 +159,7 @@ def test_a_server_ends_in_order_when_it_is_stopped() -> None:
 
 def test_the_processor_time_of_a_child_counts_as_the_command_s(tmp_path: Path) -> None:
     script = (
-        "import resource; from exporter import forks; from exporter.process.workers import call\n"
+        "import resource; from exporter.process import forks; from exporter.process.workers import call\n"
         "call('tests.children:burns', {'seconds': 1.0}); forks.stop_servers()\n"
         "print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]))"
     )

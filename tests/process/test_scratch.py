@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.command import PATIENCE, ROOT, environment
 
 SCRIPT = """
-from exporter import scratch
+from exporter.process import scratch
 
 for number in range(150):
     scratch._sweep.cache_clear()

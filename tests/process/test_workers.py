@@ -346,7 +346,7 @@ def test_an_answer_that_is_no_json_is_a_failure(name: str) -> None:
 
 def test_a_full_temporary_folder_is_said(tmp_path: Path) -> None:
     script = (
-        "import resource; from exporter import errors, workers\n"
+        "import resource; from exporter.base import errors; from exporter.process import workers\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
         "try: workers.call('tests.children:echo', {'much': 'x' * 1000})\n"
         "except errors.EnvironmentLacks as error: print(error, error.hint)\n"
