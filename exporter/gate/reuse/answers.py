@@ -34,8 +34,6 @@ FUNCTIONS: Mapping[str, str] = {
     "exporter.check.probe.lines:blamed": "probing {path}: the line to blame",
     "exporter.check.probe.values:parting": "probing {path}: where values part",
     "exporter.check.probe.variation:varied": "probing {path}: what else changes its program",
-    "exporter.prove.goldens.child:record": "the goldens",
-    "exporter.prove.goldens.calibrate:draw_samples": "samples to calibrate {precision} with",
     "exporter.export.lower.child:export": "writing {format}",
     "exporter.export.lower.child:export_traced": "writing {format}",
     "exporter.export.lower.precision.child:lower": "writing {format}-{precision}",
