@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, read_chain
 from exporter.steps.compare import Measure, allowed, distances
-from exporter.steps.judge import Finding
+from exporter.steps.judge import Finding, Judged
 from exporter.steps.material import Material, behind_model
 from exporter.steps.replay import replay
 from exporter.steps.run import load_states
@@ -27,16 +28,31 @@ from exporter.steps.run import load_states
 _ROUNDS = 8
 
 
-def judge(request: Json) -> Json:
-    """In a child: judge the answers of one run; `made` holds its outputs, `moves` how far each may be from eager's.
+@dataclass(frozen=True)
+class AnswerRequest:
+    """Both chains after the model, as the spec has them, the file of the samples, and that of a run's outputs (`made`).
 
-    A move is a share of the output's largest value in a sample, and the least that is allowed.
+    `moves` says how far each output may be from eager's: a share of its largest value in a sample, and the least that
+    is allowed.
     """
-    material = Material.read(Path(request["material"]))
-    outputs = load_states(Path(request["made"]))
-    chains = (read_chain(request["training"]), read_chain(request["deployment"]))
-    finding = judged(chains, material, outputs, request["moves"])
-    return {"outcome": finding.outcome, "reason": finding.reason, "elements": finding.elements, "notes": finding.notes}
+
+    training: tuple[Any, ...]
+    deployment: tuple[Any, ...]
+    material: Path
+    made: Path
+    moves: Mapping[str, tuple[float, float]]
+
+
+@job
+def judge(request: AnswerRequest) -> Judged:
+    """Judge the answers of one run.
+
+    Raises:
+        BundleError, UsageError: a file is damaged, or a chain cannot be read.
+    """
+    chains = (read_chain(request.training), read_chain(request.deployment))
+    finding = judged(chains, Material.read(request.material), load_states(request.made), request.moves)
+    return Judged.of(finding)
 
 
 def judged(

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exporter.base.errors import UsageError
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 from exporter.steps.base import VALUE, State
 from exporter.steps.chain import Chain, Function, read_chain
 from exporter.steps.compare import Agreement, Measure, agreement
@@ -48,24 +49,59 @@ class Finding:
     ends: Sequence[State] = ()
 
 
-def judge(request: Json) -> Json:
-    """In a child: judge one side; the request holds both chains, the file of the samples, and what is compared.
+@dataclass(frozen=True)
+class SideRequest:
+    """Both chains on one side of the model (`before` or `after`), as the spec has them, and the file of the samples.
 
-    What deployment's last step gives of each sample goes to the file `into`, where one is named.
+    `fresh` is the file of what the user's functions give now, if they ran. `names` are the arrays that are compared.
+    What deployment's last step gives of each sample goes to the file `into`.
     """
-    material = Material.read(Path(request["material"]))
-    fresh = Material.read(Path(request["fresh"])) if request["fresh"] else material
+
+    side: str
+    training: tuple[Any, ...]
+    deployment: tuple[Any, ...]
+    material: Path
+    fresh: Path | None
+    tolerance: float
+    names: tuple[str, ...]
+    into: Path | None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The finding, without what was compared."""
+
+    outcome: str
+    reason: str
+    elements: int
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, finding: Finding) -> Judged:
+        """What is said of a finding."""
+        return cls(finding.outcome, finding.reason, finding.elements, tuple(finding.notes))
+
+
+@job
+def judge(request: SideRequest) -> Judged:
+    """Judge one side of the model.
+
+    Raises:
+        BundleError, UsageError: the file of the samples is damaged, or a chain cannot be read.
+    """
+    material = Material.read(request.material)
+    fresh = Material.read(request.fresh) if request.fresh else material
     finding = judged(request, material, fresh)
-    if request["into"] and finding.ends:
-        save_states(Path(request["into"]), finding.ends)
-    return {"outcome": finding.outcome, "reason": finding.reason, "elements": finding.elements, "notes": finding.notes}
+    if request.into and finding.ends:
+        save_states(request.into, finding.ends)
+    return Judged.of(finding)
 
 
-def judged(request: Json, material: Material, fresh: Material) -> Finding:
+def judged(request: SideRequest, material: Material, fresh: Material) -> Finding:
     """The finding on one side; `fresh` holds what the functions of deployment give now."""
-    side = request["side"]
-    training, deployment = (read_chain(request[name]) for name in ("training", "deployment"))
-    by = Measure(tuple(request["names"]), float(request["tolerance"]))
+    side = request.side
+    training, deployment = read_chain(request.training), read_chain(request.deployment)
+    by = Measure(request.names, request.tolerance)
     recorded = [material.states(side, "training", number, len(training)) for number in material.numbers]
     if lacking := _unrecorded(recorded, training):
         return Finding("missing", f"{lacking}; release it anew")

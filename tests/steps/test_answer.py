@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.steps.answer import _explained, _moved, judge, judged
+from exporter.steps.answer import AnswerRequest, _explained, _moved, judge, judged
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain
-from exporter.steps.judge import Finding
+from exporter.steps.judge import Finding, Judged
 from exporter.steps.run import save_states
 from tests.steps.recorded import recorded
 
@@ -243,8 +243,6 @@ def test_the_child_reads_both_files(tmp_path: Path) -> None:
     material = recorded("after", ["argmax"], {"a": FIRST, "b": SECOND})
     material.write(tmp_path / "samples")
     save_states(tmp_path / "made", [{"scores": FIRST}, {"scores": SECOND[::-1].copy()}])
-    chains = {"training": ["argmax"], "deployment": ["argmax"]}
-    places = {"material": str(tmp_path / "samples"), "made": str(tmp_path / "made")}
-    answer = judge({**chains, **places, "moves": MOVE})
-    assert answer["reason"].startswith("the answer to sample 2 is another than training's: ")
-    assert answer == {"outcome": "mismatch", "reason": answer["reason"], "elements": 0, "notes": []}
+    answer = judge(AnswerRequest(("argmax",), ("argmax",), tmp_path / "samples", tmp_path / "made", MOVE))
+    assert answer.reason.startswith("the answer to sample 2 is another than training's: ")
+    assert answer == Judged("mismatch", answer.reason, 0, ())

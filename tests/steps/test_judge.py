@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from exporter.steps.base import VALUE
 from exporter.steps.compare import Measure
-from exporter.steps.judge import Compared, Finding, _amount, _constant, judge, judged
+from exporter.steps.judge import Compared, Finding, SideRequest, _amount, _constant, judge, judged
 from exporter.steps.material import Material
 from exporter.steps.replay import Replayed
 from exporter.steps.run import load_states
@@ -25,9 +26,9 @@ HALVES: Any = {"normalize": {"mean": [0.5], "std": [0.5]}}
 SUM = 2 * 6 * 7 * 3
 
 
-def request(training: list[Any], deployment: list[Any], side: str = "before", *names: str) -> dict[str, Any]:
-    chains = {"training": training, "deployment": deployment}
-    return {"side": side, **chains, "tolerance": 0.0, "names": [VALUE, *names]}
+def request(training: list[Any], deployment: list[Any], side: str = "before", *names: str) -> SideRequest:
+    chains = tuple(training), tuple(deployment)
+    return SideRequest(side, *chains, Path("none"), None, tolerance=0.0, names=(VALUE, *names), into=None)
 
 
 def look(training: list[Any], deployment: list[Any], material: Material | None = None, side: str = "before") -> Finding:
@@ -61,17 +62,16 @@ def test_every_name_that_a_state_holds_is_counted() -> None:
 def test_the_child_writes_the_ends_of_a_match_alone(tmp_path: Path) -> None:
     material = recorded("before", [SCALED], PICTURES)
     material.write(tmp_path / "samples.safetensors")
-    places = {"material": str(tmp_path / "samples.safetensors"), "fresh": "", "into": str(tmp_path / "ends")}
-    answer = judge({**request([SCALED], ["layout"]), **places})
-    assert (answer["outcome"], answer["elements"], answer["notes"]) == ("mismatch", 0, [])
-    assert "deployment's step 1 (layout), where training has step 1 (normalize)" in answer["reason"]
+    places: dict[str, Any] = {"material": tmp_path / "samples.safetensors", "into": tmp_path / "ends"}
+    answer = judge(replace(request([SCALED], ["layout"]), **places))
+    assert (answer.outcome, answer.elements, answer.notes) == ("mismatch", 0, ())
+    assert "deployment's step 1 (layout), where training has step 1 (normalize)" in answer.reason
     assert not (tmp_path / "ends").exists()
-    answer = judge({**request([SCALED], [SCALED]), **places})
-    blind = answer.pop("notes")
-    assert answer == {"outcome": "match", "reason": "", "elements": SUM}
-    assert blind == look([SCALED], [SCALED]).notes
+    answer = judge(replace(request([SCALED], [SCALED]), **places))
+    assert (answer.outcome, answer.reason, answer.elements) == ("match", "", SUM)
+    assert list(answer.notes) == look([SCALED], [SCALED]).notes
     assert [state[VALUE].shape for state in load_states(tmp_path / "ends")] == [(6, 7, 3)] * 2
-    assert judge({**request([SCALED], [SCALED]), **places, "into": ""})["outcome"] == "match"
+    assert judge(replace(request([SCALED], [SCALED]), material=places["material"])).outcome == "match"
 
 
 def test_what_functions_give_now_is_read_from_the_fresh_file(tmp_path: Path) -> None:
@@ -81,11 +81,11 @@ def test_what_functions_give_now_is_read_from_the_fresh_file(tmp_path: Path) -> 
     for number in material.numbers:
         material.keep("before", "deployment", 1, number, material.states("before", "training", number, 1)[1])
     material.write(tmp_path / "new")
-    places = {"material": str(tmp_path / "old"), "into": ""}
-    assert judge({**request(chain, chain), **places, "fresh": str(tmp_path / "new")})["outcome"] == "match"
-    answer = judge({**request(chain, chain), **places, "fresh": ""})
-    assert answer["outcome"] == "mismatch"
-    assert f"it cannot run on sample 1: nothing was recorded of {FUNCTIONS}:squared" in answer["reason"]
+    of = replace(request(chain, chain), material=tmp_path / "old")
+    assert judge(replace(of, fresh=tmp_path / "new")).outcome == "match"
+    answer = judge(of)
+    assert answer.outcome == "mismatch"
+    assert f"it cannot run on sample 1: nothing was recorded of {FUNCTIONS}:squared" in answer.reason
 
 
 class TestWhatWasNotRecorded:

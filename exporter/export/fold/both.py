@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from exporter.export.fold.layer import fed, fold, run_steps
 from exporter.export.fold.split import Parts, parts
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves, output_names
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 from exporter.spec.model import Spec
 from exporter.steps.base import VALUE
 from exporter.steps.chain import Chain, steps_of
@@ -26,7 +28,22 @@ if TYPE_CHECKING:
     from exporter.base.tensors import Array, TensorMap
 
 
-def run_both(request: Json) -> Json:
+@dataclass(frozen=True)
+class BothRequest:
+    """A spec with steps around its model, the checkpoint, the file of the goldens, and which of its cases to run.
+
+    `into` is the file for what comes of them.
+    """
+
+    spec: Spec
+    checkpoint: Path | None
+    golden: Path
+    cases: tuple[str, ...]
+    into: Path
+
+
+@job
+def run_both(request: BothRequest) -> None:
     """Write `<case>/ready|answer/steps|graph/<name>` of each case in `cases`, whose inputs lie in the file `golden`.
 
     `ready` is what the steps before the model give, `answer` what those after it do.
@@ -36,14 +53,14 @@ def run_both(request: Json) -> Json:
     """
     import paddle
 
-    spec = Spec.model_validate(request["spec"])
+    spec = request.spec
     if spec.pipeline is None:
         raise ValueError("a spec without a pipeline folds nothing in")
     found = parts(spec.pipeline)
     inputs = spec.pipeline.fed_first(spec.inputs)
-    layer = load_layer(factory_text(spec.model, spec.args), request["checkpoint"], spec.seed)
-    golden = load(Path(request["golden"]))
-    cases = {case: [golden[f"{case}/input/{name}"] for name in inputs] for case in request["cases"]}
+    layer = load_layer(factory_text(spec.model, spec.args), request.checkpoint, spec.seed)
+    golden = load(request.golden)
+    cases = {case: [golden[f"{case}/input/{name}"] for name in inputs] for case in request.cases}
     steps: dict[str, tuple[TensorMap, TensorMap]] = {}
     graph: dict[str, tuple[TensorMap, TensorMap]] = {}
     with paddle.no_grad():
@@ -55,8 +72,7 @@ def run_both(request: Json) -> Json:
             doing(f"running the graph of case {case}")
             graph[case] = _by_graph(folded, found, raw, list(steps[case][1]))
     made = _named("steps", steps) | _named("graph", graph)
-    save_scratch(Path(request["into"]), made)
-    return {}
+    save_scratch(request.into, made)
 
 
 def _named(way: str, cases: Mapping[str, tuple[TensorMap, TensorMap]]) -> dict[str, Array]:

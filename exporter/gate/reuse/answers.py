@@ -37,11 +37,6 @@ FUNCTIONS: Mapping[str, str] = {
     "exporter.export.lower.child:export": "writing {format}",
     "exporter.export.lower.child:export_traced": "writing {format}",
     "exporter.export.lower.precision.child:lower": "writing {format}-{precision}",
-    "exporter.prove.preflight.child:try_cases": "trying the planned cases",
-    "exporter.prove.preflight.compare:eager": "comparing the program: the eager layer",
-    "exporter.prove.preflight.compare:program": "comparing the program",
-    "exporter.prove.proofs.kinds.metric:prepare": "the metric's samples",
-    "exporter.prove.proofs.kinds.metric:rate": "the metric",
     "exporter.train.rating:rate": "the checkpoint's metric",
     "exporter.train.rehearsal:rehearse": "rehearsing the training",
 }

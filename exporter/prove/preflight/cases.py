@@ -32,14 +32,11 @@ def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: S
             metric does not rate what the model gives.
     """
     setting.say("trying the planned cases")
-    asked = {
-        "spec": spec.without_verdict().model_dump(mode="json"),
-        "checkpoint": str(weights) if weights else None,
-        "initial": str(initial) if initial else None,
-        "rated": is_rated(spec),
-    }
-    target = "exporter.prove.preflight.child:try_cases"
+    from exporter.prove.preflight import child
+
+    request = child.TryRequest(spec.without_verdict(), weights, initial, is_rated(spec))
+    limits, follow = setting.limits, setting.on_event
     try:
-        call(target, asked, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
+        call(child.try_cases, request, limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
     except ModelError as error:
         raise CannotRun.of(error) from error

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import ExporterError, UsageError, did_you_mean
 from exporter.base.tensors import Array
@@ -14,6 +16,7 @@ from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import output_names
 from exporter.export.trace.traced import bind_inputs
+from exporter.process.job import job
 from exporter.process.workers import Json, doing
 from exporter.prove.goldens.cases import Case, batch_dim, plan_cases
 from exporter.prove.goldens.domain import OutOfRange, checked_places
@@ -34,7 +37,28 @@ _SECONDS, _SECONDS_OF_ROWS = 2.0, 0.5
 _MOST_BYTES = 1 << 26
 
 
-def try_cases(request: Json) -> Json:
+@dataclass(frozen=True)
+class TryRequest:
+    """A spec, with its checkpoint, or with the `initial` weights of a training, or with neither.
+
+    `rated` says that the recipe's metric will be asked about what the model gives.
+    """
+
+    spec: Spec
+    checkpoint: Path | None
+    initial: Path | None
+    rated: bool
+
+
+@dataclass(frozen=True)
+class TryAnswer:
+    """The sizes at which the layer ran."""
+
+    ran: tuple[Mapping[str, int], ...]
+
+
+@job(reuse="trying the planned cases")
+def try_cases(request: TryRequest) -> TryAnswer:
     """Draw every case that may lack values; answer with the sizes at which the layer ran.
 
     Where it will be `rated`, the recipe's metric is asked about its outputs.
@@ -49,23 +73,23 @@ def try_cases(request: Json) -> Json:
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    spec = Spec.model_validate(request["spec"])
+    spec = request.spec
     recipe, data = _data(spec) or (None, None)
     rows: Rows | None = partial(rows_of, data, "held_out") if data else None
     _draw(spec, rows)
     doing("building the layer")
     layer = _layer(spec, request)
     ran = _ran(layer, spec, rows)
-    if request["rated"] and recipe and data:
+    if request.rated and recipe and data:
         _rate(layer, spec, recipe, data)
-    return ran
+    return TryAnswer(tuple(ran))
 
 
 def try_layer(layer: paddle.nn.Layer, request: Json) -> Json:
     """As :func:`try_cases`, with a layer that is built already; for a spec that needs no data."""
     spec = Spec.model_validate(request["spec"])
     _draw(spec, None)
-    return _ran(layer, spec, None)
+    return {"ran": _ran(layer, spec, None)}
 
 
 def _draw(spec: Spec, rows: Rows | None) -> None:
@@ -75,7 +99,7 @@ def _draw(spec: Spec, rows: Rows | None) -> None:
             draw(spec, case, rows)
 
 
-def _ran(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> Json:
+def _ran(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> list[dict[str, int]]:
     """The sizes at which the layer ran."""
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
     ran, began, per_byte = list[dict[str, int]](), time.process_time(), 0.0
@@ -97,7 +121,7 @@ def _ran(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> Json:
                 raise refusal.for_user(spec, Case(said.replace(" ", ""), dims, spec.seed)) from refusal
         ran.append(dims)
         per_byte = (time.process_time() - started) / max(size, 1)
-    return {"ran": ran}
+    return ran
 
 
 def _can_lack(asked: Input) -> bool:
@@ -152,13 +176,13 @@ def _data(spec: Spec) -> tuple[Recipe, Data] | None:
     return recipe, data
 
 
-def _layer(spec: Spec, request: Mapping[str, Any]) -> paddle.nn.Layer:
-    if not request["initial"]:
-        return load_layer(spec.factory, request["checkpoint"], spec.seed)
+def _layer(spec: Spec, request: TryRequest) -> paddle.nn.Layer:
+    if not request.initial:
+        return load_layer(spec.factory, request.checkpoint, spec.seed)
     try:
-        return load_layer(spec.factory, request["initial"], spec.seed)
+        return load_layer(spec.factory, request.initial, spec.seed)
     except UsageError as error:
-        if not error.where.startswith(request["initial"]):
+        if not error.where.startswith(str(request.initial)):
             raise
         raise UsageError(
             f"what the recipe trains does not fit the model: {error.what}",

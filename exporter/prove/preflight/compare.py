@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from exporter.export.trace.structure import leaves
 from exporter.export.trace.traced import bind_inputs, trace
 from exporter.paddle.predictor import Predictor
 from exporter.paddle.user_line import is_librarys, origin, reported_to
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 from exporter.prove.goldens.cases import Case, plan_cases
 from exporter.prove.goldens.values import draw, real_rows
 from exporter.spec.model import Spec
@@ -33,19 +35,72 @@ _SECONDS, _MOST_BYTES = 20.0, 1 << 26
 _NUMBERS = "biufc"
 
 
-def eager(request: Json) -> Json:
+#: Lines of code, by the path of their file.
+Lines: TypeAlias = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class EagerRequest:
+    """A spec with its checkpoint, the files whose lines are followed, and the file for inputs and outputs."""
+
+    spec: Spec
+    checkpoint: Path | None
+    paths: tuple[str, ...]
+    file: Path
+
+
+@dataclass(frozen=True)
+class EagerAnswer:
+    """How many outputs each case has, the lines that ran in them, and those that ran while the layer was built.
+
+    `few` says why so few cases are worth little; empty where they are worth something.
+    """
+
+    few: str
+    leaves: tuple[int, ...]
+    lines: Lines
+    built: Lines
+
+
+@dataclass(frozen=True)
+class ProgramRequest:
+    """A spec with its checkpoint, and the written program: its folder, and its outputs by our names and in its order.
+
+    `file` holds what the eager layer took and gave, with so many outputs in each case (`leaves`).
+    """
+
+    spec: Spec
+    checkpoint: Path | None
+    paths: tuple[str, ...]
+    file: Path
+    program: Path
+    outputs: tuple[str, ...]
+    native: tuple[str, ...]
+    leaves: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class ProgramAnswer:
+    """How the program differs from the eager layer, empty where it does not, and the lines that the trace ran."""
+
+    differs: str
+    lines: Lines
+
+
+@job(reuse="comparing the program: the eager layer")
+def eager(request: EagerRequest) -> EagerAnswer:
     """Run the layer on the cases, one after the other; inputs and outputs go to `file`, the lines into the answer."""
     import paddle
 
-    spec = Spec.model_validate(request["spec"])
+    spec = request.spec
     doing("building the layer")
-    with following(request["paths"]) as built:
-        layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
+    with following(request.paths) as built:
+        layer = load_layer(spec.factory, request.checkpoint, spec.seed)
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
     rows = real_rows(spec)
     tensors, counts, began = dict[str, Array](), list[int](), time.process_time()
     sizes: set[tuple[tuple[str, int], ...]] = set()
-    with following(request["paths"]) as ran:
+    with following(request.paths) as ran:
         for case in sorted(plan_cases(spec), key=_effort):
             inputs = draw(spec, case, rows)
             if sum(value.nbytes for value in inputs.values()) > _MOST_BYTES or not all(map(np.size, inputs.values())):
@@ -67,39 +122,40 @@ def eager(request: Json) -> Json:
             tensors |= {key: array for key, array in arrays.items() if array.dtype.kind in _NUMBERS}
             counts.append(len(outputs))
             sizes.add(tuple(sorted(case.dims.items())))
-    save_scratch(Path(request["file"]), tensors)
+    save_scratch(request.file, tensors)
     few = (
         "" if len(sizes) > 1 or all(dim.min == dim.max for dim in spec.dims.values()) else "one size alone could be run"
     )
-    return {"few": few, "leaves": counts, "lines": _sorted(ran), "built": _sorted(built)}
+    return EagerAnswer(few, tuple(counts), _sorted(ran), _sorted(built))
 
 
-def program(request: Json) -> Json:
+@job(reuse="comparing the program")
+def program(request: ProgramRequest) -> ProgramAnswer:
     """Trace the layer for the lines that the trace runs, run the written program, and compare; `differs` says how."""
-    spec = Spec.model_validate(request["spec"])
+    spec = request.spec
     doing("building the layer")
-    layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
+    layer = load_layer(spec.factory, request.checkpoint, spec.seed)
     doing("tracing")
-    with following(request["paths"]) as ran:
+    with following(request.paths) as ran:
         trace(layer, spec.input_specs(), spec.outputs, fixed_dims(spec))
     doing("running the program")
-    written = Predictor(Path(request["program"]) / "model")
-    tensors, differs = load(Path(request["file"])), ""
-    for at, count in enumerate(request["leaves"]):
+    written = Predictor(request.program / "model")
+    tensors, differs = load(request.file), ""
+    for at, count in enumerate(request.leaves):
         prefix = f"{at}/input/"
         inputs = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
-        got = dict(zip(request["native"], written.run(inputs), strict=True))
-        wanted = {name: tensors.get(f"{at}/output/{n}") for n, name in enumerate(request["outputs"][:count])}
-        if count != len(request["outputs"]):
-            differs = f"eager gives {count} outputs, the program {len(request['outputs'])}"
+        got = dict(zip(request.native, written.run(inputs), strict=True))
+        wanted = {name: tensors.get(f"{at}/output/{n}") for n, name in enumerate(request.outputs[:count])}
+        if count != len(request.outputs):
+            differs = f"eager gives {count} outputs, the program {len(request.outputs)}"
         differs = differs or next(filter(None, (_difference(name, wanted[name], got[name]) for name in wanted)), "")
         if differs:
             break
-    return {"differs": differs, "lines": _sorted(ran)}
+    return ProgramAnswer(differs, _sorted(ran))
 
 
-def _sorted(ran: dict[str, set[int]]) -> dict[str, list[int]]:
-    return {path: sorted(lines) for path, lines in ran.items()}
+def _sorted(ran: Mapping[str, set[int]]) -> Lines:
+    return {path: tuple(sorted(lines)) for path, lines in ran.items()}
 
 
 def _effort(case: Case) -> tuple[bool, int]:

@@ -10,8 +10,9 @@ from exporter.base.errors import CannotRun, ModelError
 from exporter.check import settle
 from exporter.check.settle import Evidence
 from exporter.export.lower.convert import convert_all
+from exporter.process.job import A, Job, Q
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.preflight.cases import needs_data, try_cases
 from exporter.spec.model import Spec
 
@@ -68,26 +69,30 @@ def gather(spec: Spec, findings: Sequence[Diagnostic], setting: Setting, formats
     Raises:
         UsageError, ModelError: the model cannot be built, run or exported to one of the formats.
     """
+    from exporter.prove.preflight import compare
+
     plain, weights = _plain(spec, formats), weights_there(spec)
     with scratch() as place:
-        request: Json = {
-            "spec": spec.without_verdict().model_dump(mode="json"),
-            "checkpoint": str(weights) if weights else None,
-            "paths": sorted({str(Path(finding.location.path).resolve()) for finding in findings}),
-            "file": str(Path(place, "cases.safetensors")),
-            "program": str(Path(place, "pir")),
-        }
+        spec = spec.without_verdict()
+        paths = tuple(sorted({str(Path(finding.location.path).resolve()) for finding in findings}))
+        file = Path(place, "cases.safetensors")
         setting.say("comparing the program with the eager layer")
-        eager = _ask("eager", request, setting)
+        eager = _ask(compare.eager, compare.EagerRequest(spec, weights, paths, file), setting)
         artifact = convert_all(plain, weights, place, setting).artifacts[0]
-        order = {"outputs": list(artifact.outputs), "native": list(artifact.native_outputs), "leaves": eager["leaves"]}
-        program = _ask("program", {**request, **order}, setting)
-    told = (eager["lines"], program["lines"], eager["built"])
-    ran, traced, built = [{path: frozenset(lines) for path, lines in by_path.items()} for by_path in told]
-    differs = program["differs"]
-    return Evidence(len(eager["leaves"]), eager["few"] or differs, ran, traced, built, differs)
+        request = compare.ProgramRequest(
+            *(spec, weights, paths, file),
+            program=Path(place, "pir"),
+            outputs=artifact.outputs,
+            native=artifact.native_outputs,
+            leaves=eager.leaves,
+        )
+        program = _ask(compare.program, request, setting)
+    ran, traced, built = (
+        {path: frozenset(lines) for path, lines in by_path.items()}
+        for by_path in (eager.lines, program.lines, eager.built)
+    )
+    return Evidence(len(eager.leaves), eager.few or program.differs, ran, traced, built, program.differs)
 
 
-def _ask(function: str, request: Json, setting: Setting) -> Json:
-    target = f"exporter.prove.preflight.compare:{function}"
-    return call(target, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
+def _ask(job: Job[Q, A], request: Q, setting: Setting) -> A:
+    return call(job, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)

@@ -96,7 +96,7 @@ def _export(bench: Bench, blame: Blame, captured: Captured, folder: Path, settin
     """Return what `part.json` says of the part."""
     from exporter.prove.root_cause.part_child import PartRequest, export
 
-    assert bench.source is not None and captured.arguments is not None  # noqa: S101  # the call was observed
+    assert bench.source and captured.arguments  # noqa: S101  # the source was observed, and the call can be made again
     inputs = folder / "inputs.safetensors"
     save(inputs, {f"input_{number}": value for number, value in enumerate(captured.inputs)})
     request = PartRequest(

@@ -58,7 +58,8 @@ def observe(bench: Bench, case: str, into: Path, setting: Setting) -> Witness:
     """
     from exporter.prove.root_cause import child
 
-    assert bench.source is not None  # noqa: S101  # nobody asks where the source is not at hand
+    if bench.source is None:
+        raise ModelError("the source is not at hand", hint="give it with --source")
     answer = call(
         child.observe,
         child.ObserveRequest(bench.source, bench.golden, case, into),

@@ -12,7 +12,7 @@ import pytest
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import Array, load, save_scratch
-from exporter.export.fold.both import run_both
+from exporter.export.fold.both import BothRequest, run_both
 from exporter.export.trace.layer import load_layer
 from exporter.prove.proofs.kinds.folded import ANSWER, READY, judge_both
 from exporter.prove.verdict.claim import Outcome
@@ -87,16 +87,8 @@ def run(
         folder / "golden",
         {f"{case}/input/{name}": value for case, values in CASES.items() for name, value in values.items()},
     )
-    request = {
-        "spec": validate({**spec, "pipeline": pipeline, **more}, "test").model_dump(mode="json"),
-        **{
-            "checkpoint": str(checkpoint) if checkpoint else None,
-            "golden": str(folder / "golden"),
-            "cases": list(cases),
-            "into": str(folder / "both"),
-        },
-    }
-    assert run_both(request) == {}
+    of = validate({**spec, "pipeline": pipeline, **more}, "test")
+    run_both(BothRequest(of, checkpoint, folder / "golden", tuple(cases), folder / "both"))
     return load(folder / "both")
 
 

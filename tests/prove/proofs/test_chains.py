@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.base.errors import BundleError, UsageError
+from exporter.base.errors import BundleError, ChildCrashed, UsageError
+from exporter.process.job import Job
 from exporter.process.workers import SINGLE_THREAD, Setting
 from exporter.prove.proofs.base import Harness
 from exporter.prove.proofs.kinds import pipeline as proof
@@ -19,8 +19,12 @@ from exporter.prove.proofs.kinds.pipeline import _changed, plugin
 from exporter.prove.proofs.samples import SAMPLES, moves
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import Run
+from exporter.steps.answer import AnswerRequest
+from exporter.steps.answer import judge as judge_answer
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain, steps_of
+from exporter.steps.judge import Judged, SideRequest
+from exporter.steps.judge import judge as judge_side
 from exporter.steps.material import Material
 from tests.prove.proofs.subjects import LOW, PLAIN, SOURCE, artifact, harness, spec, subject
 from tests.steps.recorded import recorded
@@ -32,6 +36,7 @@ SCALED: Any = {"normalize": {"mean": [0.5]}}
 SAMPLE = [np.float32([1, 2, 3]), np.float32([3, 1, 2])]
 SCORES = [np.float32([0, 1, 2, 3, 9]), np.float32([5, 1, 2, 3, 4])]
 FUNCTION = "no.such.module:function"
+NOT_ASKED_FOR = "the child left an answer that was not asked for"
 
 
 def said(
@@ -69,18 +74,17 @@ class Children:
     """Children that are none: what they are asked is kept, and answered in this process."""
 
     def __init__(self, patch: pytest.MonkeyPatch, scores: Sequence[Any] = SCORES) -> None:
-        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.asked: list[tuple[Job[Any, Any], Any]] = []
         self.how: list[Any] = []
         self.engines: list[Any] = []
         self.scores = scores
         patch.setattr(proof, "call", self.call)
         patch.setattr(proof, "answered", self.answered)
 
-    def call(self, function: str, request: dict[str, Any], limits: Any, **how: Any) -> Any:
-        self.asked.append((function, request))
+    def call(self, job: Job[Any, Any], request: Any, limits: Any, **how: Any) -> Any:
+        self.asked.append((job, request))
         self.how.append((limits, how))
-        module, _, name = function.partition(":")
-        return getattr(importlib.import_module(module), name)(request)
+        return job(request)
 
     def answered(self, subject: Any, run: Any, states: Any, setting: Any) -> Any:
         self.engines.append((subject, run, [state[VALUE].tolist() for state in states], setting))
@@ -126,10 +130,7 @@ class TestProve:
         assert [evidence.elements for evidence in proven.values()] == [6, 2, 2, 2]
         assert {evidence.provider for evidence in proven.values()} == {"by steps"}
         assert {evidence.reason for evidence in proven.values()} == {""}
-        assert [function for function, _ in children.asked] == [
-            *("exporter.steps.judge:judge",) * 2,
-            *("exporter.steps.answer:judge",) * 2,
-        ]
+        assert [job for job, _ in children.asked] == [judge_side, judge_side, judge_answer, judge_answer]
         limits = replace(at_hand.setting.limits, code=None)
         assert children.how == [(limits, {"environment": SINGLE_THREAD, "on_event": at_hand.setting.on_event})] * 4
 
@@ -137,17 +138,13 @@ class TestProve:
         at_hand = with_material(tmp_path, said(tolerance=0.25))
         plugin.prove([BEFORE, AFTER, ANSWERS[0]], at_hand)
         before, after, answer = (request for _, request in children.asked)
-        common = {"material": str(tmp_path / SAMPLES), "fresh": "", "tolerance": 0.25, "names": [VALUE]}
-        chain = {"training": [SCALED], "deployment": [SCALED]}
-        assert before == {**common, **chain, "side": "before", "into": before["into"]}
-        chain = {"training": ["argmax"], "deployment": ["argmax"]}
-        assert after == {**common, **chain, "side": "after", "into": after["into"]}
-        assert (Path(before["into"]).name, Path(after["into"]).name) == ("before.safetensors", "after.safetensors")
+        common: dict[str, Any] = {"fresh": None, "tolerance": 0.25, "names": (VALUE,)}
+        material = tmp_path / SAMPLES
+        assert before == SideRequest("before", (SCALED,), (SCALED,), material, into=before.into, **common)
+        assert after == SideRequest("after", ("argmax",), ("argmax",), material, into=after.into, **common)
+        assert (before.into.name, after.into.name) == ("before.safetensors", "after.safetensors")
         allowed = dict(moves(at_hand.subject))
-        assert allowed and answer == {
-            **{"material": str(tmp_path / SAMPLES), "made": answer["made"], "moves": allowed},
-            **chain,
-        }
+        assert allowed and answer == AnswerRequest(("argmax",), ("argmax",), material, answer.made, allowed)
         ((of, run, states, setting),) = children.engines
         assert (of, run, setting) == (at_hand.subject, PLAIN, at_hand.setting)
         assert states == [[0.5, 1.5, 2.5], [2.5, 0.5, 1.5]], "what deployment's steps give goes in"
@@ -158,7 +155,7 @@ class TestProve:
         at_hand = with_material(tmp_path, said())
         at_hand = replace(at_hand, subject=replace(at_hand.subject, spec=of))
         plugin.prove([BEFORE, AFTER], at_hand)
-        assert [request["names"] for _, request in children.asked] == [[VALUE, "z"], [VALUE]]
+        assert [request.names for _, request in children.asked] == [(VALUE, "z"), (VALUE,)]
 
     def test_other_answers_are_a_mismatch(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Children(monkeypatch, SCORES[::-1])
@@ -185,8 +182,12 @@ class TestProve:
         [
             (UsageError("no such step"), "no such step", "run"),
             (BundleError("damaged"), "damaged", "load"),
-            ({"outcome": "fine", "reason": "", "elements": 1, "notes": []}, "'fine' is not a valid Outcome", "run"),
-            ({"outcome": "match"}, "the child left an answer that was not asked for", "run"),
+            (Judged("fine", "", 1, ()), "'fine' is not a valid Outcome", "run"),
+            (
+                ChildCrashed("the child left an answer that was not asked for"),
+                "the child left an answer that was not asked for",
+                "run",
+            ),
         ],
     )
     def test_a_child_that_fails_is_told(
@@ -199,11 +200,11 @@ class TestProve:
         assert (evidence.outcome, evidence.stage) == (Outcome.CRASHED, stage) and reason in evidence.reason
 
     def test_a_reason_stands_before_notes(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        answer = {"outcome": "match", "reason": "why", "elements": 3, "notes": ["a", "b"]}
+        answer = Judged("match", "why", 3, ("a", "b"))
         monkeypatch.setattr(proof, "call", lambda *_, **__: answer)
         matched = Evidence(Outcome.MATCH, "why", elements=3, provider="by steps")
         assert plugin.prove([BEFORE], with_material(tmp_path, said())) == {BEFORE: matched}
-        answer["reason"] = ""
+        answer = replace(answer, reason="")
         assert plugin.prove([BEFORE], with_material(tmp_path, said()))[BEFORE].reason == "a; b"
 
 
@@ -243,14 +244,14 @@ class TestFunctions:
     ) -> None:
         proven, _ = self.run(tmp_path, monkeypatch)
         assert [evidence.outcome for evidence in proven.values()] == [Outcome.MATCH] * 3
-        assert [Path(request["fresh"]).name for _, request in children.asked[:2]] == ["fresh.safetensors"] * 2
+        assert [request.fresh.name for _, request in children.asked[:2]] == ["fresh.safetensors"] * 2
 
     def test_without_the_code_what_was_recorded_is(
         self, tmp_path: Path, children: Children, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(proof, "run_chains", _raising(AssertionError("it must not run")))
         proven = plugin.prove([BEFORE], with_material(tmp_path, self.CONTENT, no_source="no --source"))
-        assert proven[BEFORE].outcome is Outcome.MATCH and children.asked[0][1]["fresh"] == ""
+        assert proven[BEFORE].outcome is Outcome.MATCH and children.asked[0][1].fresh is None
 
     def test_without_functions_nothing_runs_again(
         self, tmp_path: Path, children: Children, monkeypatch: pytest.MonkeyPatch

@@ -11,12 +11,13 @@ import pytest
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import Array, save_scratch
+from exporter.export.fold.both import BothRequest, run_both
+from exporter.process.job import from_json, to_json
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting
 from exporter.prove.proofs.base import Harness
 from exporter.prove.proofs.kinds import folded
 from exporter.prove.proofs.kinds.folded import ANSWER, READY, judge_both, plugin
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
-from exporter.spec.model import Spec
 from tests.prove.proofs.subjects import cases, harness, spec, subject
 
 
@@ -143,26 +144,23 @@ def test_the_child_gets_the_promised_cases_and_its_file_is_judged(
 ) -> None:
     own, probe = cases(("batch=4", "zeros:batch=4"))
     given = with_steps(recorded=(replace(own, recorded="first"), probe), checkpoint=checkpoint)
-    asked: list[dict[str, Any]] = []
+    asked: list[BothRequest] = []
 
-    def call(function: str, request: dict[str, Any], limits: Any, **how: Any) -> None:
-        assert (function, limits) == ("exporter.export.fold.both:run_both", given.setting.limits)
+    def call(job: Any, request: BothRequest, limits: Any, **how: Any) -> None:
+        assert (job, limits) == (run_both, given.setting.limits)
         assert how == {"environment": SINGLE_THREAD, "imports": PADDLE, "on_event": given.setting.on_event}
         asked.append(request)
-        save_scratch(Path(request["into"]), {**both(REAL, REAL), **both(WHOLE, WHOLE + 1, ANSWER)})
+        save_scratch(request.into, {**both(REAL, REAL), **both(WHOLE, WHOLE + 1, ANSWER)})
 
     monkeypatch.setattr(folded, "call", call)
     proven = plugin.prove(CLAIMS, given)
     assert [proven[claim].outcome for claim in CLAIMS] == [Outcome.MATCH, Outcome.MISMATCH]
     (request,) = asked
-    assert request.pop("into").endswith("both.safetensors")
-    assert request == {
-        "spec": given.spec.without_verdict().model_dump(mode="json"),
-        "checkpoint": "w.safetensors" if checkpoint else None,
-        "golden": "nowhere/golden.safetensors",
-        "cases": ["first"],
-    }
-    assert Spec.model_validate(request["spec"]).pipeline == given.spec.pipeline
+    assert request.into.name == "both.safetensors"
+    golden = Path("nowhere/golden.safetensors")
+    expected = BothRequest(given.spec.without_verdict(), checkpoint, golden, ("first",), request.into)
+    assert request == expected
+    assert from_json(BothRequest, to_json(BothRequest, request)).spec.pipeline == given.spec.pipeline
 
 
 def test_a_child_that_fails_answers_every_claim(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,23 @@ from exporter.base.tensors import Array, load, save
 from exporter.base.watch import Seen
 from exporter.engines.job import EngineAnswer, EngineCase, EngineJob
 from exporter.export.lower.convert import PRECISIONS
+from exporter.process.job import Job
 from exporter.process.memo import Question, remembering
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting
 from exporter.prove.proofs.base import Narrowing
 from exporter.prove.proofs.kinds import metric
-from exporter.prove.proofs.kinds.metric import Task, _cuts, _impostors, is_rated, plugin, prepare, rate
+from exporter.prove.proofs.kinds.metric import (
+    RateRequest,
+    SamplesAnswer,
+    SamplesRequest,
+    Task,
+    _cuts,
+    _impostors,
+    is_rated,
+    plugin,
+    prepare,
+    rate,
+)
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import Run
 from exporter.spec.model import Budget, Spec
@@ -234,16 +246,17 @@ class Rated:
         self.eager: Array = self.module.ROWS[:6] @ self.module.WEIGHT
         self.labels: Array = self.module.LABELS[:6]
 
-    def by(self, recipe: str, engine: Array, *further: str) -> dict[str, Any]:
+    def by(self, recipe: str, engine: Array, *further: str) -> metric.Rated:
         (self.folder / "into").mkdir()
         tensors, cases = {}, {"00000000": slice(0, 4), "00000004": slice(4, 6)}
         for index, (case, rows) in enumerate(cases.items()):
             tensors |= {f"{case}/eager/y": self.eager[rows], f"{case}/eager/z": self.eager[rows] * 0}
             save(self.folder / f"into/{index}.safetensors", {"inside.y": engine[rows], "inside.z": engine[rows] * 0})
         save(self.folder / "samples.safetensors", tensors)
-        request = {"recipe": f"{self.module.__name__}:{recipe}", "samples": str(self.folder / "samples.safetensors")}
-        request |= {"cases": list(cases), "into": str(self.folder / "into")}
-        return rate({**request, "outputs": ["y", *further], "names": {"y": "inside.y", "z": "inside.z"}})
+        samples, into = self.folder / "samples.safetensors", self.folder / "into"
+        names = {"y": "inside.y", "z": "inside.z"}
+        where = f"{self.module.__name__}:{recipe}"
+        return rate(RateRequest(where, samples, tuple(cases), into, ("y", *further), names))
 
 
 @pytest.fixture
@@ -256,20 +269,20 @@ def test_a_share_of_right_answers_is_compared_row_by_row(rated: Rated) -> None:
     engine[[1, 5]] = -engine[[1, 5]]
     lost, won = np.isin(np.arange(6), [1, 5]), np.zeros(6, bool)
     found = rated.by("accurate", engine)
-    assert (found["metric"], found["rows"], found["sign"]) == ("accuracy", 6, 1.0)
-    assert (found["value"], found["eager"]) == (pytest.approx(4 / 6), 1.0)
-    assert found["loss"] == pytest.approx(2 / 6)
-    assert (found["low"], found["high"]) == paired(lost, won)
+    assert (found.metric, found.rows, found.sign) == ("accuracy", 6, 1.0)
+    assert (found.value, found.eager) == (pytest.approx(4 / 6), 1.0)
+    assert found.loss == pytest.approx(2 / 6)
+    assert (found.low, found.high) == paired(lost, won)
     for name, index in _impostors([rated.eager], 6).items():
         expected = 1 - float((rated.eager[index].argmax(1) == rated.labels).mean())
-        assert found["impostors"][name] == pytest.approx(expected) and expected > 0
+        assert found.impostors[name] == pytest.approx(expected) and expected > 0
 
 
 @pytest.mark.parametrize("times", [1, 2])
 def test_outputs_are_equal_where_each_of_them_is(times: int, rated: Rated) -> None:
     """The second one always is."""
     found = rated.by("both", rated.eager * np.float32(times), "z")
-    assert (found["equal"], found["loss"]) == (times == 1, 0)
+    assert (found.equal, found.loss) == (times == 1, 0)
 
 
 def test_what_was_won_is_no_loss(rated: Rated) -> None:
@@ -277,7 +290,7 @@ def test_what_was_won_is_no_loss(rated: Rated) -> None:
     rated.eager[0] = -rated.eager[0]
     found = rated.by("accurate", right)
     lost, won = np.zeros(6, bool), np.arange(6) == 0
-    assert found["loss"] == pytest.approx(-1 / 6) and (found["low"], found["high"]) == paired(lost, won)
+    assert found.loss == pytest.approx(-1 / 6) and (found.low, found.high) == paired(lost, won)
 
 
 def bootstrapped(
@@ -293,14 +306,14 @@ def test_where_less_is_better_more_is_a_loss_and_rows_are_drawn_anew(rated: Rate
     engine = rated.eager + np.float32(0.25) * np.arange(24, dtype="float32").reshape(6, 4)
     found = rated.by("near", engine)
     metric = rated.module.distance
-    assert found["sign"] == -1.0
-    assert found["loss"] == pytest.approx(metric(engine, rated.labels) - metric(rated.eager, rated.labels))
-    assert found["value"] == pytest.approx(metric(engine, rated.labels))
+    assert found.sign == -1.0
+    assert found.loss == pytest.approx(metric(engine, rated.labels) - metric(rated.eager, rated.labels))
+    assert found.value == pytest.approx(metric(engine, rated.labels))
     expected = bootstrapped(metric, -1.0, (rated.eager, engine), rated.labels)
-    assert (found["low"], found["high"]) == pytest.approx(expected) and expected[0] < expected[1]
+    assert (found.low, found.high) == pytest.approx(expected) and expected[0] < expected[1]
     shuffled = _impostors([rated.eager], 6)["the answers shuffled"]
     lost = metric(rated.eager[shuffled], rated.labels) - metric(rated.eager, rated.labels)
-    assert found["impostors"]["the answers shuffled"] == pytest.approx(lost)
+    assert found.impostors["the answers shuffled"] == pytest.approx(lost)
 
 
 def test_of_mistakes_those_are_lost_that_the_engine_alone_makes(rated: Rated) -> None:
@@ -308,8 +321,8 @@ def test_of_mistakes_those_are_lost_that_the_engine_alone_makes(rated: Rated) ->
     engine = rated.eager.copy()
     engine[4] = -engine[4]
     found = rated.by("faulty", engine)
-    assert found["loss"] == pytest.approx(1 / 6)
-    assert (found["low"], found["high"]) == paired(np.arange(6) == 4, np.zeros(6, bool))
+    assert found.loss == pytest.approx(1 / 6)
+    assert (found.low, found.high) == paired(np.arange(6) == 4, np.zeros(6, bool))
 
 
 def test_where_the_rows_of_one_side_alone_are_right_or_wrong_it_is_no_share(rated: Rated) -> None:
@@ -317,7 +330,7 @@ def test_where_the_rows_of_one_side_alone_are_right_or_wrong_it_is_no_share(rate
     engine[:, 0] = rated.labels + (np.arange(6) == 2)
     found = rated.by("near", engine)
     expected = bootstrapped(rated.module.distance, -1.0, (rated.eager, engine), rated.labels)
-    assert found["value"] == pytest.approx(1 / 6) and (found["low"], found["high"]) == pytest.approx(expected)
+    assert found.value == pytest.approx(1 / 6) and (found.low, found.high) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("wrong", ["engine", "eager"])
@@ -326,9 +339,9 @@ def test_a_metric_that_is_no_mean_of_its_rows_is_no_share(rated: Rated, wrong: s
     engine = rated.eager.copy()
     (engine if wrong == "engine" else rated.eager)[2] *= -1
     found = rated.by("strict", engine)
-    assert found["loss"] == (1.0 if wrong == "engine" else -1.0)
+    assert found.loss == (1.0 if wrong == "engine" else -1.0)
     expected = bootstrapped(rated.module.all_right, 1.0, (rated.eager, engine), rated.labels)
-    assert (found["low"], found["high"]) == pytest.approx(expected)
+    assert (found.low, found.high) == pytest.approx(expected)
 
 
 def test_impostors_give_rows_in_the_place_of_others() -> None:
@@ -348,15 +361,14 @@ def test_samples_are_stored_in_batches_with_what_eager_makes_of_them(tmp_path: P
     of = task(f"{recipes}:accurate", model=f"{recipes}:build", dims={"batch": {"min": 1, "typical": 4, "max": 4}})
     weight = np.ones((3, 4), "float32")
     save(tmp_path / "w.safetensors", {"body.weight": weight})
-    request = {"spec": of.model_dump(mode="json"), "checkpoint": str(tmp_path / "w.safetensors")}
-    request |= {"outputs": ["y"], "into": str(tmp_path / "held_out.safetensors")}
-    assert prepare(request) == {"cases": ["00000000", "00000004"]}
+    request = SamplesRequest(of, tmp_path / "w.safetensors", ("y",), tmp_path / "held_out.safetensors")
+    assert prepare(request) == SamplesAnswer(("00000000", "00000004"))
     stored = load(tmp_path / "held_out.safetensors")
     rows = sys.modules[recipes].ROWS
     assert set(stored) == {f"{case}/{name}" for case in ("00000000", "00000004") for name in ("input/x", "eager/y")}
     assert np.array_equal(stored["00000004/input/x"], rows[4:7])
     assert np.allclose(stored["00000000/eager/y"], rows[:4] @ weight, atol=1e-6)
-    prepare({**request, "checkpoint": None})
+    prepare(replace(request, checkpoint=None))
     built = load(tmp_path / "held_out.safetensors")["00000000/eager/y"]
     assert np.allclose(built, rows[:4] @ sys.modules[recipes].WEIGHT, atol=1e-6), "the weights that it is built with"
 
@@ -365,7 +377,7 @@ def test_a_recipe_that_feeds_another_input_is_refused(tmp_path: Path, recipes: s
     inputs = {"image": {"dtype": "float32", "shape": ["batch", 3], "values": "dataset"}}
     of = task(f"{recipes}:accurate", model=f"{recipes}:build", inputs=inputs)
     with pytest.raises(UsageError, match="the recipe feeds no 'image'") as caught:
-        prepare({"spec": of.model_dump(mode="json"), "checkpoint": None, "outputs": ["y"], "into": str(tmp_path / "h")})
+        prepare(SamplesRequest(of, None, ("y",), tmp_path / "h"))
     assert caught.value.where == f"{recipes}:accurate"
 
 
@@ -402,13 +414,14 @@ def test_each_engine_runs_on_the_samples_and_what_it_gives_is_rated(
     """The children are not started: what they are asked, and what becomes of their answers."""
     asked: dict[str, Any] = {}
     jobs: dict[str, EngineJob] = {}
-    rated = {"metric": "accuracy", "rows": 7, "value": 0.75, "eager": 0.8125, "sign": 1.0, "impostors": {}}
-    rated |= {"loss": 0.0625, "low": 0.0, "high": 0.125}
+    rated = metric.Rated(
+        *("accuracy", 7), value=0.75, eager=0.8125, sign=1.0, impostors={}, loss=0.0625, low=0.0, high=0.125
+    )
 
-    def answered(where: str, request: dict[str, Any], *limits: Limits, **how: Any) -> dict[str, Any]:
-        assert where not in asked, "an engine that refuses leaves nothing to rate"
-        asked[where] = (request, limits, how)
-        return {"cases": ["00000000", "00000004"]} if where.endswith(":prepare") else rated
+    def answered(job: Job[Any, Any], request: Any, *limits: Limits, **how: Any) -> SamplesAnswer | metric.Rated:
+        assert job.address not in asked, "an engine that refuses leaves nothing to rate"
+        asked[job.address] = (request, limits, how)
+        return SamplesAnswer(("00000000", "00000004")) if job is prepare else rated
 
     def ran(job: EngineJob, into: Path, setting: Setting) -> EngineAnswer:
         assert into.is_dir() and not list(into.iterdir()) and setting is made.setting
@@ -426,17 +439,16 @@ def test_each_engine_runs_on_the_samples_and_what_it_gives_is_rated(
     found = proven[claim("metric")]
     assert (found.outcome, found.elements, found.metrics["loss"]) == (Outcome.MATCH, 7, 0.0625)
     assert "before" not in found.metrics, "without a checkpoint nothing was trained before"
-    assert list(asked) == ["exporter.prove.proofs.kinds.metric:prepare", "exporter.prove.proofs.kinds.metric:rate"]
+    assert list(asked) == [prepare.address, rate.address]
     for _, limits, how in asked.values():
         assert limits == (made.setting.limits,)
         assert how == {"environment": SINGLE_THREAD, "imports": PADDLE, "on_event": made.setting.on_event}
-    samples = asked["exporter.prove.proofs.kinds.metric:prepare"][0]["into"]
+    samples = asked[prepare.address][0].into
     (_, into), (_, job) = list(jobs), list(jobs.values())
-    assert asked["exporter.prove.proofs.kinds.metric:rate"][0] == {
-        **{"recipe": "a:b", "samples": samples, "cases": ["00000000", "00000004"], "into": into},
-        **{"outputs": ["y"], "names": {"y": "inside.y"}},
-    }
-    assert (job.engine, str(job.golden)) == (LOW.engine, samples)
+    names = ("00000000", "00000004")
+    rating = RateRequest("a:b", samples, names, Path(into), ("y",), {"y": "inside.y"})
+    assert asked[rate.address][0] == rating
+    assert (job.engine, job.golden) == (LOW.engine, samples)
     assert job.cases == (EngineCase("00000000", "00000000"), EngineCase("00000004", "00000004"))
 
 

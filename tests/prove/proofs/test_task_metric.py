@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from exporter.prove.proofs.kinds.metric import _beside_outputs, _impostors, _judge
+from exporter.prove.proofs.kinds.metric import Rated, _beside_outputs, _impostors, _judge
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 
 PROMISED = 0.005
 
 
-def rated(value: float, eager: float, sign: float = 1.0) -> dict[str, Any]:
+def rated(value: float, eager: float, sign: float = 1.0) -> Rated:
     loss = sign * (eager - value)
-    return {
-        **{"metric": "accuracy", "rows": 360, "value": value, "eager": eager},
-        **{"sign": sign, "loss": loss, "low": loss - 0.01, "high": loss + 0.01, "impostors": {}},
-    }
+    return Rated("accuracy", 360, value, eager, sign, impostors={}, loss=loss, low=loss - 0.01, high=loss + 0.01)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +41,7 @@ def test_a_loss_counts_beside_eager_and_beside_what_was_before(
 def test_a_metric_that_differs_where_the_outputs_agree_is_said_in_words(equal: bool) -> None:
     claim = Claim("onnx", "fp32", "onnxruntime", kind="metric")
     case = Claim("onnx", "fp32", "onnxruntime", case="batch=2", output="y")
-    found = _judge(PROMISED, {**rated(0.9, 0.99), "equal": equal}, None)
+    found = _judge(PROMISED, replace(rated(0.9, 0.99), equal=equal), None)
     told = _beside_outputs(claim, found, {case: Evidence(Outcome.MATCH, elements=3)}).reason
     assert "the outputs of every recorded case agree with eager's, and the metric does not" in told
     assert ("equal bit for bit" in told) is equal and ("hangs on ties" in told) is not equal
@@ -86,17 +82,17 @@ def test_a_loss_as_large_as_promised_is_kept_and_counts_wherever_it_is_measured(
         **{"loss": pytest.approx(lost), "low": pytest.approx(lost - 0.01), "high": pytest.approx(lost + 0.01)},
         **{"value": 0.5, "eager": 0.5 + lost},
     }
-    fooled = _judge(0.25, {**rated(0.5, 0.5), "impostors": {"zeros": lost}}, None)
+    fooled = _judge(0.25, replace(rated(0.5, 0.5), impostors={"zeros": lost}), None)
     assert fooled.outcome is (Outcome.VACUOUS if kept else Outcome.MATCH)
 
 
 @pytest.mark.parametrize("name", ["the commonest answer for every row", "the answers shuffled"])
 def test_a_loss_that_an_impostor_would_keep_proves_nothing(name: str) -> None:
     """Nearly all samples are of one class, so that whoever always gives it loses next to nothing."""
-    found = _judge(PROMISED, {**rated(0.99, 0.99), "impostors": {name: 0.004}}, None)
+    found = _judge(PROMISED, replace(rated(0.99, 0.99), impostors={name: 0.004}), None)
     assert found.outcome is Outcome.VACUOUS and f"{name} would lose 0.0040" in found.reason
-    assert _judge(PROMISED, {**rated(0.99, 0.99), "impostors": {name: 0.1}}, None).outcome is Outcome.MATCH
-    assert _judge(PROMISED, {**rated(0.9, 0.99), "impostors": {name: 0.0}}, None).outcome is Outcome.MISMATCH
+    assert _judge(PROMISED, replace(rated(0.99, 0.99), impostors={name: 0.1}), None).outcome is Outcome.MATCH
+    assert _judge(PROMISED, replace(rated(0.9, 0.99), impostors={name: 0.0}), None).outcome is Outcome.MISMATCH
 
 
 def test_impostors_are_rows_of_eager_s_own() -> None:

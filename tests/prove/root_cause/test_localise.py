@@ -14,7 +14,8 @@ import pytest
 
 from evals.finds.catalogue import FINDS
 from evals.finds.show import bundle_of
-from exporter.base.tensors import load, save
+from exporter.base.tensors import TensorSpec, load, save
+from exporter.engines.base import SourceModel
 from exporter.process.workers import Setting
 from exporter.prove.harness import Bench
 from exporter.prove.root_cause.locate import locate, locate_eager
@@ -166,14 +167,8 @@ def observed(model: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Witnes
     into.mkdir()
     x = np.random.default_rng(0).standard_normal((2, 6)).astype("float32")
     save(golden, {"case/input/x": x})
-    source = {
-        "model": f"models.mistreated:{model}",
-        "checkpoint": None,
-        "seed": 0,
-        "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 6]}],
-        "outputs": ["y"],
-        "fixed": {},
-    }
+    inputs = (TensorSpec("x", "float32", ("batch", 6)),)
+    source = SourceModel(f"models.mistreated:{model}", None, 0, inputs, ("y",), {})
     bench = Bench(place, golden, (), {}, ("y",), ("x",), source, "cpu", 4.0)
     return observe(bench, "case", into, Setting())
 

@@ -15,6 +15,7 @@ import numpy as np
 from exporter.base.errors import ExporterError
 from exporter.base.numbers.golden import promised
 from exporter.base.tensors import load
+from exporter.export.fold.both import BothRequest, run_both
 from exporter.export.fold.split import parts
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, call
@@ -45,19 +46,14 @@ class Folded(Proof):
         if not claims:
             return {}
         subject = harness.subject
-        cases = [case.recorded for case in subject.recorded if promised(case.name)]
+        cases = tuple(case.recorded for case in subject.recorded if promised(case.name))
         harness.setting.say("comparing the steps in the graph with the steps themselves")
         with scratch() as place:
-            request = {
-                "spec": subject.spec.without_verdict().model_dump(mode="json"),
-                "checkpoint": str(subject.checkpoint) if subject.checkpoint else None,
-                "golden": str(subject.golden),
-                "cases": cases,
-                "into": str(place / "both.safetensors"),
-            }
+            both = place / "both.safetensors"
+            request = BothRequest(subject.spec.without_verdict(), subject.checkpoint, subject.golden, cases, both)
             try:
                 call(
-                    "exporter.export.fold.both:run_both",
+                    run_both,
                     request,
                     harness.setting.limits,
                     environment=SINGLE_THREAD,
@@ -66,7 +62,7 @@ class Folded(Proof):
                 )
             except ExporterError as error:
                 return dict.fromkeys(claims, Evidence(Outcome.CRASHED, str(error), stage="run"))
-            made = load(place / "both.safetensors")
+            made = load(both)
         return {claim: judge_both(made, claim.output) for claim in claims}
 
     def notes(self, harness: Harness) -> Sequence[str]:

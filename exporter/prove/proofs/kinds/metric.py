@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import ExporterError, UsageError
+from exporter.base.tensors import Array
 from exporter.engines.job import REFUSED, EngineCase
 from exporter.export import trained_ranges
 from exporter.export.lower.convert import effective_budget
+from exporter.process.job import A, Job, Q, job
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call, doing
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 from exporter.prove.goldens.cases import batch_dim
 from exporter.prove.harness import Bench
 from exporter.prove.proofs.base import Harness, Proof, per_run
@@ -23,6 +25,58 @@ from exporter.prove.proofs.promises import Promise, lower_runs, promises, weighe
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.spec.model import Spec
 from exporter.spec.pipeline import UNRATED, Unrated
+
+
+@dataclass(frozen=True)
+class SamplesRequest:
+    """The spec with its recipe, the checkpoint, the outputs' names, and the file for the held-out samples."""
+
+    spec: Spec
+    checkpoint: Path | None
+    outputs: tuple[str, ...]
+    into: Path
+
+
+@dataclass(frozen=True)
+class SamplesAnswer:
+    """The names of the batches in the file, in their order."""
+
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RateRequest:
+    """The recipe, the file of the samples with its batches, and the folder of what an engine made of them.
+
+    `names` are the artifact's own names of the `outputs`.
+    """
+
+    recipe: str
+    samples: Path
+    cases: tuple[str, ...]
+    into: Path
+    outputs: tuple[str, ...]
+    names: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Rated:
+    """The metric on so many `rows`: of an engine (`value`) and of `eager`, what is lost, and its 95 % interval.
+
+    `equal` says that the outputs are equal bit for bit. `sign` is -1 where less is better. `impostors` says what
+    answers would lose that do not depend on the input.
+    """
+
+    metric: str
+    rows: int
+    value: float
+    eager: float
+    sign: float
+    impostors: Mapping[str, float]
+    loss: float
+    low: float
+    high: float
+    equal: bool = False
 
 
 @dataclass(frozen=True)
@@ -124,15 +178,14 @@ def prove_metric(
         return {}
     setting.say("running eager on the held-out samples")
     samples = place / "held_out.safetensors"
-    spec = task.spec.without_verdict().model_dump(mode="json")
-    checkpoint = str(task.checkpoint) if task.checkpoint else None
-    request = {"spec": spec, "checkpoint": checkpoint, "outputs": list(bench.outputs), "into": str(samples)}
+    assert task.spec.recipe is not None  # noqa: S101  # the metric was planned because there is one
+    request = SamplesRequest(task.spec.without_verdict(), task.checkpoint, bench.outputs, samples)
     proven: dict[Claim, Evidence] = {}
     try:
-        made = _in_child("prepare", request, setting)
+        names_of_cases = _in_child(prepare, request, setting).cases
     except ExporterError as error:
         return {promise.claim: Evidence(Outcome.MISSING, f"no samples: {error}", stage="run") for promise in promises}
-    cases = tuple(EngineCase(name, name) for name in made["cases"])
+    cases = tuple(EngineCase(name, name) for name in names_of_cases)
     before = trained_ranges.before(task.checkpoint) if task.checkpoint else None
     for number, promise in enumerate(promises):
         run, claim = promise.run, promise.claim
@@ -144,41 +197,39 @@ def prove_metric(
             answer = replace(bench.job(run), golden=samples, cases=cases).run(into, setting)
             if answer.refusal:
                 raise UsageError(answer.refusal, hint=REFUSED)
-            rated = {"recipe": task.spec.recipe, "samples": str(samples), "cases": made["cases"], "into": str(into)}
-            rated |= {"outputs": list(bench.outputs), "names": names}
-            proven[claim] = _judge(promise.wanted, _in_child("rate", rated, setting), before)
+            rating = RateRequest(task.spec.recipe, samples, names_of_cases, into, bench.outputs, names)
+            proven[claim] = _judge(promise.wanted, _in_child(rate, rating, setting), before)
         except ExporterError as error:
             proven[claim] = Evidence(Outcome.CRASHED, str(error), stage="run")
     return proven
 
 
-def _in_child(function: str, request: Mapping[str, Any], setting: Setting) -> Json:
-    where = f"exporter.prove.proofs.kinds.metric:{function}"
-    return call(where, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
+def _in_child(job: Job[Q, A], request: Q, setting: Setting) -> A:
+    return call(job, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
 
 
-def _judge(wanted: float, rated: Mapping[str, Any], before: float | None) -> Evidence:
+def _judge(wanted: float, rated: Rated, before: float | None) -> Evidence:
     """`before` is the metric of float32 before it was trained with roundings: what that lost is lost as well."""
-    loss, low, high = (float(rated[key]) for key in ("loss", "low", "high"))
+    loss, low, high = rated.loss, rated.low, rated.high
     said = (
-        f"{rated['metric']} {rated['value']:.4f}, eager's is {rated['eager']:.4f}, on {rated['rows']} held-out "
+        f"{rated.metric} {rated.value:.4f}, eager's is {rated.eager:.4f}, on {rated.rows} held-out "
         f"samples: a loss of {loss:.4f} (95 % interval {low:.4f} to {high:.4f}), at most {wanted:g} promised"
     )
-    metrics = {"loss": loss, "low": low, "high": high, "value": float(rated["value"]), "eager": float(rated["eager"])}
+    metrics = {"loss": loss, "low": low, "high": high, "value": rated.value, "eager": rated.eager}
     if before is not None:
-        metrics |= {"before": before, "loss_in_all": float(rated["sign"]) * (before - float(rated["value"]))}
+        metrics |= {"before": before, "loss_in_all": rated.sign * (before - rated.value)}
         said += f"; it was {before:.4f} before training with roundings, a loss of {metrics['loss_in_all']:.4f} in all"
     kept = loss <= wanted and metrics.get("loss_in_all", loss) <= wanted
-    impostors = ((f"{name} would lose {lost:.4f}", lost <= wanted) for name, lost in rated["impostors"].items())
-    equal, rows = bool(rated.get("equal", False)), int(rated["rows"])
-    broken = Evidence(Outcome.MISMATCH, said, elements=rows, bit_equal=equal, metrics=metrics)
+    impostors = ((f"{name} would lose {lost:.4f}", lost <= wanted) for name, lost in rated.impostors.items())
+    broken = Evidence(Outcome.MISMATCH, said, elements=rated.rows, bit_equal=rated.equal, metrics=metrics)
     return weighed(kept, broken, impostors)
 
 
 # ---- the child's side ------------------------------------------------------------------------------------------
 
 
-def prepare(request: dict[str, Any]) -> dict[str, Any]:
+@job(reuse="the metric's samples")
+def prepare(request: SamplesRequest) -> SamplesAnswer:
     """Cut the held-out samples into batches that the spec allows, and store them with what eager makes of them."""
     from exporter.base.tensors import save_scratch
     from exporter.engines.paddle import call_layer, named_arrays
@@ -187,7 +238,7 @@ def prepare(request: dict[str, Any]) -> dict[str, Any]:
     from exporter.spec.recipe.load import load_data, load_recipe
     from exporter.train.evaluate import refuse_other_rows
 
-    spec = Spec.model_validate(request["spec"])
+    spec = request.spec
     assert spec.recipe is not None  # noqa: S101  # the metric was planned because there is one
     recipe = load_recipe(spec.recipe)
     held_out = load_data(recipe, spec.recipe).held_out
@@ -195,21 +246,21 @@ def prepare(request: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(
             f"the recipe feeds no '{lacking[0]}'", where=spec.recipe, hint="name inputs as the recipe does"
         )
-    layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
+    layer = load_layer(spec.factory, request.checkpoint, spec.seed)
     order = tuple(tensor.name for tensor in bind_inputs(layer, spec.input_specs()))
-    tensors: dict[str, Any] = {}
+    tensors: dict[str, Array] = {}
     cases = []
     for start, stop in _cuts(spec, len(held_out[recipe.inputs[0]])):
         doing(f"running eager on samples {start} to {stop}")
         case = f"{start:08}"
         part = {name: held_out[name][start:stop] for name in order}
         tensors |= {f"{case}/input/{name}": value for name, value in part.items()}
-        named = named_arrays(call_layer(layer, order, part), tuple(request["outputs"]))
+        named = named_arrays(call_layer(layer, order, part), request.outputs)
         refuse_other_rows(named, stop - start, recipe, spec.recipe)
         tensors |= {f"{case}/eager/{name}": value for name, value in named.items()}
         cases.append(case)
-    save_scratch(Path(request["into"]), tensors)
-    return {"cases": cases}
+    save_scratch(request.into, tensors)
+    return SamplesAnswer(tuple(cases))
 
 
 def _cuts(spec: Spec, rows: int) -> list[tuple[int, int]]:
@@ -226,7 +277,8 @@ def _cuts(spec: Spec, rows: int) -> list[tuple[int, int]]:
     return cuts
 
 
-def rate(request: dict[str, Any]) -> dict[str, Any]:
+@job(reuse="the metric")
+def rate(request: RateRequest) -> Rated:
     """The recipe's metric of eager and of an engine, the loss between them, and its interval."""
     import numpy as np
 
@@ -235,14 +287,12 @@ def rate(request: dict[str, Any]) -> dict[str, Any]:
     from exporter.spec.recipe.load import load_data, load_recipe
     from exporter.train.evaluate import score
 
-    where = request["recipe"]
+    where = request.recipe
     recipe = load_recipe(where)
-    samples = load(Path(request["samples"]))
-    answers = [load(Path(request["into"]) / f"{index}.safetensors") for index in range(len(request["cases"]))]
-    eager = [
-        np.concatenate([samples[f"{case}/eager/{name}"] for case in request["cases"]]) for name in request["outputs"]
-    ]
-    engine = [np.concatenate([answer[request["names"][name]] for answer in answers]) for name in request["outputs"]]
+    samples = load(request.samples)
+    answers = [load(request.into / f"{index}.safetensors") for index in range(len(request.cases))]
+    eager = [np.concatenate([samples[f"{case}/eager/{name}"] for case in request.cases]) for name in request.outputs]
+    engine = [np.concatenate([answer[request.names[name]] for answer in answers]) for name in request.outputs]
     rows = len(eager[0])
     held_out = load_data(recipe, where).held_out
     labels = {name: held_out[name][:rows] for name in recipe.labels}
@@ -264,24 +314,24 @@ def rate(request: dict[str, Any]) -> dict[str, Any]:
         low, high = paired(single[0] * sign > single[1] * sign, single[0] * sign < single[1] * sign)
     else:
         low, high = bootstrap(loss, rows)
-    return {
-        "metric": recipe.metric_name,
-        "rows": rows,
-        "value": value,
-        "eager": before,
-        "equal": all(map(np.array_equal, eager, engine)),
-        "sign": sign,
-        "impostors": {
+    return Rated(
+        metric=recipe.metric_name,
+        rows=rows,
+        value=value,
+        eager=before,
+        equal=all(map(np.array_equal, eager, engine)),
+        sign=sign,
+        impostors={
             name: sign * (before - score(recipe, [output[index] for output in eager], labels, where))
             for name, index in _impostors(eager, rows).items()
         },
-        "loss": sign * (before - value),
-        "low": low,
-        "high": high,
-    }
+        loss=sign * (before - value),
+        low=low,
+        high=high,
+    )
 
 
-def _impostors(eager: list[Any], rows: int) -> dict[str, Any]:
+def _impostors(eager: Sequence[Array], rows: int) -> dict[str, Array]:
     """Answers that do not depend on the input, as the rows of eager's own that are given in their place."""
     import numpy as np
 

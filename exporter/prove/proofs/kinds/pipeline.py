@@ -13,30 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import BundleError, ExporterError
-from exporter.process.answers import told
+from exporter.process.job import Job, Q
 from exporter.process.scratch import scratch
-from exporter.process.workers import SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import SINGLE_THREAD, Setting, call
 from exporter.prove.proofs.base import Harness, Proof
 from exporter.prove.proofs.samples import SAMPLES, answered, fed, has_functions, moves, run_chains
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.spec.pipeline import Pipeline
+from exporter.steps.answer import AnswerRequest
+from exporter.steps.answer import judge as judge_answer
 from exporter.steps.base import VALUE
 from exporter.steps.chain import read_chain
 from exporter.steps.compare import Measure
+from exporter.steps.judge import Judged, SideRequest
+from exporter.steps.judge import judge as judge_side
 from exporter.steps.material import Material
 from exporter.steps.run import load_states, save_states
 
 _SIDES = {"preprocess": "before", "postprocess": "after"}
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What the judging child answers."""
-
-    outcome: str
-    reason: str
-    elements: int
-    notes: list[str]
 
 
 class AroundModel(Proof):
@@ -140,13 +134,17 @@ class _Comparison:
 
     def _side(self, name: str, fresh: Path | None) -> Evidence:
         side, chains = _SIDES[name], getattr(self.pipeline, name)
-        request = {
-            **{"side": side, "training": list(chains.training), "deployment": list(chains.deployment)},
-            **{"material": str(self.path), "fresh": str(fresh) if fresh else "", "tolerance": self.pipeline.tolerance},
-            **{"names": list(fed(self.harness.spec)) if side == "before" else [VALUE]},
-            **{"into": str(self.place / f"{side}.safetensors")},
-        }
-        return _judged("exporter.steps.judge:judge", request, self.harness.setting)
+        request = SideRequest(
+            side,
+            training=tuple(chains.training),
+            deployment=tuple(chains.deployment),
+            material=self.path,
+            fresh=fresh,
+            tolerance=self.pipeline.tolerance,
+            names=fed(self.harness.spec) if side == "before" else (VALUE,),
+            into=self.place / f"{side}.safetensors",
+        )
+        return _judged(judge_side, request, self.harness.setting)
 
     def _answer(self, claim: Claim, ends: Path) -> Evidence:
         assert self.pipeline.postprocess is not None  # noqa: S101  # the claim was planned because there is one
@@ -157,19 +155,22 @@ class _Comparison:
             save_states(made, answered(self.harness.subject, run, load_states(ends), self.harness.setting))
         except ExporterError as error:
             return Evidence(Outcome.CRASHED, str(error), stage="run")
-        request = {
-            **{"material": str(self.path), "made": str(made), "moves": dict(moves(self.harness.subject))},
-            **{"training": list(self.pipeline.postprocess.training)},
-            **{"deployment": list(self.pipeline.postprocess.deployment)},
-        }
-        return _judged("exporter.steps.answer:judge", request, self.harness.setting)
+        behind = self.pipeline.postprocess
+        request = AnswerRequest(
+            training=tuple(behind.training),
+            deployment=tuple(behind.deployment),
+            material=self.path,
+            made=made,
+            moves=moves(self.harness.subject),
+        )
+        return _judged(judge_answer, request, self.harness.setting)
 
 
-def _judged(function: str, request: Json, setting: Setting) -> Evidence:
+def _judged(job: Job[Q, Judged], request: Q, setting: Setting) -> Evidence:
     """The evidence of a child that imports none of the user's code."""
     limits = replace(setting.limits, code=None)
     try:
-        answer = told(_Answer, call(function, request, limits, environment=SINGLE_THREAD, on_event=setting.on_event))
+        answer = call(job, request, limits, environment=SINGLE_THREAD, on_event=setting.on_event)
         said = answer.reason or "; ".join(answer.notes)
         return Evidence(Outcome(answer.outcome), said, elements=answer.elements, provider="by steps")
     except (ExporterError, ValueError) as error:
