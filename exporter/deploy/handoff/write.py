@@ -20,17 +20,14 @@ from exporter.base.files import (
     translated,
     write_json,
 )
-from exporter.base.registry import Registry
 from exporter.bundle.manifest import Tensor
 from exporter.bundle.open import Bundle
 from exporter.bundle.subject import unfit
 from exporter.deploy.handoff import place as places
-from exporter.deploy.handoff.base import Chosen, Proof, Target
+from exporter.deploy.handoff.base import TARGETS, Chosen, Proof, Target
 from exporter.deploy.handoff.place import MANIFEST, README, SCHEMA
 from exporter.deploy.runtimes.matrix import Matrix
 from exporter.process.workers import Setting
-
-TARGETS: Registry[Target] = Registry("exporter.deploy.handoff", "target")
 
 
 @dataclass(frozen=True)
