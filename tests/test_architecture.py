@@ -39,9 +39,16 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+#: A module of ours as a text: a registry's package, or what is imported by name.
+NAMED = re.compile(r"exporter(?:\.\w+)+")
+
+
 def imported(path: Path) -> Iterator[str]:
-    """Every module of ours that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Every module of ours that a file imports, anywhere in it, or names in a text of code."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
+            yield node.value
         names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("exporter"):
             for name in names:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
-from exporter.base.errors import UsageError
+from exporter.base.errors import UsageError, did_you_mean
 from exporter.base.registry import Registry
 from exporter.deploy.handoff.base import TARGETS
 from exporter.prove.verdict.plan import ENGINES
@@ -22,8 +23,16 @@ _PADDLE = ("paddle_inference", "jit_load")
 
 
 def refuse_targets(spec: Spec) -> None:
-    """Make sure that every target of a spec loads a format that is written; raises UsageError."""
+    """Make sure that every target of a spec is known, and loads a format that is written.
+
+    Raises:
+        UsageError: one is unknown, so that it would have no effect; or loads none of the formats.
+    """
+    names = dict.fromkeys((*ENGINES.names(), *TARGETS.names()))
     for text in spec.targets:
+        name = re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]
+        if name not in names:
+            raise UsageError(f"unknown target '{name}'", where="targets", hint=did_you_mean(name, names))
         _refuse_target(spec, text)
 
 
@@ -33,9 +42,7 @@ def _refuse_target(spec: Spec, text: str) -> None:
 
     need = Requirement(text)
     runtimes: tuple[Registry[Any], ...] = (ENGINES, TARGETS)
-    formats = next((one[need.name].formats for one in runtimes if need.name in one.names()), None)
-    if formats is None:
-        return  # a name that was known when a bundle was written
+    formats = next(registry[need.name].formats for registry in runtimes if need.name in registry.names())
     able = [name for name in formats if name not in _SINCE or not need.name.startswith(_PADDLE) or _loads(need, name)]
     if set(spec.formats) & set(able):
         return

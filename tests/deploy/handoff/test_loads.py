@@ -61,8 +61,7 @@ def test_a_target_that_loads_nothing_that_is_written_is_refused(target: str, for
     )
 
 
-def test_a_target_of_a_bundle_that_nobody_knows_any_more_is_no_promise_of_now() -> None:
-    known, unknown = (spec().model_copy(update={"targets": (name,)}) for name in ("paddle_lite", "known_once>=1.0"))
-    refuse_targets(unknown)
-    with pytest.raises(UsageError, match="has to load the artifacts"):
-        refuse_targets(known)
+def test_a_target_that_nobody_knows_is_a_slip_and_the_closest_is_named() -> None:
+    with pytest.raises(UsageError, match="unknown target 'paddle_inferense'") as refused:
+        refuse_targets(spec(targets=["paddle_inferense>=2.6"]))
+    assert refused.value.where == "targets" and refused.value.hint.startswith("did you mean 'paddle_inference'?")
