@@ -55,7 +55,8 @@ def anys(tree: ast.AST) -> Iterator[ast.AST]:
 def untyped(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield each type that stands for any JSON."""
     for node in ast.walk(tree):
-        if (isinstance(node, ast.Subscript) and ast.unparse(node) in UNTYPED) or (isinstance(node, ast.Name) and node.id in UNTYPED and isinstance(node.ctx, ast.Load)):
+        named = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        if (named or isinstance(node, ast.Subscript)) and ast.unparse(node) in UNTYPED:
             yield node
 
 
