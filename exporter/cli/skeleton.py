@@ -286,7 +286,7 @@ def recipe_text(name: str, model: str, found: Signature, looked: Looked = Looked
     numbers = ", ".join(f"{output}: np.ndarray" for output in (*outputs, "label"))
     seen = "".join(f"\n    - {given}" for given in looked.outputs)
     seen = f"\n\n    What forward gives:\n{seen}\n    " if seen else ""
-    return f'''"""How {name} is trained. exporter.spec.recipe.base.Recipe tells of every field."""
+    return f'''"""How {name} is trained. exporter.recipe.base.Recipe tells of every field."""
 
 from __future__ import annotations
 
@@ -295,7 +295,7 @@ import paddle
 from {module} import {attribute.partition(".")[0]}
 from paddle import nn
 
-from exporter.spec.recipe.base import Recipe, Samples
+from exporter.recipe.base import Recipe, Samples
 
 
 def data() -> Samples:
