@@ -40,7 +40,7 @@ class Fp16(Precision):
         return super().refuse(format, name, settings)
 
     def write(self, order: Order) -> Mapping[str, Any]:
-        way = importlib.import_module(f"exporter.export.lower.precision._fp16_{order.format}")
+        way = importlib.import_module(f"exporter.export.lower.precision.fp16_{order.format}")
         details: Mapping[str, Any] = way.halve(order)
         return details
 

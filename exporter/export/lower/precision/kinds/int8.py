@@ -27,7 +27,7 @@ class Int8(Precision):
     needs: ClassVar = {"onnx": ("onnxruntime", "onnx", "ml_dtypes"), "pdmodel": ("paddle",)}
 
     def write(self, order: Order) -> Mapping[str, Any]:
-        way = importlib.import_module(f"exporter.export.lower.precision._int8_{order.format}")
+        way = importlib.import_module(f"exporter.export.lower.precision.int8_{order.format}")
         details: Mapping[str, Any] = way.quantise(order)
         layers = kernels(sorted(path.name for path in order.into.iterdir()), order.into)
         effective = "vnni" if any(layer.pairs.saturate for layer in layers) else "any"
