@@ -3,9 +3,9 @@
 The request and the answer are plain JSON, written to files; tensors travel as safetensors whose paths stand in the
 request. A crash, a hang and an out-of-memory are results too, and say what the child was doing last::
 
-    answer = call("exporter.export.lower.child:export", {"model": "recipes.digits:build"}, Limits(seconds=300))
+    answer = call(export, ExportRequest(...), Limits(seconds=300))
 
-The function named must take one dict and return one; in it, :func:`doing` says what comes next.
+The function must be a job (:mod:`exporter.process.job`); in it, :func:`doing` says what comes next.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from exporter.process.answers import (
     read_what_was_seen,
 )
 from exporter.process.forks import Forked, Launch, fork
-from exporter.process.job import A, Job, NotOfType, Q, from_json, to_json
+from exporter.process.job import A, Job, NotOfType, Q, answer_from_json, to_json
 from exporter.process.memo import Question, in_force
 from exporter.process.pool import share
 from exporter.process.scratch import no_room, scratch
@@ -209,7 +209,7 @@ def call(
     question = Question(job.address, to_json(asked, request), environment or {}, limits.code, job.reuse)
     answer = _call(question, limits, imports, on_event)
     try:
-        return from_json(answered, answer if answer or answered is not type(None) else None)
+        return answer_from_json(answered, answer)
     except NotOfType as error:
         what = f"the child left an answer that was not asked for: {error}"
         raise ChildCrashed(what, hint=LAST_WORDS) from error
