@@ -16,7 +16,7 @@ from exporter.base.readers.program import Operator, read_operators
 from exporter.base.references import loaded_modules
 from exporter.base.registry import Registry
 from exporter.base.tensors import TensorSpec
-from exporter.export.lower.base import TRACING, Artifact, Format, Wish
+from exporter.export.lower.base import TRACING, Artifact, Details, Format, Wish
 from exporter.export.lower.onnx_program.call import OperatorRefused
 from exporter.export.lower.onnx_program.effects import flat
 from exporter.export.trace.blame import operator_line
@@ -189,15 +189,13 @@ def _traced_and_written(layer: Any, destination: Destination, request: ExportTra
     return TracedFormat(artifact, traced.outputs, traced.parameters, _names(traced.layer), loaded_modules())
 
 
-def _write(
-    plugin: Format, destination: Destination, traced: Traced | None, source: Path | None, wish: Wish
-) -> Mapping[str, Any]:
+def _write(plugin: Format, destination: Destination, traced: Traced | None, source: Path | None, wish: Wish) -> Details:
     doing(f"writing {destination.format}")
     return plugin.write(traced, source, destination.into, wish)
 
 
 def _artifact(
-    destination: Destination, wish: Wish, outputs: tuple[str, ...], native: tuple[str, ...], details: Mapping[str, Any]
+    destination: Destination, wish: Wish, outputs: tuple[str, ...], native: tuple[str, ...], details: Details
 ) -> Artifact:
     into = destination.into
     files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
