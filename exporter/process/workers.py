@@ -33,6 +33,7 @@ from exporter.process.answers import (
     LAST_WORDS,
     MOST_SAID,
     NO_ROOM_LEFT,
+    Event,
     read_answer,
     read_events,
     read_what_was_seen,
@@ -45,7 +46,7 @@ from exporter.process.scratch import no_room, scratch
 from exporter.process.usage import Meter, resident_bytes
 
 Json: TypeAlias = dict[str, Any]
-OnEvent: TypeAlias = Callable[[Json], None]
+OnEvent: TypeAlias = Callable[[Event], None]
 
 #: What every child is told. ONNX Runtime's wheels for Linux send telemetry from 1.29 on, unless they are told before
 #: they are imported: what a gate judges is nobody else's business.

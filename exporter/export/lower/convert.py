@@ -32,8 +32,9 @@ from exporter.export.lower.precision.child import LowerRequest, lower
 from exporter.export.lower.precision.refused import REFUSED
 from exporter.export.lower.stored import stored_digests
 from exporter.export.trained_ranges import ranges_in
+from exporter.process.answers import Event
 from exporter.process.job import A, Job, Q
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Budget, Spec
 
 FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
@@ -311,10 +312,10 @@ def _called(job: Job[Q, A], name: str, request: Q, setting: Setting) -> A:
     known = {place.format for place in several.destinations} if several else set()
     reached = [name]
 
-    def follow(event: Json) -> None:
+    def follow(event: Event) -> None:
         steps.append(event["doing"])
-        if event.get("format") in known:
-            reached.append(event["format"])
+        if (format := event.get("format")) in known:
+            reached.append(format)
         if setting.on_event:
             setting.on_event(event)
 
