@@ -178,7 +178,6 @@ def _traced_and_written(layer: Any, destination: Destination, request: ExportTra
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")
             _FORMATS[plugin.after].write(traced, None, source, Wish())
-        gc.freeze()  # Paddle's objects are many and stay: no collection has to walk through them again
         try:
             details = _write(plugin, destination, traced, source, wish)
         except OperatorRefused as error:
@@ -190,6 +189,7 @@ def _traced_and_written(layer: Any, destination: Destination, request: ExportTra
 
 
 def _write(plugin: Format, destination: Destination, traced: Traced | None, source: Path | None, wish: Wish) -> Details:
+    gc.freeze()  # Paddle's objects are many and stay: no collection has to walk through them again
     doing(f"writing {destination.format}")
     return plugin.write(traced, source, destination.into, wish)
 
