@@ -19,7 +19,6 @@ from exporter.base.errors import ExporterError, UsageError, did_you_mean
 from exporter.base.files import write_bytes
 from exporter.base.references import find_source, split
 from exporter.check.source.project import ClassInfo, ParsedModule, Project
-from exporter.process.answers import told
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, call
 
 #: What commands leave behind, and is made anew from what is committed. Released bundles are not ignored.
@@ -120,12 +119,16 @@ def look(model: str, found: Signature, limits: Limits) -> Looked:
     """Build and run the model in a child; what fails there is told, and no error: the spec has guesses then."""
     if not found.known:
         return Looked(why="the code does not show what forward takes")
+    from exporter.export.trace.look import LookRequest
+    from exporter.export.trace.look import look as look_at  # imports numpy, and a spec may be written without a look
+
     try:
-        asked = {"model": model, "inputs": list(found.required)}
-        answer = call("exporter.export.trace.look:look", asked, limits, environment=SINGLE_THREAD, imports=PADDLE)
+        request = LookRequest(model, found.required)
+        answer = call(look_at, request, limits, environment=SINGLE_THREAD, imports=PADDLE)
     except ExporterError as error:
         return Looked(why=error.what)
-    return told(Looked, answer)
+    inputs = {name: Taken(wanted.dtype, wanted.shape, wanted.stop) for name, wanted in answer.inputs.items()}
+    return Looked(inputs, tuple(Given(spec.name, spec.dtype, spec.shape) for spec in answer.outputs))
 
 
 def signature(reference: str) -> Signature:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
+from exporter.process.answers import Event
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
 from exporter.prove.goldens.cases import plan_cases
@@ -62,7 +63,7 @@ def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
     step: Json = {"doing": "", "case": None}
     given_up: list[str] = []
 
-    def follow(event: Json) -> None:
+    def follow(event: Event) -> None:
         step.update(doing=event["doing"], case=event.get("case"))
         if setting.on_event:
             setting.on_event(event)
