@@ -6,10 +6,9 @@ What records, runs and judges are the gate's own functions, in one process inste
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +134,7 @@ def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
     left_out.update(untelling(rows, spec.budget))
     telling = [one for one in rows if one.case.name not in left_out]
     tensors = {key: value for one in telling for key, value in one.tensors.items()}
-    cases = read_cases(tensors, [json.loads(json.dumps(one.facts)) for one in telling])
+    cases = read_cases(tensors, [asdict(one.facts) for one in telling])
     inputs_of = {
         one.case.name: {name: one.tensors[f"{one.case.name}/input/{name}"] for name in spec.inputs} for one in telling
     }

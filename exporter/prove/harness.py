@@ -23,7 +23,7 @@ from exporter.base.files import remove, total_size
 from exporter.base.numbers.golden import GoldenCase, GoldenOutput
 from exporter.base.numbers.pooled import Draws, Pooled, draws
 from exporter.base.tensors import TensorMap, load
-from exporter.engines.base import Runnable
+from exporter.engines.base import Runnable, SourceModel
 from exporter.engines.cost import beyond
 from exporter.engines.job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.export.lower.base import Artifact
@@ -58,7 +58,7 @@ class Bench:
     artifacts: Mapping[str, Artifact]
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
-    source: Mapping[str, Any] | None
+    source: SourceModel | None
     device: str
     budget: float
     controls: tuple[GoldenCase, ...] = ()

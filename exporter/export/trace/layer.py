@@ -36,6 +36,7 @@ def load_layer(model: str, checkpoint: Path | str | None, seed: int) -> paddle.n
     """
     demand_known()
     layer = _build(model, seed)
+    checkpoint = None if checkpoint is None else str(checkpoint)
     if checkpoint is not None:
         checkpoint = str(checkpoint)
         try:
