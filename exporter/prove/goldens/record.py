@@ -9,7 +9,7 @@ from pathlib import Path
 from exporter.base.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
 from exporter.process.answers import Event
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.goldens.cases import plan_cases
 from exporter.prove.goldens.finish import CaseFacts, finish
 from exporter.spec.model import Spec, Waiver
