@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.command import COMMAND, ROOT, environment
+from tools.walk import House, Way
 
 PACKAGE = ROOT / "exporter"
 #: The doors of the house, in the order of the data: each imports what stands below it in this list, and nothing above.
@@ -290,3 +291,14 @@ def test_from_the_verb_to_the_norm_are_at_most_six_hops(monkeypatch: pytest.Monk
     judged = [rooms for rooms in chains if "prove" in rooms]
     assert judged and all(rooms[0] == "cli" and rooms[-1] == "base" for rooms in judged)
     assert max(len(rooms) - 1 for rooms in judged) <= 6, max(judged, key=len)
+
+
+def test_a_spec_is_sent_down_through_a_release_and_hardly_up_again() -> None:
+    """By the count of `python -m tools.walk exporter/pipeline.py:release:spec`: 24 climbs under 45 names before."""
+    house = House(ROOT)
+    way = Way(house)
+    way.enter(house.modules["exporter.pipeline"].functions["release"], frozenset({"spec"}))
+    assert {"exporter.deploy.handoff.loads", "exporter.weights.find", "exporter.prove.preflight.files"} <= set(
+        way.stays
+    )
+    assert way.climbs <= 10 and len(way.names) <= 40, way.entered
