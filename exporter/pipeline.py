@@ -1,13 +1,13 @@
 """The whole product as short functions, in the order of the data; every verb of the command line is one of them.
 
-spec ─┬─ train ── checkpoint ─┬─ convert ── artifacts ─┐
-      ├─ check ── findings    └─ record ─── goldens ───┴─ verify ── verdict ── seal ── bundle
-      └─ plan ─── claims ──────────────────────────────────┘
+spec ── resolve ─┬─ train ── checkpoint ─┬─ convert ── artifacts ─┐
+                 ├─ check ── findings    └─ record ─── goldens ───┴─ verify ── verdict ── seal ── bundle
+                 └─ runs ─── claims ──────────────────────────────────┘
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -16,7 +16,7 @@ from exporter.base.diagnostics import Diagnostic
 from exporter.base.errors import CannotRun, EnvironmentLacks, ExitCode, ModelError, UsageError
 from exporter.base.files import locked, user_cache, write_draft
 from exporter.base.registry import Registry
-from exporter.bundle import bom
+from exporter.bundle.bom import require_library
 from exporter.bundle.contents import contents, with_costs, with_record
 from exporter.bundle.documents import origin_of, with_documents
 from exporter.bundle.facts import facts_in, facts_of
@@ -38,6 +38,7 @@ from exporter.check.run import examine
 from exporter.check.settings import of_project
 from exporter.check.targets import of_spec
 from exporter.deploy.bench.run import Wish, bench, timed_by
+from exporter.deploy.handoff.loads import refuse_targets
 from exporter.deploy.runtimes.environment import read_runtimes
 from exporter.deploy.runtimes.matrix import Matrix, try_runtimes
 from exporter.engines.device import Device, choose_device
@@ -48,21 +49,21 @@ from exporter.prove.goldens.calibrate import calibration, refuse_noise
 from exporter.prove.goldens.record import Exported, record
 from exporter.prove.judge.judge import blame, harness_of, judge
 from exporter.prove.judge.report import Report
-from exporter.prove.preflight.cases import beside, needs_data
+from exporter.prove.preflight.cases import needs_data, trial
 from exporter.prove.preflight.evidence import judged
 from exporter.prove.preflight.files import refuse_files, refuse_waivers
 from exporter.prove.proofs.base import Narrowing
 from exporter.prove.proofs.samples import with_samples
 from exporter.prove.root_cause.repro import REPRO, Keep
-from exporter.prove.verdict.plan import Run, plan_runs, plan_some, refuse_promises, settled
+from exporter.prove.verdict.plan import Run, plan_runs, plan_some, refuse_promises, with_defaults
 from exporter.report.base import Renderer
 from exporter.spec.model import Spec
 from exporter.spec.reserved import CANDIDATE, FAILED
-from exporter.weights import measured
-from exporter.weights import rehearsal as preflight
-from exporter.weights.find import find_checkpoint
-from exporter.weights.make import exported_of, whole_of
+from exporter.weights import measured, rehearsal
+from exporter.weights.find import Weights, look_up
+from exporter.weights.make import make, make_whole
 from exporter.weights.prune import run as pruning
+from exporter.weights.prune.run import refuse_pruning
 
 RENDERERS: Registry[Renderer] = Registry("exporter.report", "report form")
 
@@ -80,24 +81,66 @@ class Product:
     measured: measured.Measured | None = None
 
 
-def find(spec: Spec, setting: Setting) -> tuple[Diagnostic, ...]:
+#: Whoever can refuse a spec without any work, from the top of the house to its ground.
+REFUSALS: tuple[Callable[[Spec], None], ...] = (
+    refuse_targets,
+    lambda _spec: require_library(),
+    refuse_pruning,
+    refuse_promises,
+    refuse_files,
+    refuse_waivers,
+    refuse_noise,
+    refuse_precisions,
+)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A spec that nothing refuses without work, with what this machine makes of it; no later step asks again.
+
+    `runs` are the engines that will run, on `device`; `weights` says where the checkpoint is or how it will come.
+    """
+
+    spec: Spec
+    device: Device
+    runs: tuple[Run, ...]
+    weights: Weights
+
+
+def resolve(spec: Spec, setting: Setting) -> Resolved:
+    """Settle what a spec leaves open, and refuse what would be refused later: before any work, and for every verb.
+
+    Raises:
+        UsageError: the spec is wrong, or a file that it names is not there or does not fit.
+        EnvironmentLacks: its device or a package is not here.
+    """
+    spec = with_defaults(spec)
+    for refuse in REFUSALS:
+        refuse(spec)
+    runs = plan_runs(spec.engines, spec.variants(), with_source=True)
+    device = choose_device(spec.device, [run.engine for run in runs], setting.limits, every=True)
+    return Resolved(spec, device, runs, look_up(spec))
+
+
+def find(plan: Resolved, setting: Setting) -> tuple[Diagnostic, ...]:
     """Check the model's code for what cannot be traced, or would be traced wrong.
 
     A finding that predicts a fault which an export does not show is settled here, by a comparison; one that predicts a
     failure is left to the export (:mod:`exporter.check.settle`).
     """
-    setting.say(f"checking {spec.model}")
-    return judged(spec, examine([of_spec(spec)], of_project(Path.cwd())).findings, setting)
+    setting.say(f"checking {plan.spec.model}")
+    return judged(plan.spec, examine([of_spec(plan.spec)], of_project(Path.cwd())).findings, setting)
 
 
 def foresee(spec: Spec, findings: tuple[Diagnostic, ...], setting: Setting) -> tuple[Diagnostic, ...]:
     """What `convert` and `release` would say of these findings: for that the model is run and exported, to no place.
 
     Raises:
-        UsageError, EnvironmentLacks: the model, its data or its values are wrong.
+        UsageError, EnvironmentLacks: as :func:`resolve`; or the model, its data or its values are wrong.
     """
+    plan = resolve(spec, setting)
     try:
-        return judged(spec, findings, setting, fully=True)
+        return judged(plan.spec, findings, setting, fully=True)
     except CannotRun as error:
         return error.findings
 
@@ -126,8 +169,10 @@ def prune(
     pruning.check(spec, folder)
     if spec.recipe is not None:
         refuse_files(spec)
-        preflight.rehearse(spec, folder, setting)
-    checkpoint, whole = whole_of(spec, setting)
+    weights = look_up(spec)
+    if spec.recipe is not None:
+        rehearsal.rehearse(weights, folder, setting)
+    checkpoint, whole = make_whole(weights, setting)
     pruned = pruning.ensure(spec, checkpoint, folder, setting)
     return whole, pruned, measured.measure(spec, pruned.checkpoint, pruned.tuned, setting) if pruned.tuned else None
 
@@ -140,15 +185,14 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         ModelError: a format cannot hold the model.
     """
     refuse_overwrite(into)
-    spec = settled(spec)
-    _plan(spec, setting)
-    checkpoint = find_checkpoint(spec)
-    if forbids(findings := find(spec, setting)):
+    plan = resolve(spec, setting)
+    spec, checkpoint = plan.spec, plan.weights.require()
+    if forbids(findings := find(plan, setting)):
         return Product(findings)
     with drafting(into) as draft, calibration(spec, setting) as samples:
         try:
-            tried = None if needs_data(spec) else beside(spec)
-            conversion = convert_all(spec, checkpoint, draft, setting, samples, tried)
+            trying = None if needs_data(spec) else trial(spec)
+            conversion = convert_all(spec, checkpoint, draft, setting, samples, trying)
         except ModelError as error:
             return _foretold(spec, findings, error)
         hashed = Hashed.of(draft)
@@ -174,18 +218,18 @@ def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, ta
         UsageError: the checkpoint is not there yet, and `trains` is false; the version is `taken` by another content.
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
-    spec = settled(spec)
+    plan = resolve(spec, setting)
     if not trains:
-        find_checkpoint(spec)
-    device, runs = _plan(spec, setting)
-    with drafting(root / spec.name / "release"):  # fails now, and not after the training, if the place is not writable
-        refuse_strangers(root / spec.name / (spec.version or FAILED))
-    if forbids(findings := find(spec, setting)):
+        plan.weights.require()
+    place = root / plan.spec.name
+    with drafting(place / "release"):  # fails now, and not after the training, if the place is not writable
+        refuse_strangers(place / (plan.spec.version or FAILED))
+    if forbids(findings := find(plan, setting)):
         return Product(findings)
     try:
-        return _release(spec, root, (device, runs), findings, setting, taken)
+        return _release(plan, root, findings, setting, taken)
     except ModelError as error:
-        return _foretold(spec, findings, error)
+        return _foretold(plan.spec, findings, error)
 
 
 def _foretold(spec: Spec, findings: Sequence[Diagnostic], error: ModelError) -> Product:
@@ -200,27 +244,20 @@ def _foretold(spec: Spec, findings: Sequence[Diagnostic], error: ModelError) -> 
     raise error
 
 
-def _release(
-    spec: Spec,
-    root: Path,
-    plan: tuple[Device, tuple[Run, ...]],
-    findings: tuple[Diagnostic, ...],
-    setting: Setting,
-    taken: Taken,
-) -> Product:
-    device, runs = plan
-    preflight.rehearse(spec, pruning.default_folder(spec), setting)
-    checkpoint, found = exported_of(spec, setting)
+def _release(plan: Resolved, root: Path, findings: tuple[Diagnostic, ...], setting: Setting, taken: Taken) -> Product:
+    spec, device = plan.spec, plan.device
+    rehearsal.rehearse(plan.weights, pruning.default_folder(spec), setting)
+    checkpoint, metric = make(plan.weights, setting)
     with drafting(root / spec.name / "release") as draft:
         with calibration(spec, setting) as samples:
             conversion = convert_all(spec, checkpoint, draft, setting, samples)
         converted = Hashed.of(draft)
-        content = contents(spec, conversion, converted.files, checkpoint, found)
+        content = contents(spec, conversion, converted.files, checkpoint, metric)
         exported = Exported(conversion.output_names, conversion.parameters)
         content = with_record(content, record(spec, checkpoint, exported, draft / GOLDEN, setting))
         subject = with_samples(subject_in(content, spec, (draft, draft / GOLDEN), device.name, checkpoint), setting)
         proven = Hashed.of(draft, converted)
-        harness = harness_of(subject, runs, setting)
+        harness = harness_of(subject, plan.runs, setting)
         report = judge(harness, about(content, device.notes, device=device.name))
         own = root / spec.name / content.version
         place = own if report.verdict.passed else own.with_name(FAILED)
@@ -239,21 +276,7 @@ def _release(
     if what and taken is Taken.REFUSE:
         said = f"this version was released before, and its {what} differ; what is new passed, and lies in {place}"
         raise UsageError(said, where=str(own), hint="give it another version, or replace the release with --force")
-    return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), found)
-
-
-def _plan(spec: Spec, setting: Setting) -> tuple[Device, tuple[Run, ...]]:
-    """The device, and what will run: so that a mistake in the spec is found before any work."""
-    if spec.prune is not None:
-        pruning.check(spec, pruning.default_folder(spec))
-    bom.require_library()
-    refuse_precisions(spec)
-    refuse_noise(spec)
-    refuse_promises(spec)
-    refuse_files(spec)
-    refuse_waivers(spec)
-    runs = plan_runs(spec.engines, spec.variants(), with_source=True)
-    return choose_device(spec.device, [run.engine for run in runs], setting.limits, every=True), runs
+    return Product(settle.exported(findings), bundle, replace(report, digest=bundle.manifest.digest), metric)
 
 
 @dataclass(frozen=True)

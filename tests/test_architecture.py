@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.command import COMMAND, ROOT, environment
+from tools.walk import House, Way
 
 PACKAGE = ROOT / "exporter"
 #: The doors of the house, in the order of the data: each imports what stands below it in this list, and nothing above.
@@ -39,9 +40,17 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
+#: What imports a module by its name: a registry its plugins.
+BY_NAME = ("Registry", "import_module", "find_spec")
+
+
 def imported(path: Path) -> Iterator[str]:
-    """Every module of ours that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """Every module of ours that a file imports, anywhere in it; by its name, too."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1].partition("[")[0] in BY_NAME:
+            texts = (text.value for text in node.args if isinstance(text, ast.Constant))
+            yield from (text for text in texts if isinstance(text, str) and text.startswith("exporter."))
         names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("exporter"):
             for name in names:
@@ -58,7 +67,7 @@ def arrows() -> set[tuple[str, str]]:
         (module_of(path), other)
         for path in FILES
         for other in imported(path)
-        if door(other) and door(module_of(path)) != "__main__" and door(module_of(path)) != door(other)
+        if door(other) and door(module_of(path)) not in ("", "__main__", door(other))
     }
 
 
@@ -282,3 +291,14 @@ def test_from_the_verb_to_the_norm_are_at_most_six_hops(monkeypatch: pytest.Monk
     judged = [rooms for rooms in chains if "prove" in rooms]
     assert judged and all(rooms[0] == "cli" and rooms[-1] == "base" for rooms in judged)
     assert max(len(rooms) - 1 for rooms in judged) <= 6, max(judged, key=len)
+
+
+def test_a_spec_is_sent_down_through_a_release_and_hardly_up_again() -> None:
+    """By the count of `python -m tools.walk exporter/pipeline.py:release:spec`: 24 climbs under 45 names before."""
+    house = House(ROOT)
+    way = Way(house)
+    way.enter(house.modules["exporter.pipeline"].functions["release"], frozenset({"spec"}))
+    assert {"exporter.deploy.handoff.loads", "exporter.weights.find", "exporter.prove.preflight.files"} <= set(
+        way.stays
+    )
+    assert way.climbs <= 10 and len(way.names) <= 40, way.entered

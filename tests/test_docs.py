@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.command import ROOT
+from tests.test_architecture import DOORS
 
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "evals/README.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+)
 #: A command is a code span or a line of a code block; it ends where a comment or an ellipsis begins.
 COMMAND = re.compile(r"(?:^ *|`|\$ |&& |; )(?:\.venv/bin/)?((?:python|exporter) [^`\n|#;…]*)", re.MULTILINE)
 #: Not ours, or made on the way.
@@ -54,3 +58,15 @@ def _declared(option: str, text: str) -> bool:
 def test_commands_were_found_at_all() -> None:
     found = [command for _, command in commands()]
     assert len(found) > 40 and {"exporter doctor", "python benchmarks/verify.py"} <= set(found)
+
+
+def test_what_the_map_names_is_there() -> None:
+    """Files and folders, seen from the root or from the package."""
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:/|\.py))`", (ROOT / "ARCHITECTURE.md").read_text("utf-8")))
+    assert len(named) > 60
+    assert not [name for name in named if not any((root / name).exists() for root in (ROOT, ROOT / "exporter"))]
+
+
+def test_the_map_lists_the_doors_in_their_order() -> None:
+    listed = re.findall(r"^\| `([a-z]+)(?:/|\.py)` \|", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.MULTILINE)
+    assert tuple(listed) == DOORS

@@ -1,8 +1,8 @@
 """A plugin is a file in a folder `kinds/`, found by its place; its name is the file's name.
 
-A file ends in ``plugin: Engine = OnnxRuntime()``, so mypy checks the contract where it is written. Packages outside add
-theirs by an entry point in the group that is called like the folder above, such as ``exporter.engines``. Two plugins of
-one name are an error.
+A file ends in ``plugin: Engine = OnnxRuntime()``, so mypy checks the contract where it is written; what needs more than
+a file is a folder whose ``__init__.py`` ends so. Packages outside add theirs by an entry point in the group that is
+called like the folder above, such as ``exporter.engines``. Two plugins of one name are an error.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -34,8 +35,9 @@ class Registry(Generic[T]):
 
     @cached_property
     def _places(self) -> dict[str, str | EntryPoint]:
-        kinds = f"{self.package}.kinds"
-        spec = importlib.util.find_spec(kinds)
+        kinds, spec = f"{self.package}.kinds", None
+        with suppress(ModuleNotFoundError):  # a module above it is no package
+            spec = importlib.util.find_spec(kinds)
         if spec is None or spec.submodule_search_locations is None:
             raise LookupError(f"{kinds} is not a package")
         places: dict[str, str | EntryPoint] = {
@@ -74,6 +76,11 @@ class Registry(Generic[T]):
         """Yield every plugin with its name; imports them."""
         for name in self.names():
             yield name, self[name]
+
+
+def declared(group: str) -> tuple[str, ...]:
+    """Return the names of the plugins that other packages declare for a group, sorted; imports nothing of theirs."""
+    return tuple(sorted(point.name for point in _entry_points(group)))
 
 
 def _entry_points(group: str) -> tuple[EntryPoint, ...]:

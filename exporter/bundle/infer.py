@@ -21,7 +21,7 @@ from exporter.spec.pipeline import Pipeline
 from exporter.steps.chain import Chain, Declared
 
 _ROOT = Path(__file__).parents[1]
-_KINDS = "exporter.steps.kinds."
+_STEPS, _KINDS = "exporter.steps.", "exporter.steps.kinds."
 #: What the template gives to the steps: they import it from here, and the script does not.
 _GIVEN = ("exporter.base.errors", "exporter.steps.base", "pydantic", "typing", "collections.abc", "__future__")
 
@@ -75,12 +75,19 @@ def _told(link: Any) -> dict[str, Any]:
 
 def _functions(kind: str) -> Iterator[str]:
     """The functions that hold a kind and what of its neighbours it imports; those come first."""
-    path = _ROOT / f"steps/kinds/{kind}.py"
+    path = _ROOT / (f"steps/{kind[1:]}.py" if kind.startswith("_") else f"steps/kinds/{kind}.py")
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_KINDS):
-            yield from _functions((node.module or "").removeprefix(_KINDS))
+        if isinstance(node, ast.ImportFrom) and (neighbour := _kind_in(node.module or "")):
+            yield from _functions(neighbour)
     body = textwrap.indent("\n".join(_body(path)), "    ")
     yield f"def kind_{kind}() -> dict[str, Any]:\n{body}\n    return locals()"
+
+
+def _kind_in(module: str) -> str:
+    """Return the name in the script of a kind, `_name` of what kinds share; empty for any other module."""
+    if module.startswith(_KINDS):
+        return module.removeprefix(_KINDS)
+    return f"_{module.removeprefix(_STEPS)}" if module.startswith(_STEPS) and module not in _GIVEN else ""
 
 
 def _body(path: Path) -> list[str]:
@@ -100,8 +107,7 @@ def _body(path: Path) -> list[str]:
 def _import(node: ast.ImportFrom, file: str) -> list[str] | None:
     """What stands for an import in the script; None where it stays."""
     module, indent = node.module or "", " " * node.col_offset
-    if module.startswith(_KINDS):
-        own = module.removeprefix(_KINDS)
+    if own := _kind_in(module):
         return [f'{indent}{alias.name} = kind_{own}()["{alias.name}"]' for alias in node.names]
     if module in _GIVEN:
         return []

@@ -11,7 +11,6 @@ from pydantic_core import ErrorDetails
 
 from exporter.base.errors import UsageError, closest, did_you_mean, did_you_mean_file
 from exporter.base.files import read_regular
-from exporter.base.registry import Registry
 from exporter.spec import yaml12
 from exporter.spec.inputs import Dim, Input
 from exporter.spec.model import Budget, PrecisionSettings, Prune, Spec, Speedup, Waiver
@@ -47,9 +46,7 @@ def validate(content: dict[str, Any], source: str, marks: yaml12.Marks | None = 
         UsageError: the first thing that is wrong.
     """
     try:
-        spec = Spec.model_validate(content)
-        _refuse_unknown_targets(spec, source, marks or {})
-        return spec
+        return Spec.model_validate(content)
     except ValidationError as error:
         first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
         strange = first["type"] == "extra_forbidden"
@@ -71,23 +68,6 @@ def _choices(fault: ErrorDetails) -> list[str]:
     if fault["type"] == "literal_error":
         return re.findall("'([^']+)'", fault["ctx"]["expected"])
     return ["auto", "cpu", "gpu"] if fault["loc"] == ("device",) else []
-
-
-def _refuse_unknown_targets(spec: Spec, source: str, marks: yaml12.Marks) -> None:
-    """A runtime that nobody knows is a slip: it would have no effect, and nobody would be told.
-
-    Bundles are not asked: the names that were known when one was written may not be so later.
-    """
-    for at, text in enumerate(spec.targets):
-        name = re.split(r"[^\w.-]", text.strip(), maxsplit=1)[0]
-        known = [
-            *Registry[Any]("exporter.engines", "engine").names(),
-            *Registry[Any]("exporter.deploy.handoff", "").names(),
-        ]
-        if name not in known:
-            line, column = _mark(marks, ("targets", at))
-            where = f"{source}:{line}:{column}" if line else source
-            raise UsageError(f"unknown target '{name}'", where=where, hint=did_you_mean(name, dict.fromkeys(known)))
 
 
 def _place(location: tuple[str | int, ...], *, ends_in_a_key: bool) -> tuple[str | int, ...]:

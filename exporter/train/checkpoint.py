@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from exporter.base import tensors
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import canonical_json, sha256_bytes
+from exporter.export.trace.layer import weights
 from exporter.process.workers import Json
 from exporter.train import randomness
 from exporter.train.techniques import Averages
@@ -18,7 +19,6 @@ from exporter.train.techniques import Averages
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.export.trace.layer import weights
 from exporter.base.tensors import Array, TensorMap
 
 _LAYER, _OPTIMIZER, _EXTRA, _AVERAGE = "layer.", "optimizer.", "extra.", "average."

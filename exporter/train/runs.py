@@ -54,15 +54,15 @@ class Runs:
             return self.request
         return replace(self.request, into=home / self._name())
 
-    def ensure(self, setting: Setting) -> TrainResult:
-        """Return the run to take; where there is none, continue or make one, and let `best` name it.
+    def ensure(self, setting: Setting, chosen: TrainResult | None) -> TrainResult:
+        """Return the run that was `chosen`; where none was, continue or make one, and let `best` name it.
 
         Raises:
             ExporterError, KeyboardInterrupt: as :func:`exporter.train.run.train`.
         """
-        if found := self.chosen():
-            setting.say(f"{self.request.recipe} was trained before: {found.checkpoint}")
-            return found
+        if chosen is not None:
+            setting.say(f"{self.request.recipe} was trained before: {chosen.checkpoint}")
+            return chosen
         result = training.ensure(self.placed(), setting)
         self.point(result)
         return result

@@ -20,11 +20,11 @@ from exporter.prove.preflight.cases import try_cases
 from exporter.spec.model import PrecisionSettings, Spec
 from exporter.train import qat
 from exporter.train import run as training
-from exporter.weights.find import find_whole, runs_of
+from exporter.weights.find import Weights
 from exporter.weights.prune import run as pruning
 
 
-def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
+def rehearse(weights: Weights, smaller: Path, setting: Setting) -> None:
     """Try every later step; only where a training is to come also those that would follow at once without one.
 
     `smaller` is the folder where a pruned model lies, or will.
@@ -32,15 +32,13 @@ def rehearse(spec: Spec, smaller: Path, setting: Setting) -> None:
     Raises:
         UsageError, EnvironmentLacks, ModelError: what that step would raise.
     """
-    runs = runs_of(spec, spec.recipe) if spec.recipe else None
-    untrained = runs is not None and spec.checkpoint is None and runs.chosen() is None
-    whole = None if untrained else find_whole(spec)
-    long = untrained or _tunes(spec, whole, smaller)
+    spec, whole = weights.spec, weights.whole
+    long = weights.untrained or _tunes(spec, whole, smaller)
     with scratch() as place:
-        initial = Path(place, "initial.safetensors") if untrained else None
-        if runs is not None and long:
-            request = runs.placed()
-            if untrained:
+        initial = Path(place, "initial.safetensors") if weights.untrained else None
+        if weights.runs is not None and long:
+            request = weights.runs.placed()
+            if weights.untrained:
                 training.check(request, resume=training.resumable(request))
             asked = replace(request, qat=qat.wanted(spec) is not None)
             setting.say(f"rehearsing {spec.recipe}")

@@ -20,13 +20,14 @@ def run(script: str, **more: str) -> str:
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / f"plugins_{abs(hash(tmp_path))}"  # a name of its own: Python remembers packages by name
-    folder.mkdir()
+    (folder / "kinds").mkdir(parents=True)
     for name, text in {
         "__init__": "",
         "base": "raise AssertionError('the contract is no plugin')",
-        "_help": "raise AssertionError('a helper is no plugin')",
-        "first": "plugin = 1",
-        "second": "plugin = 2",
+        "kinds/__init__": "",
+        "kinds/_help": "raise AssertionError('a helper is no plugin')",
+        "kinds/first": "plugin = 1",
+        "kinds/second": "plugin = 2",
     }.items():
         (folder / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
@@ -35,23 +36,22 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_new_file_is_a_new_plugin_and_needs_no_edit(package: Path) -> None:
     assert Registry[int](package.name, "number").names() == ("first", "second")
-    (package / "added.py").write_text("plugin = 3")
+    (package / "kinds/added.py").write_text("plugin = 3")
     registry = Registry[int](package.name, "number")
     assert registry.names() == ("added", "first", "second")
     assert dict(registry.all()) == {"added": 3, "first": 1, "second": 2}
 
 
-def test_a_folder_is_a_plugin_if_it_ends_in_one(package: Path) -> None:
-    for name, text in {"helpers": "", "folder": "from .part import VALUE\n\nplugin: int = VALUE\n"}.items():
-        (package / name).mkdir()
-        (package / name / "__init__.py").write_text(text)
-    (package / "folder/part.py").write_text("VALUE = 4")
+def test_a_plugin_that_needs_more_than_a_file_is_a_folder(package: Path) -> None:
+    (package / "kinds/folder").mkdir()
+    (package / "kinds/folder/__init__.py").write_text("from .part import VALUE\n\nplugin: int = VALUE\n")
+    (package / "kinds/folder/part.py").write_text("VALUE = 4")
     registry = Registry[int](package.name, "number")
     assert registry.names() == ("first", "folder", "second") and registry["folder"] == 4
 
 
 def test_names_are_known_without_importing_a_plugin(package: Path) -> None:
-    (package / "costly.py").write_text("raise AssertionError('imported')")
+    (package / "kinds/costly.py").write_text("raise AssertionError('imported')")
     registry = Registry[int](package.name, "number")
     assert "costly" in registry.names() and registry["first"] == 1
 

@@ -99,6 +99,7 @@ def test_what_an_engine_says_of_itself_is_typed() -> None:
 def test_progress_that_is_none_is_dropped_and_the_rest_comes() -> None:
     reader, writer = os.pipe()
     lines = [b"{", b"null", b"[]", b'{"doing": 7}', b'{"doing": "a", "case": {}}', b"\xff", b'{"doing": "x"}']
+    lines += [b'{"doing": "a", "format": []}']
     lines += [b'{"doing": "' + b"y" * (3 * MOST_LINE) + b'"}', b'{"doing": "z", "case": "b"}', b'{"doing": "cut']
     thread = threading.Thread(target=lambda: (os.write(writer, b"\n".join(lines)), os.close(writer)))
     thread.start()

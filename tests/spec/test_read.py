@@ -292,7 +292,6 @@ def test_whatever_a_file_says_it_is_a_spec_or_a_usage_error(
         ({"name": ".hidden"}, "name"),
         ({"model": "models.sound"}, "model"),
         ({"targets": ["=>3"]}, "no target such as"),
-        ({"targets": ["paddle_inferense>=2.6"]}, "unknown target 'paddle_inferense' (did you mean 'paddle_inference'?"),
         ({"formats": ["PDModel"]}, "did you mean 'pdmodel'?"),
         ({"device": "gpuu"}, "did you mean 'gpu'?"),
         ({"inputs": {"x": {"dtype": "flaot32", "shape": ["batch", 4]}}}, "did you mean 'float32'?"),

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from exporter.base.tensors import load, load_with_metadata
-from exporter.train import qat, run
+from exporter.export import trained_ranges
+from exporter.train import run
 from exporter.train.run import TrainRequest
 from tests.command import exporter
 from tests.sampling import slow
@@ -98,6 +99,7 @@ def test_what_it_trained_is_pruned_fine_tuned_with_rounding_and_released(fit: st
     )
     assert cut["conv2.weight"].shape == rounded["conv2.weight"].shape != (32, 16, 3, 3)
     assert (cut["conv2.weight"] != rounded["conv2.weight"]).any()
-    assert qat.ranges_in(tmp_path / "runs" / "stripes.qat" / "best.safetensors").keys() == {"conv1", "conv2", "linear"}
+    ranges = trained_ranges.ranges_in(tmp_path / "runs" / "stripes.qat" / "best.safetensors")
+    assert ranges.keys() == {"conv1", "conv2", "linear"}
     told = json.loads((tmp_path / "artifacts/stripes/1.0.0/parity.json").read_bytes())
     assert any(check["kind"] == "metric" and check["outcome"] == "match" for check in told["checks"])

@@ -20,7 +20,7 @@ from exporter.train import run
 from exporter.train.run import TrainRequest
 from exporter.weights import make
 from exporter.weights import rehearsal as preflight
-from exporter.weights.find import find_whole
+from exporter.weights.find import look_up
 from tests.command import ROOT, exporter
 from tests.sampling import some
 
@@ -118,22 +118,22 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("place")
 def test_a_spec_trains_by_ranks_and_takes_a_run_of_as_many() -> None:
-    made = make.train(spec(ranks=2), Setting())
+    made = make.train(look_up(spec(ranks=2)), Setting())
     assert made is not None
     told = json.loads((made.checkpoint.parent / "run.json").read_text())
     assert told["ranks"] == 2 and "ranks-2" in made.checkpoint.parent.name
     said: list[str] = []
-    again = [make.train(one, Setting(say=said.append)) for one in (spec(ranks=2), spec())]
+    again = [make.train(look_up(one), Setting(say=said.append)) for one in (spec(ranks=2), spec())]
     assert again == [made, made] and len(said) == 2 and all("was trained before" in line for line in said)
-    with pytest.raises(UsageError, match="no finished make") as refused:
-        find_whole(spec(ranks=3))
+    with pytest.raises(UsageError, match="no finished checkpoint") as refused:
+        look_up(spec(ranks=3)).require_whole()
     assert "--ranks 3" in refused.value.hint
-    assert find_whole(spec(ranks=2)) == made.checkpoint
+    assert look_up(spec(ranks=2)).require_whole() == made.checkpoint
 
 
 def test_ranks_of_a_spec_are_refused_before_anything_is_trained(place: Path) -> None:
     with pytest.raises(ValidationError, match="ranks train by a recipe"):
-        spec(ranks=2, make="x.safetensors", recipe="plain")
+        spec(ranks=2, checkpoint="x.safetensors", recipe="plain")
     with pytest.raises(UsageError, match="not shared among ranks"):
-        preflight.rehearse(spec(ranks=2, recipe="with_fit"), place / "smaller", Setting())
+        preflight.rehearse(look_up(spec(ranks=2, recipe="with_fit")), place / "smaller", Setting())
     assert not (place / "runs").exists()

@@ -18,7 +18,7 @@ from exporter.spec.recipe.source import source_digest
 from exporter.train.run import TrainRequest, TrainResult, finished
 from exporter.train.runs import Runs, named
 from exporter.weights import make
-from exporter.weights.find import find_whole, runs_of
+from exporter.weights.find import look_up
 from tests.command import exporter
 from tests.described import small
 
@@ -35,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_in(folder: Path, value: float, *, seed: int = 0, epochs: int = 3, goal: str = "max", **more: Any) -> Path:
-    """Leave what a training leaves: the file that describes a finished run, and a make."""
+    """Leave what a training leaves: the file that describes a finished run, and a checkpoint."""
     folder.mkdir(parents=True)
     weights = f"{seed} {epochs} {value}".encode()
     (folder / "best.safetensors").write_bytes(weights)
@@ -43,7 +43,7 @@ def run_in(folder: Path, value: float, *, seed: int = 0, epochs: int = 3, goal: 
         **{"recipe": RECIPE, "recipe_digest": source_digest(RECIPE), "recipe_epochs": 3, "epochs": epochs},
         **{"seed": seed, "device": "cpu", "paddle": "3.3.1", "finished": True},
         "metric": {"name": "accuracy", "goal": goal, "value": value, "epoch": 1},
-        "make": {"file": "best.safetensors", "sha256": sha256_bytes(weights)},
+        "checkpoint": {"file": "best.safetensors", "sha256": sha256_bytes(weights)},
         **more,
     }
     (folder / "run.json").write_text(json.dumps(told))
@@ -153,19 +153,20 @@ def test_a_release_takes_what_best_names_and_trains_nothing(home: Path) -> None:
     made(home, 0.9)
     better, _ = made(home, 0.95, seed=7)
     said: list[str] = []
-    found = make.train(spec(), Setting(say=said.append))
+    found = make.train(look_up(spec()), Setting(say=said.append))
     assert isinstance(found, TrainResult) and (found.seed, found.checkpoint.parent) == (7, better)
     assert said == [f"{RECIPE} was trained before: {better}/best.safetensors"]
-    assert find_whole(spec()) == found.checkpoint
+    assert look_up(spec()).require_whole() == found.checkpoint
 
 
 def test_a_seed_that_the_spec_gives_is_kept_to(home: Path) -> None:
     first, _ = made(home, 0.9)
     made(home, 0.95, seed=7)
-    assert find_whole(spec(seed=0)) == first / "best.safetensors"
-    with pytest.raises(UsageError, match="no finished make"):
-        find_whole(spec(seed=3))
-    assert runs_of(spec(seed=3), RECIPE).placed().into not in set(home.iterdir())
+    assert look_up(spec(seed=0)).require_whole() == first / "best.safetensors"
+    with pytest.raises(UsageError, match="no finished checkpoint"):
+        look_up(spec(seed=3)).require_whole()
+    runs = look_up(spec(seed=3)).runs
+    assert runs is not None and runs.placed().into not in set(home.iterdir())
 
 
 def test_another_best_run_is_another_release(home: Path) -> None:
@@ -174,7 +175,8 @@ def test_another_best_run_is_another_release(home: Path) -> None:
     record = {"spec": asked, "day": "", "run": first.name, "identity": {}, "depends": {}}
     better, _ = made(home, 0.95, seed=1)
     assert cached._difference(record, asked, {}) == f"the best run of its recipe is {better.name}"
-    assert cached._best_run({**asked, "make": "w.safetensors"}) == cached._best_run({**asked, "recipe": None}) == ""
+    assert cached._best_run({**asked, "checkpoint": "w.safetensors"}) == ""
+    assert cached._best_run({**asked, "recipe": None}) == ""
 
 
 def test_the_command_says_where_it_wrote_and_which_run_is_best(workplace: Path) -> None:
@@ -187,7 +189,7 @@ def test_the_command_says_where_it_wrote_and_which_run_is_best(workplace: Path) 
     assert lines[1] == "runs/tiny/best: none with as many epochs as the recipe says"
     told = exporter("train", "tiny", "--seed", "5", "--json", "--quiet", cwd=workplace).json()
     best = workplace / "runs/tiny" / (workplace / "runs/tiny/best").read_text().strip()
-    assert str(best.relative_to(workplace)) == told["best"] == str(Path(told["make"]).parent)
+    assert str(best.relative_to(workplace)) == told["best"] == str(Path(told["checkpoint"]).parent)
     assert sorted(path.name for path in (workplace / "runs/tiny").iterdir()) == sorted(
         ["best", best.name, Path(lines[0].partition(":")[0]).parent.name]
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from exporter.base.registry import Registry
 from exporter.bundle.manifest import Manifest, Variant
 from exporter.bundle.open import Bundle
 from exporter.process.workers import Limits
@@ -84,3 +85,6 @@ class Target(ABC):
             EnvironmentLacks: what must be run cannot be run here.
             ModelError: it ran and computed something else, or died.
         """
+
+
+TARGETS: Registry[Target] = Registry("exporter.deploy.handoff", "target")

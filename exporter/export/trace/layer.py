@@ -38,6 +38,7 @@ def load_layer(model: str, checkpoint: Path | str | None, seed: int) -> paddle.n
     layer = _build(model, seed)
     checkpoint = None if checkpoint is None else str(checkpoint)
     if checkpoint is not None:
+        checkpoint = str(checkpoint)
         try:
             tensors, about = load_with_metadata(Path(checkpoint))
         except BundleError as error:  # no bundle here: the file is the user's

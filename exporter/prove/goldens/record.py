@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exporter.base.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
+from exporter.process.answers import Event
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.goldens.cases import plan_cases
 from exporter.prove.goldens.finish import CaseFacts, finish
 from exporter.spec.model import Spec, Waiver
@@ -134,7 +135,7 @@ def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
     step = _Step()
     given_up: list[str] = []
 
-    def follow(event: Json) -> None:
+    def follow(event: Event) -> None:
         step.doing, step.case = event["doing"], event.get("case")
         if setting.on_event:
             setting.on_event(event)

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 from exporter.base.errors import ExporterError, UsageError, did_you_mean
 from exporter.base.tensors import Array
 from exporter.engines.paddle import call_layer, named_arrays
+from exporter.export.lower.child import BuiltLayer
 from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import output_names
 from exporter.export.trace.traced import bind_inputs
 from exporter.process.job import job
-from exporter.process.workers import Json, doing
+from exporter.process.workers import doing
 from exporter.prove.goldens.cases import Case, batch_dim, plan_cases
 from exporter.prove.goldens.domain import OutOfRange, checked_places
 from exporter.prove.goldens.values import Rows, draw
@@ -50,16 +51,9 @@ class TryRequest:
     rated: bool
 
 
-@dataclass(frozen=True)
-class TryAnswer:
-    """The sizes at which the layer ran."""
-
-    ran: tuple[Mapping[str, int], ...]
-
-
 @job(reuse="trying the planned cases")
-def try_cases(request: TryRequest) -> TryAnswer:
-    """Draw every case that may lack values; answer with the sizes at which the layer ran.
+def try_cases(request: TryRequest) -> None:
+    """Draw every case that may lack values, and run the layer at the promised sizes.
 
     Where it will be `rated`, the recipe's metric is asked about its outputs.
 
@@ -79,17 +73,16 @@ def try_cases(request: TryRequest) -> TryAnswer:
     _draw(spec, rows)
     doing("building the layer")
     layer = _layer(spec, request)
-    ran = _ran(layer, spec, rows)
+    _run_sizes(layer, spec, rows)
     if request.rated and recipe and data:
         _rate(layer, spec, recipe, data)
-    return TryAnswer(tuple(ran))
 
 
-def try_layer(layer: paddle.nn.Layer, request: Json) -> Json:
-    """As :func:`try_cases`, with a layer that is built already; for a spec that needs no data."""
-    spec = Spec.model_validate(request["spec"])
-    _draw(spec, None)
-    return {"ran": _ran(layer, spec, None)}
+@job
+def try_layer(built: BuiltLayer) -> None:
+    """Try a layer that is built already as :func:`try_cases` does, for a spec that needs no data; raises as that."""
+    _draw(built.spec, None)
+    _run_sizes(built.layer, built.spec, None)
 
 
 def _draw(spec: Spec, rows: Rows | None) -> None:
@@ -99,10 +92,10 @@ def _draw(spec: Spec, rows: Rows | None) -> None:
             draw(spec, case, rows)
 
 
-def _ran(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> list[dict[str, int]]:
-    """The sizes at which the layer ran."""
+def _run_sizes(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> None:
+    """Run the layer at the promised sizes, as many as there is time for."""
     order = [bound.name for bound in bind_inputs(layer, spec.input_specs())]
-    ran, began, per_byte = list[dict[str, int]](), time.process_time(), 0.0
+    began, per_byte = time.process_time(), 0.0
     few, more = _points(spec)
     for dims in few + more:
         inputs = draw(spec, Case("", dims, spec.seed), rows)
@@ -119,9 +112,7 @@ def _ran(layer: paddle.nn.Layer, spec: Spec, rows: Rows | None) -> list[dict[str
                 _run(layer, [inputs[name] for name in order])
             except OutOfRange as refusal:
                 raise refusal.for_user(spec, Case(said.replace(" ", ""), dims, spec.seed)) from refusal
-        ran.append(dims)
         per_byte = (time.process_time() - started) / max(size, 1)
-    return ran
 
 
 def _can_lack(asked: Input) -> bool:

@@ -8,23 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from packaging.version import Version
 
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.base.registry import Registry
 from exporter.engines.base import Engine
 from exporter.spec.model import Spec, Speedup
 
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
 ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
-#: The Paddle that is the first to read a format; the others are as old as any that is supported (docs/targets.md).
-_SINCE = {"pir": "3.0"}
-#: What these names begin with has the versions of Paddle.
-_PADDLE = ("paddle_inference", "jit_load")
 _ADD_ONNX = "add onnx to formats, or leave the key out"
 #: The engines that run the source; they are planned wherever the source is at hand.
 SOURCE_ENGINES = ("eager", "static")
@@ -44,21 +34,17 @@ class Run:
         return self.format if self.precision == "fp32" else f"{self.format}-{self.precision}"
 
 
-def with_engines(spec: Spec) -> Spec:
-    """The spec with its engines settled: unless it names them, those of the usual ones that run one of its formats."""
-    if "engines" in spec.model_fields_set:
-        return spec
-    able = tuple(name for name in spec.engines if set(ENGINES[name].formats) & set(spec.formats))
-    return spec.model_copy(update={"engines": able})
+def with_defaults(spec: Spec) -> Spec:
+    """Return the spec with what it leaves open said in full: its engines, and the steps of its pipeline.
 
-
-def settled(spec: Spec) -> Spec:
-    """The spec with what it leaves to others said in full: its engines, and the steps of its pipeline.
+    Unless it names engines, they are those of the usual ones that run one of its formats.
 
     Raises:
         UsageError: a file that names steps is not there, or lists what no step is known for.
     """
-    spec = with_engines(spec)
+    if "engines" not in spec.model_fields_set:
+        able = tuple(name for name in spec.engines if set(ENGINES[name].formats) & set(spec.formats))
+        spec = spec.model_copy(update={"engines": able})
     return spec if spec.pipeline is None else spec.model_copy(update={"pipeline": spec.pipeline.settled()})
 
 
@@ -162,37 +148,6 @@ def _refuse_idle(spec: Spec) -> None:
         for key, given in (("opset", spec.opset is not None), ("writer", spec.writer != "program")):
             if given:
                 raise UsageError(f"{key} is about ONNX, which is not written", where=key, hint=_ADD_ONNX)
-    for text in spec.targets:
-        _refuse_target(spec, text)
-
-
-def _refuse_target(spec: Spec, text: str) -> None:
-    """Refuse a runtime that loads none of the formats which are written."""
-    from packaging.requirements import Requirement  # few specs name one, and it takes 40 ms
-
-    need = Requirement(text)
-    runtimes = (ENGINES, Registry[Any]("exporter.deploy.handoff", "target"))
-    formats = next((one[need.name].formats for one in runtimes if need.name in one.names()), None)
-    if formats is None:
-        return  # a name that was known when a bundle was written
-    able = [name for name in formats if name not in _SINCE or not need.name.startswith(_PADDLE) or _loads(need, name)]
-    if set(spec.formats) & set(able):
-        return
-    young = [f"{name} is read from Paddle {_SINCE[name]} on" for name in formats if name not in able]
-    had = "; ".join((", ".join(spec.formats), *young))
-    raise UsageError(
-        f"'{text}' has to load the artifacts, and loads none of the formats that are written: {had}",
-        where="targets",
-        hint=f"add to formats: {' or '.join(able)}; or leave the target out",
-    )
-
-
-def _loads(need: Requirement, format: str) -> bool:
-    """Whether every Paddle that is asked for reads a format that not all read."""
-    bounds = [one.version.removesuffix(".*") for one in need.specifier if one.operator in (">=", ">", "==", "~=")]
-    if bounds:
-        return max(map(Version, bounds)) >= Version(_SINCE[format])
-    return need.specifier.contains(_SINCE[format])
 
 
 def _refuse_speed(spec: Spec, precision: str, wish: Speedup, where: str) -> None:

@@ -112,6 +112,12 @@ def check(spec: Spec, folder: Path) -> None:
     _refuse_strangers(folder)
 
 
+def refuse_pruning(spec: Spec) -> None:
+    """Find a mistake in what a spec asks of pruning, if it asks for any; raises as :func:`check`."""
+    if spec.prune is not None:
+        check(spec, default_folder(spec))
+
+
 def _asked(spec: Spec) -> Prune:
     if spec.prune is None:
         raise UsageError(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from exporter.base.errors import UsageError
-from exporter.prove.verdict.plan import ENGINES, plan_runs, plan_some, settled, with_engines
+from exporter.prove.verdict.plan import ENGINES, plan_runs, plan_some, with_defaults
 from exporter.spec.read import validate
 
 ALL = [("pir", "fp32"), ("pdmodel", "fp32"), ("onnx", "fp32")]
@@ -94,10 +94,10 @@ def test_no_plan_is_empty(engines: tuple[str, ...], variants: list[tuple[str, st
 def test_engines_that_nobody_named_follow_the_formats(formats: list[str], engines: tuple[str, ...]) -> None:
     inputs = {"x": {"dtype": "float32", "shape": [2]}}
     content = {"name": "n", "model": "a:b", "weights": "factory", "inputs": inputs, "formats": formats}
-    settled = with_engines(validate(content, "test"))
+    settled = with_defaults(validate(content, "test"))
     assert settled.engines == engines and plan_runs(settled.engines, [(one, "fp32") for one in formats], False)
     named = validate({**content, "engines": ["onnxruntime", "jit_load"]}, "test")
-    assert with_engines(named) == named, "what a spec names is what it promises"
+    assert with_defaults(named) == named, "what a spec names is what it promises"
 
 
 def test_every_engine_names_formats() -> None:
@@ -129,11 +129,11 @@ def test_a_spec_is_settled_with_its_engines_and_the_steps_that_files_name(tmp_pa
     config.write_text("PreProcess:\n  transform_ops:\n  - ToCHWImage:\n")
     content = {"name": "n", "model": "a:b", "weights": "factory", "inputs": {"x": {"dtype": "float32", "shape": [2]}}}
     plain = {**content, "formats": ["onnx"]}
-    assert settled(validate(plain, "test")) == with_engines(validate(plain, "test"))
-    assert settled(validate(plain, "test")).engines == ("onnxruntime",)
+    assert with_defaults(validate(plain, "test")) == with_defaults(validate(plain, "test"))
+    assert with_defaults(validate(plain, "test")).engines == ("onnxruntime",)
     steps = {"training": ["layout"], "deployment": f"paddleclas:{config}"}
     asked = validate({**plain, "pipeline": {"samples": ["*.png"], "preprocess": steps}}, "test")
-    whole = settled(asked)
+    whole = with_defaults(asked)
     assert whole.engines == ("onnxruntime",) and whole.pipeline is not None
     assert whole.pipeline.preprocess.deployment == ({"decode": {"order": "rgb"}}, "layout")
     assert whole.pipeline.preprocess.training == ("layout",)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from exporter.base.errors import UsageError
-from exporter.prove.verdict.plan import refuse_promises, settled
-from exporter.spec.documentation import sections
+from exporter.prove.verdict.plan import refuse_promises, with_defaults
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
+from tools.spec_pages import sections
 
 IMAGE = {"dtype": "float32", "shape": [2], "values": "dataset"}
 
@@ -126,49 +126,9 @@ AROUND = {"samples": ["*.npy"], "preprocess": {"training": ["layout"], "deployme
 
 def test_the_loss_of_a_pipeline_needs_the_recipe_s_data_where_somebody_bounds_it() -> None:
     asked = spec({}, inputs=NORMAL, pipeline={**AROUND, "max_metric_loss": 0.001})
-    assert refusal(asked).where == refusal(settled(asked)).where == "pipeline.max_metric_loss"
-    refuse_promises(settled(spec({}, inputs=NORMAL, pipeline=AROUND)))
+    assert refusal(asked).where == refusal(with_defaults(asked)).where == "pipeline.max_metric_loss"
+    refuse_promises(with_defaults(spec({}, inputs=NORMAL, pipeline=AROUND)))
     refuse_promises(spec({}, pipeline={**AROUND, "max_metric_loss": 0.001}))
-
-
-@pytest.mark.parametrize(
-    ("target", "formats", "served"),
-    [
-        ("paddle_inference>=2.6", ["pir"], False),
-        ("paddle_inference>=2.6", ["pir", "onnx"], False),
-        ("paddle_inference>=2.6", ["pir", "pdmodel"], True),
-        ("paddle_inference>=3.0", ["pir"], True),
-        ("paddle_inference==2.6.*", ["pir"], False),
-        ("paddle_inference==3.1.*", ["pir"], True),
-        ("paddle_inference~=3.1", ["pir"], True),
-        ("paddle_inference>3.0,<5", ["pir"], True),
-        ("paddle_inference>=2.6,>=3.1", ["pir"], True),
-        ("paddle_inference>=2.6,!=2.6.1", ["pir"], False),
-        ("paddlex>=2.0", ["pir"], True),
-        ("paddle_inference<3", ["pir"], False),
-        ("paddle_inference", ["pir"], True),
-        ("paddle_inference", ["onnx"], False),
-        ("jit_load>=2.6,<3", ["pir"], False),
-        ("onnxruntime>=1.17", ["pir", "pdmodel"], False),
-        ("onnxruntime>=1.17", ["onnx"], True),
-        ("paddle_lite", ["onnx", "pir"], False),
-        ("triton", ["onnx"], True),
-    ],
-)
-def test_a_target_that_loads_nothing_that_is_written_is_refused(target: str, formats: list[str], served: bool) -> None:
-    asked = spec({}, formats=formats, precisions=["fp32"], targets=[target])
-    if served:
-        refuse_promises(asked)
-        return
-    found = refusal(asked)
-    assert found.where == "targets" and f"'{target}' has to load the artifacts" in found.what
-    assert ("read from Paddle 3.0 on" in found.what) == ("pir" in formats and target.startswith(("paddle_inf", "jit")))
-
-
-def test_a_target_of_a_bundle_that_nobody_knows_any_more_is_no_promise_of_now() -> None:
-    known, unknown = (spec({}).model_copy(update={"targets": (name,)}) for name in ("paddle_lite", "known_once>=1.0"))
-    refuse_promises(unknown)
-    assert refusal(known).where == "targets"
 
 
 @pytest.mark.parametrize("key", [{"opset": 18}, {"writer": "paddle2onnx"}])
