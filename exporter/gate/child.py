@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.base.tensors import Array
@@ -12,7 +13,8 @@ from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves, output_names
 from exporter.export.trace.traced import bind_inputs
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 from exporter.prove.goldens.cases import plan_cases
 from exporter.prove.goldens.domain import checked_places
 from exporter.prove.goldens.values import draw, real_rows
@@ -25,15 +27,33 @@ from exporter.steps.material import behind_model
 from exporter.steps.samples import read_samples
 
 
-def watch(request: Json) -> Json:
-    """Run the code once; the files below `within` that were read or asked about, and the folders that were listed.
+@dataclass(frozen=True)
+class WatchRequest:
+    """The code of a spec is to be watched, and what it opens below the folder `within` to be named."""
+
+    spec: Spec
+    within: Path
+
+
+@dataclass(frozen=True)
+class WatchAnswer:
+    """Absolute paths, in order: files that were read or asked about, and folders that were listed; what is `hidden`."""
+
+    read: tuple[Path, ...]
+    listed: tuple[Path, ...]
+    hidden: tuple[str, ...]
+
+
+@job
+def watch(request: WatchRequest) -> WatchAnswer:
+    """Run the code once, and return the files that were read or asked about and the folders that were listed.
 
     Raises:
         UsageError, ModelError: the model cannot be built or run, its data cannot be loaded, or a function of its
             pipeline fails.
     """
     seen = watch_all()
-    spec = Spec.model_validate(request["spec"])
+    spec = request.spec
     outputs = _run(spec)
     if spec.recipe:
         doing("loading the data, to see which files it opens")
@@ -41,9 +61,9 @@ def watch(request: Json) -> Json:
     if spec.pipeline:
         doing("running the pipeline's functions, to see which files they open")
         _call_functions(spec.pipeline.settled(), outputs)
-    found, within = seen(), request["within"]
-    read, listed = _below(found.read | found.met | found.missed, within), _below(found.listed, within)
-    return {"read": read, "listed": listed, "hidden": sorted(found.hidden)}
+    events = seen()
+    read = _below(events.read | events.met | events.missed, request.within)
+    return WatchAnswer(read, _below(events.listed, request.within), tuple(sorted(events.hidden)))
 
 
 def _run(spec: Spec) -> dict[str, Array]:
@@ -74,7 +94,7 @@ def _call_functions(pipeline: Pipeline, outputs: Mapping[str, Array]) -> None:
                 pass
 
 
-def _below(paths: set[str], folder: str) -> list[str]:
+def _below(paths: set[str], folder: Path) -> tuple[Path, ...]:
     """Those below a folder, as they were asked for and where the links on their way lead."""
     both = {Path(os.path.abspath(path)) for path in paths} | {Path(path).resolve() for path in paths}  # noqa: PTH100
-    return sorted(str(path) for path in both if path.is_relative_to(folder))
+    return tuple(sorted(path for path in both if path.is_relative_to(folder)))

@@ -10,8 +10,8 @@ import json
 import os
 import signal
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter.base.files import write_json
 from exporter.gate.reuse.identity import code_digest
@@ -20,33 +20,72 @@ from exporter.gate.together import interrupt_once
 from exporter.gate.told import told_gated
 from exporter.gate.touched import Touched
 from exporter.process.forkserver import die_with_parent
+from exporter.process.job import from_json, to_json
 from exporter.process.workers import Limits, Setting
 
 
-def request_of(task: Task, spec: Touched, jobs: int) -> dict[str, Any]:
-    """What a node is asked: a spec as a task releases it, in at most so many children at once."""
-    return {
-        **{"spec": str(spec.path), "why": spec.why, "overrides": task.overrides, "out": str(task.out)},
-        **{"trains": task.trains, "seconds": task.setting.limits.seconds, "jobs": jobs},
-        **{"follows_costs": task.setting.follows_costs, "code": code_digest()},
-    }
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """A spec as a task releases it, in at most so many children at once (`jobs`); `code` is the digest of ours."""
+
+    spec: Path
+    why: str
+    overrides: tuple[str, ...]
+    out: Path
+    trains: bool
+    seconds: float
+    jobs: int
+    follows_costs: bool
+    code: str
+
+    @classmethod
+    def of(cls, task: Task, spec: Touched, jobs: int) -> ReleaseRequest:
+        """Return what a node is asked for a spec of a task."""
+        limits, follows = task.setting.limits, task.setting.follows_costs
+        about = (spec.path, spec.why, task.overrides, task.out, task.trains)
+        return cls(*about, limits.seconds, jobs, follows, code_digest())
+
+
+@dataclass(frozen=True)
+class NodeRequest:
+    """A release in a `folder` of the node, by a process that ends with its `parent` (a process number)."""
+
+    release: ReleaseRequest
+    folder: Path
+    parent: int
+
+    def write(self, path: Path) -> None:
+        """Write it for :func:`main`."""
+        write_json(path, to_json(NodeRequest, self))
+
+
+@dataclass(frozen=True)
+class NodeAnswer:
+    """What became of the spec, as JSON of :func:`exporter.gate.told.told_gated`; or what the node `lacks`."""
+
+    gated: object = None
+    lacks: str = ""
+
+    def write(self, path: Path) -> None:
+        """Write it for whoever asked."""
+        write_json(path, to_json(NodeAnswer, self))
 
 
 def main(request: Path, answer: Path) -> None:
     """Release the spec, and leave what became of it as JSON; `lacks` says why this node cannot."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt_once)
-    asked, answer = json.loads(request.read_bytes()), answer.absolute()
-    die_with_parent(signal.SIGTERM, asked["parent"])
-    if asked["code"] != code_digest():
-        write_json(answer, {"lacks": "it has another exporter than the machine that asks"})
+    content, answer = json.loads(request.read_bytes()), answer.absolute()
+    die_with_parent(signal.SIGTERM, content["parent"])
+    if content["release"]["code"] != code_digest():  # another exporter's request may be of another form
+        NodeAnswer(lacks="it has another exporter than the machine that asks").write(answer)
         return
-    os.chdir(asked["folder"])
-    limits = Limits(seconds=asked["seconds"])
-    setting = Setting(limits, jobs=asked["jobs"], follows_costs=asked["follows_costs"])
-    task = Task(tuple(asked["overrides"]), Path(asked["out"]), asked["trains"], setting, None, reports=True)
-    gated = task.release(Touched(Path(asked["spec"]), asked["why"]))
-    write_json(answer, {"gated": told_gated(gated)})
+    node = from_json(NodeRequest, content)
+    os.chdir(node.folder)
+    wanted = node.release
+    setting = Setting(Limits(seconds=wanted.seconds), jobs=wanted.jobs, follows_costs=wanted.follows_costs)
+    task = Task(wanted.overrides, wanted.out, wanted.trains, setting, None, reports=True)
+    NodeAnswer(gated=told_gated(task.release(Touched(wanted.spec, wanted.why)))).write(answer)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.process.answers import told
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Spec
 
@@ -30,7 +29,8 @@ def opened(spec: Spec, within: Path, setting: Setting) -> Opened:
             function of its pipeline fails.
         ChildFailed: the child crashed, or reached a limit.
     """
-    request = {"spec": spec.model_dump(mode="json"), "within": str(within)}
-    target, follow = "exporter.gate.child:watch", setting.on_event
-    answer = call(target, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
-    return told(Opened, answer)
+    from exporter.gate.child import WatchRequest, watch  # with what builds and runs a model
+
+    request, follow = WatchRequest(spec, within), setting.on_event
+    answer = call(watch, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
+    return Opened(frozenset(answer.read), frozenset(answer.listed), frozenset(answer.hidden))

@@ -7,6 +7,7 @@ from pathlib import Path
 from exporter import pipeline
 from exporter.bundle.open import open_bundle
 from exporter.gate.reuse.on_the_way import on_the_way
+from exporter.gate.reuse.records import Passed
 from exporter.gate.reuse.release import Kept, Releases
 from exporter.gate.reuse.told import told_findings, told_measured, told_report
 from exporter.pipeline import Product, Taken
@@ -36,16 +37,15 @@ def release(
     with known.keeping(spec, root, made) as keeper, remembering(known.answers(spec, root, made)):
         product = pipeline.release(spec, root, setting, trains=trains, taken=taken)
         if product.bundle and product.report and product.report.verdict.passed:
-            keeper.product = {
-                "bundle": str(product.bundle.folder),
-                "folder": product.bundle.folder.name,
-                "digest": product.bundle.manifest.digest,
-                "word": product.report.verdict.word,
-                "said": headline(product.report),
-                "report": told_report(product.report),
-                "findings": told_findings(product.findings),
-                "measured": told_measured(product.measured),
-            }
+            keeper.product = Passed(
+                bundle=product.bundle.folder,
+                digest=product.bundle.manifest.digest,
+                word=product.report.verdict.word,
+                said=headline(product.report),
+                report=told_report(product.report),
+                findings=told_findings(product.findings),
+                measured=told_measured(product.measured),
+            )
     return product
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.base.bounded_json import parse_json
 from exporter.base.errors import UsageError
@@ -110,7 +110,7 @@ class _Result:
 
     file: Path
     shard: Shard
-    selection: dict[str, Any]
+    selection: Selection
     results: Mapping[str, Gated]
 
 
@@ -129,7 +129,7 @@ def merge(files: Sequence[Path]) -> list[Gated]:
             raise UsageError(f"is not of the gate of {first.file}: {difference}", where=str(result.file), hint=hint)
     _refuse_numbers(results)
     found: dict[str, Gated] = {}
-    paths = [Path(name) for name, _ in first.selection["specs"]]
+    paths = [Path(name) for name, _ in first.selection.specs]
     for result in results:
         if {Path(name) for name in result.results} != result.shard.part(paths):
             raise UsageError(f"does not hold the specs of shard {result.shard}", where=str(result.file), hint=_HINT)
@@ -138,6 +138,8 @@ def merge(files: Sequence[Path]) -> list[Gated]:
 
 
 def _read(file: Path) -> _Result:
+    from pydantic import TypeAdapter
+
     from exporter.gate.told import gated_of
 
     if not file.is_file():
@@ -148,12 +150,11 @@ def _read(file: Path) -> _Result:
             raise ValueError(f"schema {content['schema']!r}, not {_SCHEMA}")
         shard = Shard.parse(f"{content['shard']['number']}/{content['shard']['of']}")
         results = [gated_of(told) for told in content["specs"]]
-        selection = {name: content["selection"][name] for name in Selection.__dataclass_fields__}
-        names = [f"{name}: {digest}" for name, digest in selection["specs"]]
+        selection = TypeAdapter(Selection).validate_python(content["selection"])
     except (AttributeError, LookupError, TypeError, ValueError, UsageError) as error:
         raise UsageError(f"is no result of a gate: {error}", where=str(file), hint=_HINT) from error
     twice = [name for name, times in Counter(result.spec for result in results).items() if times > 1]
-    if twice or not names:
+    if twice or not selection.specs:
         raise UsageError(f"is no result of a gate: {twice or 'no specs'}", where=str(file), hint=_HINT)
     return _Result(file, shard, selection, {result.spec: result for result in results})
 
@@ -161,7 +162,7 @@ def _read(file: Path) -> _Result:
 def _difference(one: _Result, other: _Result) -> str:
     """The first thing in which two shards differ that shards of one gate have in common."""
     for name, what in _WORDS.items():
-        mine, theirs = one.selection[name], other.selection[name]
+        mine, theirs = getattr(one.selection, name), getattr(other.selection, name)
         if mine != theirs:
             return f"{what} {_short(theirs)}, and there {_short(mine)}"
     if one.shard.of != other.shard.of:
@@ -182,7 +183,8 @@ _WORDS = {
 
 
 def _short(value: object) -> str:
-    names = [pair[0] if isinstance(pair, list) else pair for pair in value] if isinstance(value, list) else [value]
+    values = value if isinstance(value, (list, tuple)) else (value,)
+    names = [item[0] if isinstance(item, (list, tuple)) else item for item in values]
     text = ", ".join(map(str, names))
     return f"{text[:200]}…" if len(text) > 200 else text or "none"
 

@@ -3,44 +3,78 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
+from pydantic import TypeAdapter
+
+from exporter.base.diagnostics import Diagnostic
 from exporter.base.errors import ExitCode
-from exporter.gate.reuse.told import findings_of, report_of, told_findings, told_report
+from exporter.gate.reuse.told import ReportRecord, plain_json, recorded_report, report_record
 from exporter.report.gate import Gated
 
-_TEXTS = ("spec", "why", "said", "verdict", "unreleased")
+
+@dataclass(frozen=True)
+class GatedRecord:
+    """What became of a spec, with its report as it is kept; else as :class:`exporter.report.gate.Gated`."""
+
+    spec: str
+    why: str
+    said: str
+    verdict: str
+    unreleased: str
+    exit: ExitCode
+    seconds: float | None
+    reused: bool
+    runs: Mapping[str, float]
+    findings: tuple[Diagnostic, ...]
+    told: tuple[Diagnostic, ...]
+    report: ReportRecord | None
 
 
-def told_gated(gated: Gated) -> dict[str, Any]:
-    """All of it, as JSON."""
-    texts = {name: str(getattr(gated, name)).encode("utf-8", "backslashreplace").decode() for name in _TEXTS}
-    report = None if gated.report is None else told_report(gated.report)
-    about = {"exit": int(gated.exit), "seconds": gated.seconds, "reused": gated.reused, "runs": dict(gated.runs)}
-    findings = {"findings": told_findings(gated.findings), "told": told_findings(gated.told)}
-    return {**texts, **about, **findings, "report": report}
+_RECORD = TypeAdapter(GatedRecord)
 
 
-def gated_of(content: Mapping[str, Any]) -> Gated:
-    """It again.
+def told_gated(gated: Gated) -> dict[str, object]:
+    """Return all of it as JSON."""
+    record = GatedRecord(
+        spec=gated.spec,
+        why=gated.why,
+        said=str(gated.said),
+        verdict=gated.verdict,
+        unreleased=gated.unreleased,
+        exit=gated.exit,
+        seconds=gated.seconds,
+        reused=gated.reused,
+        runs=dict(gated.runs),
+        findings=gated.findings,
+        told=gated.told,
+        report=None if gated.report is None else report_record(gated.report),
+    )
+    content: dict[str, object] = plain_json(_RECORD.dump_python(record))
+    return content
+
+
+def gated_of(content: object) -> Gated:
+    """Return it again.
 
     Raises:
-        ValueError, LookupError, TypeError: it is something else.
+        ValueError: it is something else.
     """
-    texts = {name: content[name] for name in _TEXTS}
-    if not all(isinstance(text, str) for text in texts.values()):
-        raise ValueError("a text is none")
-    report = None if content["report"] is None else report_of(content["report"])
-    found = Gated(
-        **texts,
-        exit=ExitCode(content["exit"]),
+    record = _RECORD.validate_python(content)
+    report = None if record.report is None else recorded_report(record.report)
+    if report is not None and not record.unreleased and record.exit is not report.exit_code:
+        raise ValueError(f"{record.spec}: the exit code is not that of its report")
+    return Gated(
+        record.spec,
+        record.why,
+        exit=record.exit,
+        said=record.said,
         report=report,
-        findings=findings_of(content["findings"]),
-        told=findings_of(content["told"]),
-        seconds=None if content["seconds"] is None else float(content["seconds"]),
-        reused=content["reused"] is True,
-        runs={str(name): float(seconds) for name, seconds in content["runs"].items()},
+        verdict=record.verdict,
+        unreleased=record.unreleased,
+        findings=record.findings,
+        told=record.told,
+        seconds=record.seconds,
+        reused=record.reused,
+        runs=record.runs,
     )
-    if report is not None and not found.unreleased and found.exit is not report.exit_code:
-        raise ValueError(f"{found.spec}: the exit code is not that of its report")
-    return found

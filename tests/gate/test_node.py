@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.gate.node import request_of
+from exporter.gate.node import NodeRequest, ReleaseRequest
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
 from exporter.process.workers import Limits, Setting
@@ -53,8 +52,8 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_does_not_interrupt_what_tidies_up(tmp_path: Path, first: signal.Signals) -> None:
     task = Task((), Path("artifacts"), True, Setting(Limits(seconds=300)), None, reports=True)
-    asked = request_of(task, Touched(Path("spec.yaml"), "asked for"), 1)
-    (tmp_path / "request.json").write_text(json.dumps(asked | {"parent": os.getpid(), "folder": str(tmp_path)}))
+    wanted = ReleaseRequest.of(task, Touched(Path("spec.yaml"), "asked for"), 1)
+    NodeRequest(wanted, tmp_path, os.getpid()).write(tmp_path / "request.json")
     command = [sys.executable, "-c", NODE]
     process = subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True)
     wait_for(tmp_path / "begun", process)

@@ -10,6 +10,7 @@ import sys
 import tarfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partialmethod
 from importlib.util import find_spec
 from inspect import signature
@@ -22,7 +23,7 @@ import pytest
 from exporter.base.errors import UsageError
 from exporter.gate import tree
 from exporter.gate.executors.kinds.ray import INSTALL
-from exporter.gate.node import request_of
+from exporter.gate.node import NodeRequest, ReleaseRequest
 from exporter.gate.task import Task
 from exporter.gate.touched import Touched
 from exporter.process.workers import Limits, Setting
@@ -165,9 +166,8 @@ def test_what_was_made_takes_its_place_and_nothing_else_is_touched(tmp_path: Pat
 def on_a_node(work: Path, spec: str, **more: Any) -> subprocess.CompletedProcess[str]:
     """What the process on a node does, without a cluster around it."""
     task = Task((), Path("artifacts"), True, Setting(Limits(seconds=300)), None, reports=True)
-    asked = request_of(task, Touched(Path(spec), "asked for"), 1)
-    about = {**asked, "folder": str(work), "parent": os.getpid(), **more}
-    (work.parent / "request.json").write_text(json.dumps(about))
+    wanted = replace(ReleaseRequest.of(task, Touched(Path(spec), "asked for"), 1), **more)
+    NodeRequest(wanted, work, os.getpid()).write(work.parent / "request.json")
     command = [sys.executable, "-m", "exporter.gate.node", "request.json", "answer.json"]
     return subprocess.run(command, cwd=work.parent, capture_output=True, text=True, check=False, env=environment())
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import ExporterError
 from exporter.base.files import canonical_json, sha256_bytes
 from exporter.base.watch import Seen, saw, unseen
-from exporter.gate.reuse.depends import Depends, changed_since, depends, excused, read_depends, too_little_seen
-from exporter.gate.reuse.identity import difference, identity
+from exporter.gate.reuse.depends import Depends, changed_since, depends, excused, too_little_seen
+from exporter.gate.reuse.identity import Facts, difference, identity
 from exporter.gate.reuse.places import Contents, Places
+from exporter.gate.reuse.records import AnswerRecord
 from exporter.gate.reuse.store import Store
 from exporter.process.memo import Question
 from exporter.process.scratch import scratch
@@ -93,19 +94,19 @@ class Answers:
     def _recalled(self, asked: _Asked) -> tuple[dict[str, Any] | None, str]:
         """The answer of a record that holds, with the files that it names in their places; else why none does."""
         why = "this was not asked before"
-        for at, record in enumerate(self.store.records(asked.key)):
+        for at, content in enumerate(self.store.records(asked.key)):
             try:
-                found = read_depends(record["depends"])
-                unlike = difference(record["identity"], dict(asked.facts)) or found.difference()
-                unlike = unlike or too_little_seen(_seen(found), self.named)
-                if not unlike and not self._laid(record["objects"], asked.places):
+                record = AnswerRecord.of(content)
+                unlike = difference(record.identity, asked.facts) or record.depends.difference()
+                unlike = unlike or too_little_seen(_seen(record.depends), self.named)
+                if not unlike and not self._laid(record.objects, asked.places):
                     unlike = "the cache no longer holds what it wrote"
-                answer = None if unlike else asked.places.named(record["answer"])
+                answer = None if unlike else asked.places.named(record.answer)
             except (LookupError, TypeError, ValueError, ExporterError, OSError):
                 continue  # a record of another make
             if answer is not None:
-                self.store.use(asked.key, record)
-                saw(_seen(found))
+                self.store.use(asked.key, content)
+                saw(_seen(record.depends))
                 return answer, ""
             why = why if at else unlike
         return None, why
@@ -127,14 +128,8 @@ class Answers:
         new, kept = asked.places.new(asked.contents), asked.places.numbered(answer)
         if new is None or kept is None or changed_since(began, found):
             return False  # nobody could make the same of it, or knows which of two contents was read
-        record = {
-            "schema": _SCHEMA,
-            "identity": dict(asked.facts),
-            "depends": asdict(found),
-            "objects": new,
-            "answer": kept,
-        }
-        self.store.put(asked.key, record, [asked.places.path(name) for name in new])
+        record = AnswerRecord(asked.facts, found, new, kept)
+        self.store.put(asked.key, record.content(), [asked.places.path(name) for name in new])
         return True
 
 
@@ -145,10 +140,10 @@ class _Asked:
     key: str
     places: Places
     contents: Contents
-    facts: Mapping[str, Any]
+    facts: Facts
 
     @classmethod
-    def of(cls, question: Question, facts: Mapping[str, Any]) -> _Asked:
+    def of(cls, question: Question, facts: Facts) -> _Asked:
         request = {name: value for name, value in question.request.items() if name != "beside"}
         places = Places.of(request)
         contents = places.contents()

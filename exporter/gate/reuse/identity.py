@@ -7,11 +7,15 @@ import os
 import platform
 import site
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.base import machine
+
+#: Facts by name, each a text or texts by name.
+Facts: TypeAlias = Mapping[str, str | Mapping[str, str]]
 
 #: Variables that libraries read in compiled code, where nobody sees it.
 _PREFIXES = (
@@ -20,10 +24,10 @@ _PREFIXES = (
 )
 
 
-def identity(device: str) -> dict[str, Any]:
-    """Facts by name, each a text or texts by name; the GPUs only where the device may be one."""
+def identity(device: str) -> Facts:
+    """Return the facts of here and now; the GPUs only where the device may be one."""
     about = machine.cpu()
-    facts: dict[str, Any] = {
+    facts: dict[str, str | Mapping[str, str]] = {
         "exporter": code_digest(),
         "Python": sys.version,
         "the system": f"{platform.platform()} {' '.join(platform.libc_ver())}",
@@ -36,17 +40,26 @@ def identity(device: str) -> dict[str, Any]:
     return facts
 
 
-def difference(before: dict[str, Any], now: dict[str, Any]) -> str:
+def difference(before: Facts, now: Facts) -> str:
     """The first fact that is another one, in words; empty where none is."""
     for name in sorted({*before, *now}):
         was, is_ = before.get(name), now.get(name)
         if was == is_:
             continue
-        if not isinstance(was, dict) or not isinstance(is_, dict):
+        if not isinstance(was, Mapping) or not isinstance(is_, Mapping):
             return f"{name} is another one"
         inner = next(key for key in sorted({*was, *is_}) if was.get(key) != is_.get(key))
         return f"{name} {inner} is {is_.get(inner, 'not there')}, and was {was.get(inner, 'not there')}"
     return ""
+
+
+def read_facts(content: Any) -> Facts:
+    """Return the facts of a record; what is no text stays what it is, and so differs from each fact of now.
+
+    Raises:
+        TypeError, ValueError: they are no facts by name.
+    """
+    return dict(content)
 
 
 @cache

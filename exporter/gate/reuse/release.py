@@ -10,10 +10,10 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import EnvironmentLacks, ExporterError
 from exporter.base.files import (
@@ -26,8 +26,9 @@ from exporter.base.files import (
     user_cache,
 )
 from exporter.base.watch import Seen, watching
-from exporter.gate.reuse.depends import changed_since, depends, excused, read_depends, too_little_seen
-from exporter.gate.reuse.identity import code_digest, difference, identity
+from exporter.gate.reuse.depends import changed_since, depends, excused, too_little_seen
+from exporter.gate.reuse.identity import Facts, code_digest, difference, identity
+from exporter.gate.reuse.records import Passed, ReleaseRecord, SpecContent
 from exporter.gate.reuse.store import Store
 from exporter.spec.recipe.source import default_folder
 from exporter.train.runs import named
@@ -50,25 +51,25 @@ class Kept:
     digest: str
     word: str
     said: str
-    record: Mapping[str, Any] = field(repr=False)
+    record: ReleaseRecord = field(repr=False)
 
     def report(self) -> Report:
         """The report of the release."""
         from exporter.gate.reuse.told import report_of
 
-        return report_of(self.record["report"])
+        return report_of(self.record.report)
 
     def findings(self) -> tuple[Diagnostic, ...]:
         """What was found in the model's code."""
         from exporter.gate.reuse.told import findings_of
 
-        return findings_of(self.record["findings"])
+        return findings_of(self.record.findings)
 
     def measured(self) -> Measured | None:
         """The recipe's metric of its checkpoint, if there is a recipe."""
         from exporter.gate.reuse.told import measured_of
 
-        return measured_of(self.record["measured"])
+        return measured_of(self.record.measured)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Step:
 class Asked:
     """A spec as JSON, which is there sooner than the spec: pydantic takes longer to import than a look takes."""
 
-    spec: Mapping[str, Any]
+    spec: SpecContent
 
     @classmethod
     def of(cls, spec: Spec) -> Asked:
@@ -138,7 +139,7 @@ class Releases:
             say(f"releasing {asked.name}: {found}")
             self.tell(Step(asked.name, "the release", found))
         else:
-            believed = excused(read_depends(found.record["depends"]))
+            believed = excused(found.record.depends)
             say(f"{asked.name} has not changed since it was released{f'; {believed}' if believed else ''}")
             self.tell(Step(asked.name, "the release", believed, word="reused"))
         return found
@@ -146,24 +147,25 @@ class Releases:
     def _find(self, asked: Asked, root: Path) -> Kept | str:
         key, why = asked.key, "it was not released before"
         now = identity(asked.spec["device"])
-        for at, record in enumerate(self.store.records(key)):
+        for at, content in enumerate(self.store.records(key)):
             try:
+                record = ReleaseRecord.of(content)
                 unlike = _difference(record, asked.spec, now)
                 found = None if unlike else self._at(root / asked.name, record)
             except (LookupError, TypeError, ValueError, ExporterError, OSError):
                 continue  # a record of another make
             if isinstance(found, Kept):
-                self.store.use(key, record)
+                self.store.use(key, content)
                 return found
             if at == 0:
                 why = unlike or found or why
         return why
 
-    def _at(self, folder: Path, record: Mapping[str, Any]) -> Kept | str:
+    def _at(self, folder: Path, record: ReleaseRecord) -> Kept | str:
         """The bundle of a record, whole and in its place; or what lies there instead."""
-        place = folder / str(record["folder"])
-        kept = Kept(place, str(record["digest"]), str(record["word"]), str(record["said"]), record)
-        files = {safe_relative(name, "record").as_posix(): str(digest) for name, digest in record["objects"].items()}
+        place = folder / record.folder
+        kept = Kept(place, record.digest, record.word, record.said, record)
+        files = {safe_relative(name, "record").as_posix(): digest for name, digest in record.objects.items()}
         if place.exists():
             return kept if _holds(place, files) else f"another bundle lies in {place}"
         with sibling(place) as draft:
@@ -206,9 +208,9 @@ class Releases:
     def _keep(
         self,
         spec: Spec,
-        product: Mapping[str, Any],
+        product: Passed,
         seen: Seen,
-        before: tuple[int, dict[str, Any]],
+        before: tuple[int, Facts],
         made: list[Path],
     ) -> None:
         """Keep what a release has made of what it read, if all of that is known, and is what it was `before`."""
@@ -221,20 +223,25 @@ class Releases:
             return  # nobody knows which of the two contents was read
         if believed := excused(found):
             self.tell(Step(spec.name, "the release", believed, word="kept"))
-        folder = Path(product["bundle"])
+        folder = product.bundle
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         asked = Asked.of(spec)
-        record = {
-            "schema": _SCHEMA,
-            "spec": asked.spec,
-            "day": _today() if spec.waivers else "",
-            "identity": facts,
-            "depends": asdict(found),
-            "objects": {path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
-            "run": _best_run(asked.spec),
-            **{name: product[name] for name in ("folder", "digest", "word", "said", "report", "findings", "measured")},
-        }
-        self.store.put(asked.key, record, files)
+        record = ReleaseRecord(
+            spec=asked.spec,
+            day=_today() if spec.waivers else "",
+            identity=facts,
+            depends=found,
+            objects={path.relative_to(folder).as_posix(): sha256_file(path) for path in files},
+            run=_best_run(asked.spec),
+            folder=folder.name,
+            digest=product.digest,
+            word=product.word,
+            said=product.said,
+            report=product.report,
+            findings=product.findings,
+            measured=product.measured,
+        )
+        self.store.put(asked.key, record.content(), files)
 
 
 def releases(
@@ -253,24 +260,24 @@ def releases(
 
 @dataclass
 class _Keeper:
-    """Takes what a release gave, if it is to be kept: JSON by name."""
+    """Takes what a release gave, if it is to be kept."""
 
-    product: Mapping[str, Any] | None = None
+    product: Passed | None = None
 
 
-def _difference(record: Mapping[str, Any], wanted: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def _difference(record: ReleaseRecord, wanted: SpecContent, now: Facts) -> str:
     """Why a release must be made anew; empty where it need not."""
-    if record["spec"] != wanted:
-        names = sorted({*wanted, *record["spec"]})
-        return f"`{next(name for name in names if record['spec'].get(name) != wanted.get(name))}` of the spec changed"
-    if record["day"] and record["day"] != _today():
+    if record.spec != wanted:
+        names = sorted({*wanted, *record.spec})
+        return f"`{next(name for name in names if record.spec.get(name) != wanted.get(name))}` of the spec changed"
+    if record.day and record.day != _today():
         return "its waivers are judged by the day"
-    if (run := _best_run(wanted)) not in ("", record["run"]):
+    if (run := _best_run(wanted)) not in ("", record.run):
         return f"the best run of its recipe is {run}"
-    return difference(record["identity"], dict(now)) or read_depends(record["depends"]).difference()
+    return difference(record.identity, now) or record.depends.difference()
 
 
-def _best_run(spec: Mapping[str, Any]) -> str:
+def _best_run(spec: SpecContent) -> str:
     """The run whose checkpoint a release takes, by the name in `best`; empty where there is none.
 
     A training is no file that a release depends on: where its runs are not kept, a release that is kept holds.

@@ -18,8 +18,8 @@ from exporter.weights.measured import Measured
 
 
 @dataclass(frozen=True)
-class _Told:
-    """A report whose claims are no keys."""
+class ReportRecord:
+    """A report as it is kept: its claims are no keys, since JSON has none but texts."""
 
     name: str
     version: str
@@ -34,15 +34,20 @@ class _Told:
     objections: tuple[str, ...] = ()
 
 
-_REPORT, _FINDINGS = TypeAdapter(_Told), TypeAdapter(tuple[Diagnostic, ...])
+_REPORT, _FINDINGS = TypeAdapter(ReportRecord), TypeAdapter(tuple[Diagnostic, ...])
 _MEASURED: TypeAdapter[Measured | None] = TypeAdapter(Measured | None)
 
 
-def told_report(report: Report) -> Any:
-    """A report as JSON."""
+def told_report(report: Report) -> object:
+    """Return a report as JSON."""
+    return plain_json(_REPORT.dump_python(report_record(report)))
+
+
+def report_record(report: Report) -> ReportRecord:
+    """Return a report as it is kept."""
     verdict = report.verdict
     claims = [(claim, verdict.of(claim)) for claim in sorted(verdict.plan)]
-    told = _Told(
+    return ReportRecord(
         report.name,
         report.version,
         report.budget,
@@ -55,44 +60,51 @@ def told_report(report: Report) -> Any:
         verdict.narrowed,
         verdict.objections,
     )
-    return _plain(_REPORT.dump_python(told))
 
 
-def report_of(content: Any) -> Report:
-    """The report again; raises ValidationError where it is none."""
-    told = _REPORT.validate_python(content)
-    evidence = dict(told.claims)
-    verdict = Verdict(frozenset(evidence), evidence, told.narrowed, told.objections)
-    about = (told.budget, told.notes, told.waivers, told.digest, told.methods)
-    return Report(told.name, told.version, verdict, *about, tuple(told.blames))
+def report_of(content: object) -> Report:
+    """Return the report of its JSON.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    return recorded_report(_REPORT.validate_python(content))
 
 
-def told_findings(findings: tuple[Diagnostic, ...]) -> Any:
-    """Findings as JSON."""
-    return _plain(_FINDINGS.dump_python(findings))
+def recorded_report(record: ReportRecord) -> Report:
+    """Return the report of a record."""
+    evidence = dict(record.claims)
+    verdict = Verdict(frozenset(evidence), evidence, record.narrowed, record.objections)
+    about = (record.budget, record.notes, record.waivers, record.digest, record.methods)
+    return Report(record.name, record.version, verdict, *about, tuple(record.blames))
 
 
-def findings_of(content: Any) -> tuple[Diagnostic, ...]:
+def told_findings(findings: tuple[Diagnostic, ...]) -> object:
+    """Return findings as JSON."""
+    return plain_json(_FINDINGS.dump_python(findings))
+
+
+def findings_of(content: object) -> tuple[Diagnostic, ...]:
     """The findings again."""
     return _FINDINGS.validate_python(content)
 
 
-def told_measured(measured: Measured | None) -> Any:
+def told_measured(measured: Measured | None) -> object:
     """A checkpoint's metric as JSON."""
     return _MEASURED.dump_python(measured, mode="json")
 
 
-def measured_of(content: Any) -> Measured | None:
+def measured_of(content: object) -> Measured | None:
     """The metric again."""
     return _MEASURED.validate_python(content)
 
 
-def _plain(value: Any) -> Any:
-    """The same of what JSON has: a number that is not finite is a word, half a surrogate pair is written out."""
+def plain_json(value: Any) -> Any:
+    """Return the same of what JSON has: a number that is not finite is a word, half a surrogate pair is written out."""
     if isinstance(value, Mapping):
-        return {_plain(name): _plain(inner) for name, inner in value.items()}
+        return {plain_json(name): plain_json(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain_json(inner) for inner in value]
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, float) and not math.isfinite(value):

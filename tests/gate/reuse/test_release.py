@@ -22,6 +22,7 @@ from exporter.base.tensors import save
 from exporter.base.watch import Seen, saw
 from exporter.gate.reuse import identity
 from exporter.gate.reuse import release as cache_release
+from exporter.gate.reuse.records import Passed
 from exporter.gate.reuse.release import Asked, Kept, Releases, releases
 from exporter.gate.reuse.store import Store
 from exporter.spec.model import Spec
@@ -320,8 +321,7 @@ def key_of(place: Place) -> str:
 def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
     """Nobody knows whether the old or the new content was read."""
     known = Releases(Store(place.work.parent / "other"))
-    product = {"bundle": str(place.bundle), "folder": "1", "digest": "d", "word": "passed", "said": "PASSED"}
-    product |= {"report": None, "findings": [], "measured": None}  # type: ignore[dict-item]
+    product = Passed(place.bundle, "d", "passed", "PASSED", report=None, findings=[], measured=None)
 
     def release(change: bool) -> None:
         with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
@@ -339,8 +339,7 @@ def test_what_changed_while_it_was_released_is_not_kept(place: Place) -> None:
 def test_whom_the_specs_depends_answers_for_is_told(place: Place) -> None:
     told, said = list[str](), list[str]()
     known = Releases(Store(place.work.parent / "other"), lambda step: told.append(str(step)))
-    product = {"bundle": str(place.bundle), "folder": "1", "digest": "d", "word": "passed", "said": "PASSED"}
-    product |= {"report": None, "findings": [], "measured": None}  # type: ignore[dict-item]
+    product = Passed(place.bundle, "d", "passed", "PASSED", report=None, findings=[], measured=None)
     for keys in ({}, {"depends": ["depends/marker"]}):
         write_spec(place.work, **keys)
         with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
@@ -360,14 +359,8 @@ def test_waivers_are_judged_by_the_day(place: Place, monkeypatch: pytest.MonkeyP
     write_spec(place.work, waivers=[waiver])
     known = Releases(Store(place.work.parent / "other"))
     with known.keeping(place.spec(), Path("artifacts"), ()) as keeper:
-        keeper.product = {
-            "bundle": str(place.bundle),
-            "folder": "1",
-            "digest": "d",
-            "word": "passed_with_waivers",
-            "said": "PASSED",
-        }
-        keeper.product |= {"report": None, "findings": [], "measured": None}
+        about = ("d", "passed_with_waivers", "PASSED")
+        keeper.product = Passed(place.bundle, *about, report=None, findings=[], measured=None)
     assert isinstance(known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None), Kept)
     monkeypatch.setattr(release, "_today", lambda: "2098-12-31")
     assert known.find(Asked.of(place.spec()), Path("artifacts"), lambda _: None) == "its waivers are judged by the day"

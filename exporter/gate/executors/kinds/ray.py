@@ -20,13 +20,13 @@ from typing import Any
 
 from exporter.base.bounded_json import parse_json
 from exporter.base.errors import EnvironmentLacks, UsageError
-from exporter.base.files import write_json
 from exporter.gate.executors.base import MEGABYTES, Executor, lost
-from exporter.gate.node import request_of
+from exporter.gate.node import NodeAnswer, NodeRequest, ReleaseRequest
 from exporter.gate.task import Task
 from exporter.gate.told import gated_of
 from exporter.gate.touched import Touched
 from exporter.gate.tree import changed, files_below, laid, packed, unpacked
+from exporter.process.job import from_json
 from exporter.process.scratch import scratch
 from exporter.report.gate import Gated
 
@@ -73,26 +73,26 @@ def ray(task: Task, specs: Sequence[Touched]) -> Generator[Gated, None, None]:
             scheduling_strategy="SPREAD",
         )
         most = task.setting.jobs or len(specs)
-        begun = [remote.remote(sent, request_of(task, spec, cores)) for spec in specs[:most]]
+        begun = [remote.remote(sent, ReleaseRequest.of(task, spec, cores)) for spec in specs[:most]]
         try:
             for at, spec in enumerate(specs):
                 yield _received(library, begun[at], cores, task, spec)
                 if len(begun) < len(specs):
-                    begun.append(remote.remote(sent, request_of(task, specs[len(begun)], cores)))
+                    begun.append(remote.remote(sent, ReleaseRequest.of(task, specs[len(begun)], cores)))
         finally:
             for reference in begun:
                 library.cancel(reference)
 
 
-def _release(tree: bytes, request: dict[str, Any]) -> tuple[str, str, list[str], bytes]:
+def _release(tree: bytes, request: ReleaseRequest) -> tuple[str, str, list[str], bytes]:
     """On a node: release one spec; the node's name, the answer as JSON, and the bundles and runs that were made."""
     with scratch() as place:
-        work, out = place / "work", Path(request["out"])
+        work, out = place / "work", request.out
         unpacked(tree, work)
         before = files_below(work, (out, Path("runs")))
-        asked, answer, log = place / "request.json", place / "answer.json", place / "log"
-        write_json(asked, {**request, "folder": str(work), "parent": os.getpid()})
-        command = [sys.executable, "-m", "exporter.gate.node", str(asked), str(answer)]
+        question, answer, log = place / "request.json", place / "answer.json", place / "log"
+        NodeRequest(request, work, os.getpid()).write(question)
+        command = [sys.executable, "-m", "exporter.gate.node", str(question), str(answer)]
         with log.open("wb") as said:
             process = subprocess.Popen(command, cwd=place, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
             try:
@@ -125,13 +125,13 @@ def _received(library: Any, reference: Any, cores: int, task: Task, spec: Touche
         ) from error
     except library.exceptions.RayError as error:
         return lost(spec, f"{_LOST}; {type(error).__name__}")
-    content = parse_json(answer.encode(), _MOST_VALUES)
-    if "lacks" in content:
+    content = from_json(NodeAnswer, parse_json(answer.encode(), _MOST_VALUES))
+    if content.lacks:
         hint = "install the same the exporter on each node, and the same packages"
-        raise EnvironmentLacks(f"node {node}: {content['lacks']}", where=_WHERE, hint=hint)
+        raise EnvironmentLacks(f"node {node}: {content.lacks}", where=_WHERE, hint=hint)
     laid(made, units, Path.cwd())
     task.setting.say(f"{spec.path} was released on {node}")
-    return gated_of(content["gated"])
+    return gated_of(content.gated)
 
 
 def _library() -> Any:
