@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-from pathlib import Path
-from typing import Any
+
+from exporter.base.files import write_json
+from exporter.bundle.drill.requests import ExamineAnswer, ExamineRequest, Finding
+from exporter.process.job import job, to_json
 
 
-def examine(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def examine(request: ExamineRequest) -> ExamineAnswer:
     """Sites say what to do: `kills` dies, `tired` dies where others were run before it, `sound` ends it at once."""
-    into = Path(request["into"])
-    if any(fault["site"] == "before the sound one" for _, fault in request["faults"]):
+    if any(fault.site == "before the sound one" for fault in request.faults.values()):
         os.kill(os.getpid(), signal.SIGKILL)
-    (into / "sound").touch()
-    for run, (number, fault) in enumerate(request["faults"]):
-        if fault["site"] == "kills" or (fault["site"] == "tired" and run):
+    (request.into / "sound").touch()
+    for run, (number, fault) in enumerate(request.faults.items()):
+        if fault.site == "kills" or (fault.site == "tired" and run):
             os.kill(os.getpid(), signal.SIGSEGV)
-        found = {"proofs": {}, "error_ratio": float(number), "effect": None, "why_not": ""}
-        (into / f"{number}.json").write_text(json.dumps(found))
-    return {"holds": 1, "doubts": []}
+        write_json(request.into / f"{number}.json", to_json(Finding, Finding(error_ratio=float(number))))
+    return ExamineAnswer(1, (), "")

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,17 +21,28 @@ from exporter.base.numbers.pooled import Pooled, draws
 from exporter.base.registry import Registry
 from exporter.base.tensors import Array, TensorMap, load
 from exporter.bundle.drill.exact import WAYS, open_exact, widen
-from exporter.bundle.drill.fault import Fault, candidates
+from exporter.bundle.drill.fault import candidates
 from exporter.bundle.drill.inside import Inside
 from exporter.bundle.drill.material import Material
 from exporter.bundle.drill.programs.base import Unplantable
+from exporter.bundle.drill.requests import (
+    SOUND,
+    ChooseAnswer,
+    ChooseRequest,
+    Chosen,
+    ExamineAnswer,
+    ExamineRequest,
+    Finding,
+    MeasureAnswer,
+    MeasureRequest,
+    PlantRequest,
+    Subject,
+)
 from exporter.bundle.drill.result import INSIDE
 from exporter.engines.base import Engine, EngineRefused
 from exporter.engines.job import runnable
 from exporter.engines.session import started
-from exporter.export.lower.base import Artifact
-from exporter.export.lower.convert import artifact_from_json
-from exporter.export.trace.traced import specs_from_json
+from exporter.process.job import job, to_json
 from exporter.process.workers import doing
 from exporter.prove.compare.golden import read_goldens
 from exporter.prove.compare.outputs import compare_case, evidence_of
@@ -40,7 +50,6 @@ from exporter.prove.proofs.kinds.interface import prove_declared
 from exporter.prove.proofs.kinds.weights import prove_unchanged
 from exporter.prove.root_cause.locate import is_narrow
 from exporter.prove.verdict.claim import Evidence, Outcome
-from exporter.spec.model import Spec
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
 #: How near the float64 run of the sound artifact must come to the truth, as a share of e_ref, to measure with it.
@@ -49,16 +58,15 @@ _TRUE = 0.25
 _TRUE_FOLDED = 1.0
 #: What stands in the place of a case for what all of them show at once.
 TOGETHER = "together"
-#: A child leaves a file of this name when it has run the sound artifact: from then on a fault is to blame.
-SOUND = "sound"
 
 
-def choose(request: dict[str, Any]) -> dict[str, Any]:
-    """Plant faults on trial until there are enough; answer with them and with what the proofs that only read see."""
-    material = _material(request)
-    chosen, seen = list[dict[str, Any]](), {""}
-    for fault in candidates(material, request["variant"], request["seed"]):
-        if len(chosen) == request["faults"]:
+@job
+def choose(request: ChooseRequest) -> ChooseAnswer:
+    """Plant faults on trial until there are enough; return them, and what the proofs that only read see."""
+    material = _material(request.subject)
+    chosen, seen = list[Chosen](), {""}
+    for fault in candidates(material, request.subject.variant, request.seed):
+        if len(chosen) == request.faults:
             break
         doing(f"planting {fault}")
         try:
@@ -68,77 +76,87 @@ def choose(request: dict[str, Any]) -> dict[str, Any]:
         mark = material.fingerprint()
         if mark not in seen:
             seen.add(mark)
-            chosen.append({"fault": fault.to_json(), "proofs": _read_only(material, request)})
-    return {"faults": chosen}
+            chosen.append(Chosen(fault, _read_only(material, request)))
+    return ChooseAnswer(tuple(chosen))
 
 
-def examine(request: dict[str, Any]) -> dict[str, Any]:
-    """Run one engine on every fault; write `<number>.json` for each. Answers with what holds without any fault."""
-    engine = _ENGINES[request["engine"]]
-    doing(f"{request['engine']}: starting")
-    found = engine.probe(request["device"])
-    if not found.available:
-        raise EnvironmentLacks(found.why_not, where=f"engine {request['engine']}", hint=found.cure)
-    material, bench, inside = _material(request), _Bench(request), Inside(request, engine)
+@job
+def examine(request: ExamineRequest) -> ExamineAnswer:
+    """Run one engine on every fault, and write a :class:`Finding` of each; return what holds without any fault.
 
-    doing(f"{request['engine']}: the sound artifact")
+    Raises:
+        EnvironmentLacks: the engine is not here.
+    """
+    engine, device = _ENGINES[request.engine], request.device
+    doing(f"{request.engine}: starting")
+    probed = engine.probe(device)
+    if not probed.available:
+        raise EnvironmentLacks(probed.why_not, where=f"engine {request.engine}", hint=probed.cure)
+    subject = request.subject
+    material, bench, inside = _material(subject), _Bench(subject), Inside(subject, device, engine)
+
+    doing(f"{request.engine}: the sound artifact")
     with _written(material) as place:
-        sound = bench.judge(engine, request["device"], place)
+        sound = bench.judge(engine, device, place)
         alarm = inside.begin(place)
-    (Path(request["into"]) / SOUND).touch()
-    holds = {claim: one for claim, one in sound.items() if one.outcome is Outcome.MATCH}
-    for number, value in request["faults"]:
-        fault = Fault.from_json(value)
-        doing(f"{request['engine']}: {fault}")
+    (request.into / SOUND).touch()
+    holds = {claim: evidence for claim, evidence in sound.items() if evidence.outcome is Outcome.MATCH}
+    for number, fault in request.faults.items():
+        doing(f"{request.engine}: {fault}")
         fault.plant(material)
         with _written(material) as place:
-            proofs, worst = _seen(bench.judge(engine, request["device"], place), holds, engine.paddle_kernels)
+            proofs, worst = _seen(bench.judge(engine, device, place), holds, engine.paddle_kernels)
             if not set(proofs) - INSIDE and is_narrow(worst) and (sublayer := inside.look(place)):
                 proofs["sublayers"] = sublayer
-        write_json(Path(request["into"]) / f"{number}.json", {"proofs": proofs, "error_ratio": worst})
-    doubts = [f"{case}/{output}: {one.reason}" for (case, output), one in sound.items() if (case, output) not in holds]
-    return {"holds": len(holds), "doubts": doubts, "alarm": alarm}
+        _leave(request.into, number, Finding(proofs, worst))
+    failed = [(claim, evidence) for claim, evidence in sound.items() if claim not in holds]
+    doubts = tuple(f"{case}/{output}: {evidence.reason}" for (case, output), evidence in failed)
+    return ExamineAnswer(len(holds), doubts, alarm)
 
 
-def measure(request: dict[str, Any]) -> dict[str, Any]:
-    """Run the sound and each faulty artifact in float64; write how far the outputs move, in units of e_ref."""
-    material, bench = _material(request), _Bench(request)
+@job
+def measure(request: MeasureRequest) -> MeasureAnswer:
+    """Run the sound and each faulty artifact in float64, and write how far the outputs move, in units of e_ref.
+
+    Returns why nothing could be measured, if that is so.
+    """
+    material, bench = _material(request.subject), _Bench(request.subject)
     doing("float64: the sound artifact")
     way, sound, doubt = bench.true_way(material)
     if doubt:
-        return {"why_not": doubt}
-    (Path(request["into"]) / SOUND).touch()
-    for number, value in request["faults"]:
-        fault = Fault.from_json(value)
+        return MeasureAnswer(doubt)
+    (request.into / SOUND).touch()
+    for number, fault in request.faults.items():
         doing(f"float64: {fault}")
         fault.plant(material)
-        effect = bench.effect(material, way, sound)
-        write_json(Path(request["into"]) / f"{number}.json", effect)
-    return {"why_not": ""}
+        _leave(request.into, number, bench.effect(material, way, sound))
+    return MeasureAnswer("")
 
 
-def plant_into(request: dict[str, Any]) -> dict[str, Any]:
-    """Write the files of an artifact with one fault below the folder `into`."""
-    material = _material(request)
-    Fault.from_json(request["fault"]).plant(material)
+@job
+def plant_into(request: PlantRequest) -> None:
+    """Write the files of an artifact with one fault."""
+    material = _material(request.subject)
+    request.fault.plant(material)
     with _written(material) as place:
         for name in material.artifact.files:
-            target = Path(request["into"]) / name
+            target = request.into / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((place / name).read_bytes())
-    return {}
+
+
+def _leave(into: Path, number: int, finding: Finding) -> None:
+    write_json(into / f"{number}.json", to_json(Finding, finding))
 
 
 class _Bench:
     """The cases with their inputs, and how they are run."""
 
-    def __init__(self, request: Mapping[str, Any]) -> None:
-        self._artifact: Artifact = artifact_from_json(request["artifact"])
-        self._budget = float(request["budget"])
-        golden = Path(request["golden"])
-        recorded = read_goldens(golden, request["cases"])
+    def __init__(self, subject: Subject) -> None:
+        self._artifact, self._budget = subject.artifact, subject.budget
+        recorded = read_goldens(subject.golden, [case.model_dump() for case in subject.cases])
         self.cases: tuple[GoldenCase, ...] = (*recorded, recorded[0].again())  # as `verify` has them
-        tensors = load(golden)
+        tensors = load(subject.golden)
         names = self._artifact.inputs
         self._inputs = {
             case.name: {name: tensors[f"{case.recorded}/input/{name}"] for name in names} for case in self.cases
@@ -192,8 +210,8 @@ class _Bench:
                 for case in sorted(self.cases, key=self._size):
                     yield case.name, session.run({name: _wide(one) for name, one in self._inputs[case.name].items()})
 
-    def effect(self, material: Material, way: str, sound: Mapping[str, TensorMap]) -> dict[str, Any]:
-        """How far a fault moves the outputs at most, in units of e_ref; stops at the first case beyond it."""
+    def effect(self, material: Material, way: str, sound: Mapping[str, TensorMap]) -> Finding:
+        """Return how far a fault moves the outputs at most, in units of e_ref; stops at the first case beyond it."""
         outputs = {case.name: case.outputs.values() for case in self.cases}
         worst = 0.0
         try:
@@ -203,21 +221,20 @@ class _Bench:
                 if worst > 1:
                     break
         except EngineRefused as refusal:
-            return {"effect": None, "why_not": f"float64 does not run: {refusal}"}
+            return Finding(why_not=f"float64 does not run: {refusal}")
         # JSON has no infinity, and beyond this the number tells nothing more.
-        return {"effect": min(worst, 1e300), "why_not": ""}
+        return Finding(effect=min(worst, 1e300))
 
     def _size(self, case: GoldenCase) -> int:
         return sum(value.nbytes for value in self._inputs[case.name].values())
 
 
-def _material(request: Mapping[str, Any]) -> Material:
+def _material(subject: Subject) -> Material:
     older = {}
-    if request["older"]:
-        tensors = load(Path(request["older"]["path"]))
-        older = {name: tensors[key] for name, key in request["older"]["tensors"].items()}
-    artifact = artifact_from_json(request["artifact"])
-    return Material(artifact, Path(request["folder"]), request["layer"], older, request["batch"])
+    if subject.older:
+        tensors = load(subject.older.path)
+        older = {name: tensors[key] for name, key in subject.older.tensors.items()}
+    return Material(subject.artifact, subject.folder, subject.layer, older, subject.batch)
 
 
 @contextmanager
@@ -227,15 +244,13 @@ def _written(material: Material) -> Iterator[Path]:
         yield Path(place)
 
 
-def _read_only(material: Material, request: Mapping[str, Any]) -> dict[str, str]:
-    """What the proofs by declaration and by parameters find wrong; the latter only where it is to be asked."""
-    promised = request["promised"]
-    spec, outputs = Spec.model_validate(promised["spec"]), specs_from_json(promised["outputs"])
+def _read_only(material: Material, request: ChooseRequest) -> dict[str, str]:
+    """Return what the proofs by declaration and by parameters find wrong; the latter only where it is to be asked."""
     with _written(material) as place:
-        found = {"declared": prove_declared(material.artifact, place, spec, outputs)}
-        if request["ask_parameters"]:
-            found["parameters"] = prove_unchanged(material.artifact, place)
-    return {proof: one.reason for proof, one in found.items() if one.outcome is not Outcome.MATCH}
+        proofs = {"declared": prove_declared(material.artifact, place, request.spec, request.outputs)}
+        if request.ask_parameters:
+            proofs["parameters"] = prove_unchanged(material.artifact, place)
+    return {proof: evidence.reason for proof, evidence in proofs.items() if evidence.outcome is not Outcome.MATCH}
 
 
 def _seen(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,15 +43,6 @@ class Fault:
         key = f"{self.seed}/{self.family}/{self.kind}/{self.site}".encode()
         generator = np.random.default_rng(int.from_bytes(hashlib.sha256(key).digest()[:8], "little"))
         self._kind().plant(material, self.site, generator)
-
-    def to_json(self) -> dict[str, Any]:
-        """For a child."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Fault:
-        """In a child."""
-        return cls(**value)
 
     def _kind(self) -> Kind:
         return next(one for one in FAMILIES[self.family] if one.name == self.kind)

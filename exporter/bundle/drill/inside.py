@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import BundleError
 from exporter.base.files import write_json
 from exporter.base.tensors import TensorMap, load
+from exporter.bundle.drill.requests import Subject
 from exporter.engines.base import Engine, EngineRefused, Runnable
 from exporter.engines.session import started
-from exporter.export.lower.base import main_file
 from exporter.prove.root_cause.align import Observed, Place
 from exporter.prove.root_cause.locate import locate_inside
 from exporter.prove.root_cause.program import TAPS, tap_of
@@ -42,13 +40,12 @@ def _kept_witness(folder: Path) -> Witness:
 class Inside:
     """One engine that runs one variant with every intermediate value put out, in the case that was observed."""
 
-    def __init__(self, request: Mapping[str, Any], engine: Engine) -> None:
-        self._engine, self._device, self._budget = engine, request["device"], float(request["budget"])
-        self._format, self._names = request["artifact"]["format"], request["artifact"]["inputs"]
-        self._files, self._folded = request["artifact"]["files"], bool(request["artifact"]["details"].get("folded"))
-        self._witness = _kept_witness(Path(request["witness"])) if request["witness"] else None
-        golden, case = load(Path(request["golden"])), request["cases"][0]["name"]
-        self._inputs: TensorMap = {name: golden[f"{case}/input/{name}"] for name in self._names}
+    def __init__(self, subject: Subject, device: str, engine: Engine) -> None:
+        self._engine, self._device, self._budget = engine, device, subject.budget
+        self._artifact, self._format = subject.artifact, subject.artifact.format
+        self._witness = _kept_witness(subject.witness) if subject.witness else None
+        golden, case = load(subject.golden), subject.cases[0].name
+        self._inputs: TensorMap = {name: golden[f"{case}/input/{name}"] for name in self._artifact.inputs}
 
     def begin(self, place: Path) -> str:
         """Look into the sound artifact; answer why nothing can be looked into, or with nothing.
@@ -84,10 +81,11 @@ class Inside:
 
     def _found(self, place: Path) -> Place | None:
         assert self._witness is not None  # noqa: S101  # both callers have looked
-        main = place / main_file(self._files)
+        main = place / self._artifact.main
         with tempfile.TemporaryDirectory(prefix="exporter-") as folder:
             names = tap_of(self._format)(main.parent, Path(folder))
-            artifact = Runnable(self._format, Path(folder), main.name, tuple(self._names), names)
+            artifact = Runnable(self._format, Path(folder), main.name, self._artifact.inputs, names)
             with started(self._engine, artifact, self._device) as session:
                 values = session.run(self._inputs)
-        return locate_inside(self._witness, values, self._budget, folded=self._folded)
+        folded = bool(self._artifact.details.get("folded"))
+        return locate_inside(self._witness, values, self._budget, folded=folded)

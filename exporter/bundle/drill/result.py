@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from exporter.bundle.drill.fault import Fault
 from exporter.prove.verdict.claim import PASSING
@@ -77,7 +76,7 @@ class Drilled:
         """Faults were planted, none survived, and `verify` said the same wherever it was asked."""
         return bool(self.planted) and not any(one.fate == SURVIVED or one.disagrees for one in self.planted)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
         verified = [one for one in self.planted if one.verified]
         return {

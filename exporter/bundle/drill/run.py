@@ -10,17 +10,33 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from exporter.base.errors import ChildFailed, EnvironmentLacks, ModelError, UsageError, did_you_mean
 from exporter.base.files import sha256_file, write_bytes, write_json
 from exporter.base.readers.kinds.safetensors import read_safetensors
-from exporter.bundle.drill.child import SOUND
+from exporter.base.tensors import TensorSpec
+from exporter.bundle.drill.child import choose, examine, measure, plant_into
 from exporter.bundle.drill.fault import Fault
 from exporter.bundle.drill.inside import keep_witness
 from exporter.bundle.drill.material import PROGRAMS
+from exporter.bundle.drill.requests import (
+    SOUND,
+    ChooseAnswer,
+    ChooseRequest,
+    ExamineAnswer,
+    ExamineRequest,
+    Finding,
+    MeasureAnswer,
+    MeasureRequest,
+    OlderCheckpoint,
+    PlantRequest,
+    Subject,
+)
 from exporter.bundle.drill.result import INSIDE, Drilled, Planted
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import NAME, sealed
@@ -29,14 +45,16 @@ from exporter.bundle.source import Source, source_in
 from exporter.bundle.subject import refuse_contradiction, subject_of
 from exporter.engines.device import choose_device
 from exporter.export.lower.stored import stored_digests
+from exporter.process.job import Job, from_json, to_json
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.root_cause.witness import observe
 from exporter.prove.verdict.plan import ENGINES, Run, plan_runs
 
 #: Asks the whole of `verify` about a bundle: the folder, the engines; answers with the verdict's word.
 Verify = Callable[[Path, tuple[str, ...]], str]
-_CHILD = "exporter.bundle.drill.child"
+Q = TypeVar("Q")
+A = TypeVar("A")
 
 
 @dataclass(frozen=True)
@@ -89,18 +107,18 @@ def drill(folder: Path, wish: Wish, setting: Setting, verify: Verify) -> Drilled
     return Drilled(manifest.name, manifest.version, manifest.budget, planted, notes, manifest.digest)
 
 
-def observed(bundle: Bundle, source: Source, into: Path, setting: Setting) -> tuple[str, str]:
-    """The folder in which the source's sublayers were recorded in the first case; or empty, and why."""
+def observed(bundle: Bundle, source: Source, into: Path, setting: Setting) -> tuple[Path | None, str]:
+    """Return the folder in which the source's sublayers were recorded in the first case; or None, and why."""
     if source.absent:
-        return "", f"no sublayers were compared: {source.absent}"
+        return None, f"no sublayers were compared: {source.absent}"
     setting.say("observing the source's sublayers")
     subject = subject_of(bundle, recorded_spec(bundle.manifest), "cpu", source.checkpoint)
     try:
         witness = observe(subject.bench(), bundle.manifest.cases[0].name, into, setting)
     except (ModelError, UsageError, EnvironmentLacks) as error:
-        return "", f"no sublayers were compared: the source could not be observed: {error}"
+        return None, f"no sublayers were compared: the source could not be observed: {error}"
     keep_witness(witness, into)
-    return str(into), ""
+    return into, ""
 
 
 def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
@@ -125,39 +143,38 @@ def _runs(bundle: Bundle, wish: Wish) -> list[Run]:
 
 @dataclass(frozen=True)
 class Room:
-    """The drill of one variant; `witness` is where its source was observed, empty where it was not."""
+    """The drill of one variant; `witness` is where its source was observed, None where it was not."""
 
     bundle: Bundle
     variant: str
     wish: Wish
     setting: Setting
-    witness: str = ""
+    witness: Path | None = None
 
     def drill(self, engines: Sequence[str]) -> tuple[list[Planted], list[str]]:
         self.setting.say(f"planting faults in {self.variant}")
-        chosen = self._call("choose", {"faults": self.wish.faults}, SINGLE_THREAD)["faults"]
-        faults = [Fault.from_json(one["fault"]) for one in chosen]
-        proofs: list[dict[str, str]] = [one["proofs"] for one in chosen]
+        chosen = self._choose().chosen
+        faults, proofs = [choice.fault for choice in chosen], [dict(choice.proofs) for choice in chosen]
         worst, notes = [0.0] * len(faults), list[str]()
         if len(faults) < self.wish.faults:
             notes.append(f"{self.variant} has room for {len(faults)} different faults, not {self.wish.faults}")
         for engine in engines:
             self.setting.say(f"running {len(faults)} faults in {self.variant} by {engine}")
-            found, answer = self.each("examine", engine, dict(enumerate(faults)))
-            if not answer["holds"]:
+            findings, answer = self.examine(engine, dict(enumerate(faults)))
+            if not answer.holds:
                 raise UsageError(
-                    f"{self.variant} does not pass by {engine} itself ({answer['doubts'][0]})",
+                    f"{self.variant} does not pass by {engine} itself ({answer.doubts[0]})",
                     where=str(self.bundle.folder),
                     hint="see exporter verify; where nothing passes, a fault shows nothing",
                 )
-            if answer["doubts"]:
-                notes.append(f"{self.variant}/{engine}: {len(answer['doubts'])} claims do not hold and were left out")
-            if answer["alarm"]:
-                notes.append(f"{self.variant}/{engine}: no sublayers were compared: {answer['alarm']}")
-            for number, one in found.items():
-                for proof, reason in one["proofs"].items():
+            if answer.doubts:
+                notes.append(f"{self.variant}/{engine}: {len(answer.doubts)} claims do not hold and were left out")
+            if answer.alarm:
+                notes.append(f"{self.variant}/{engine}: no sublayers were compared: {answer.alarm}")
+            for number, finding in findings.items():
+                for proof, reason in finding.proofs.items():
                     proofs[number].setdefault(proof, f"{engine}: {reason}")
-                worst[number] = max(worst[number], one["error_ratio"])
+                worst[number] = max(worst[number], finding.error_ratio)
         planted = [Planted(*one) for one in zip(faults, proofs, worst, strict=True)]
         return self._measured(planted), notes
 
@@ -167,75 +184,72 @@ class Room:
         if not unseen:
             return planted
         self.setting.say(f"measuring {len(unseen)} faults in {self.variant} in float64")
-        found, answer = self.each("measure", "jit_load", unseen)
+        findings, answer = self.measure(unseen)
         for at in unseen:
-            one = found.get(at, {"effect": None, "why_not": answer["why_not"]})
-            planted[at] = replace(planted[at], effect=one["effect"], why_not=one["why_not"])
+            finding = findings.get(at, Finding(why_not=answer.why_not))
+            planted[at] = replace(planted[at], effect=finding.effect, why_not=finding.why_not)
         return planted
 
-    def each(self, function: str, engine: str, faults: Mapping[int, Fault]) -> tuple[dict[int, Json], Json]:
-        """Have one child do them all; what kills it is done once more in a child of its own, then the rest."""
-        with scratch() as folder:
-            place, waiting = folder, list(faults)
-            while True:
-                answer = self._attempt(function, engine, {one: faults[one] for one in waiting}, place)
-                if not isinstance(answer, ChildFailed):
-                    return _read(place), answer
-                waiting = [one for one in waiting if not _file(place, one).is_file()]
-                if not waiting:
-                    raise answer
-                suspect = waiting.pop(0)
-                answer = self._attempt(function, engine, {suspect: faults[suspect]}, place)
-                if isinstance(answer, ChildFailed) and not _file(place, suspect).is_file():
-                    why = f"{answer.what} {answer.where}".strip()
-                    found = {"proofs": {"crash": why}, "error_ratio": 0.0, "effect": None, "why_not": why}
-                    write_json(_file(place, suspect), found)
-
-    def _attempt(self, function: str, engine: str, faults: Mapping[int, Fault], place: Path) -> Json | ChildFailed:
-        """The child's answer; or how it died, if that was after the sound artifact had run."""
-        sound = place / SOUND
-        sound.unlink(missing_ok=True)
-        more = {
-            "engine": engine,
-            "device": self.wish.device,
-            "faults": [(number, one.to_json()) for number, one in faults.items()],
-            "into": str(place),
-        }
-        environment: dict[str, str | None] = {**SINGLE_THREAD, **ENGINES[engine].environment(self.wish.device)}
-        try:
-            return self._call(function, more, environment)
-        except ChildFailed as error:
-            if not sound.exists():
-                raise
-            return error
-
-    def _call(self, function: str, more: Json, environment: Mapping[str, str | None]) -> Json:
+    def _choose(self) -> ChooseAnswer:
         manifest = self.bundle.manifest
-        content = manifest.model_dump(mode="json")
-        request = {
-            "artifact": self._artifact,
-            "folder": str(self.bundle.folder),
-            "golden": str(self.bundle.folder / GOLDEN),
-            "cases": [one.model_dump(mode="json") for one in manifest.cases],
-            "budget": manifest.budget,
-            "variant": self.variant,
-            "seed": self.wish.seed,
-            "layer": self._layer,
-            "older": _older(self.bundle, self._layer),
-            "batch": self._batch(),
-            "promised": {"spec": recorded_spec(manifest).model_dump(mode="json"), "outputs": content["outputs"]},
-            "witness": self.witness,
-            "ask_parameters": bool(manifest.parameters) and not self.wish.resealed,
-            **more,
-        }
+        outputs = tuple(TensorSpec(output.name, output.dtype, output.shape) for output in manifest.outputs)
+        about = (recorded_spec(manifest), outputs, bool(manifest.parameters) and not self.wish.resealed)
+        return self._call(choose, ChooseRequest(self.subject, self.wish.faults, self.wish.seed, *about), SINGLE_THREAD)
+
+    def examine(self, engine: str, faults: Mapping[int, Fault]) -> tuple[dict[int, Finding], ExamineAnswer]:
+        """Run an engine on faults, and return what was seen of each, and what holds without any.
+
+        Raises:
+            ChildFailed: the child died before it had run the sound artifact.
+        """
+
+        def attempt(some: Mapping[int, Fault], place: Path) -> ExamineAnswer:
+            request = ExamineRequest(self.subject, engine, self.wish.device, some, place)
+            return self._call(examine, request, self._environment(engine))
+
+        return _one_by_one(attempt, faults)
+
+    def measure(self, faults: Mapping[int, Fault]) -> tuple[dict[int, Finding], MeasureAnswer]:
+        """Return the true effect of faults, or why nothing could be measured.
+
+        Raises:
+            ChildFailed: the child died before it had run the sound artifact.
+        """
+
+        def attempt(some: Mapping[int, Fault], place: Path) -> MeasureAnswer:
+            return self._call(measure, MeasureRequest(self.subject, some, place), self._environment("jit_load"))
+
+        return _one_by_one(attempt, faults)
+
+    def _environment(self, engine: str) -> Mapping[str, str | None]:
+        return {**SINGLE_THREAD, **ENGINES[engine].environment(self.wish.device)}
+
+    def _call(self, job: Job[Q, A], request: Q, environment: Mapping[str, str | None]) -> A:
         limits, follow = self.setting.limits, self.setting.on_event
-        return call(f"{_CHILD}:{function}", request, limits, environment=environment, imports=PADDLE, on_event=follow)
+        return call(job, request, limits, environment=environment, imports=PADDLE, on_event=follow)
+
+    @cached_property
+    def subject(self) -> Subject:
+        """What the children work on."""
+        manifest, layer = self.bundle.manifest, self._layer
+        return Subject(
+            variant=self.variant,
+            artifact=manifest.variants[self.variant].artifact(),
+            folder=self.bundle.folder,
+            golden=self.bundle.folder / GOLDEN,
+            cases=manifest.cases,
+            budget=manifest.budget,
+            layer=layer,
+            older=_older(self.bundle, layer),
+            batch=self._batch(),
+            witness=self.witness,
+        )
 
     def plant_into(self, fault: Fault, into: Path) -> None:
         """Write a bundle that holds this variant alone, with the fault in it, sealed again."""
         bundle = self.bundle.folder
         content = json.loads((bundle / NAME).read_bytes())
-        self._call("plant_into", {"fault": fault.to_json(), "into": str(into)}, SINGLE_THREAD)
+        self._call(plant_into, PlantRequest(self.subject, fault, into), SINGLE_THREAD)
         shutil.copyfile(bundle / GOLDEN, into / GOLDEN)
         variant = content["variants"][self.variant]
         if self.wish.resealed:
@@ -251,10 +265,6 @@ class Room:
             for name in (GOLDEN, *variant["files"])
         }
         write_bytes(into / NAME, sealed(content))
-
-    @property
-    def _artifact(self) -> Json:
-        return self.bundle.manifest.variants[self.variant].model_dump(mode="json")
 
     @property
     def _layer(self) -> dict[str, str]:
@@ -275,18 +285,56 @@ def _file(place: Path, number: int) -> Path:
     return place / f"{number}.json"
 
 
-def _read(place: Path) -> dict[int, Json]:
-    return {int(path.stem): json.loads(path.read_bytes()) for path in place.glob("*.json")}
+def _read(place: Path) -> dict[int, Finding]:
+    paths = place.glob("*.json")
+    return {int(path.stem): from_json(Finding, json.loads(path.read_bytes())) for path in paths}
 
 
-def _older(bundle: Bundle, layer: Mapping[str, str]) -> Json | None:
+def _one_by_one(
+    attempt: Callable[[Mapping[int, Fault], Path], A], faults: Mapping[int, Fault]
+) -> tuple[dict[int, Finding], A]:
+    """Have one child do them all; what kills it is done once more in a child of its own, then the rest.
+
+    Return what was written of each fault, and the answer of the last child.
+    """
+    with scratch() as place:
+        waiting = list(faults)
+        while True:
+            answer = _attempt(attempt, {number: faults[number] for number in waiting}, place)
+            if not isinstance(answer, ChildFailed):
+                return _read(place), answer
+            waiting = [number for number in waiting if not _file(place, number).is_file()]
+            if not waiting:
+                raise answer
+            suspect = waiting.pop(0)
+            answer = _attempt(attempt, {suspect: faults[suspect]}, place)
+            if isinstance(answer, ChildFailed) and not _file(place, suspect).is_file():
+                why = f"{answer.what} {answer.where}".strip()
+                write_json(_file(place, suspect), to_json(Finding, Finding({"crash": why}, why_not=why)))
+
+
+def _attempt(
+    attempt: Callable[[Mapping[int, Fault], Path], A], faults: Mapping[int, Fault], place: Path
+) -> A | ChildFailed:
+    """Return the child's answer; or how it died, if that was after the sound artifact had run."""
+    sound = place / SOUND
+    sound.unlink(missing_ok=True)
+    try:
+        return attempt(faults, place)
+    except ChildFailed as error:
+        if not sound.exists():
+            raise
+        return error
+
+
+def _older(bundle: Bundle, layer: Mapping[str, str]) -> OlderCheckpoint | None:
     """Another checkpoint beside the recorded one, with the same tensors: a training leaves its last state there."""
     used = bundle.manifest.provenance.get("weights", {}).get("checkpoint")
     for path in sorted(Path(used).parent.glob("*.safetensors")) if used else ():
         keys = {one.name: one.shape for one in read_safetensors(path).weights if one.dtype == "float32"}
         tensors = {name: key for name, own in layer.items() for key in (own, f"layer.{own}") if key in keys}
         if path != Path(used) and len(tensors) == len(layer) > 0:
-            return {"path": str(path), "tensors": tensors}
+            return OlderCheckpoint(path, tensors)
     return None
 
 

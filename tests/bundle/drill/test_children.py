@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evals.drill import dying
 from exporter.base.errors import ChildCrashed
 from exporter.bundle.drill import run
 from exporter.bundle.drill.fault import Fault
@@ -17,7 +18,7 @@ from tests.command import ROOT
 @pytest.fixture
 def room(digits: Path, monkeypatch: pytest.MonkeyPatch) -> run.Room:
     monkeypatch.chdir(ROOT)  # so that the child finds evals.drill.dying
-    monkeypatch.setattr(run, "_CHILD", "evals.drill.dying")
+    monkeypatch.setattr(run, "examine", dying.examine)
     return run.Room(open_bundle(digits), "onnx", run.Wish(faults=4, seed=0), Setting())
 
 
@@ -26,19 +27,19 @@ def faults(*sites: str) -> dict[int, Fault]:
 
 
 def test_a_fault_that_kills_its_child_is_caught_by_that_and_the_others_are_run(room: run.Room) -> None:
-    found, answer = room.each("examine", "onnxruntime", faults("fine", "kills", "fine", "kills", "fine"))
-    assert sorted(found) == [0, 1, 2, 3, 4]
-    assert answer["holds"] == 1
-    assert [sorted(found[number]["proofs"]) for number in range(5)] == [[], ["crash"], [], ["crash"], []]
-    assert "SIGSEGV" in found[1]["proofs"]["crash"]
-    assert found[4]["error_ratio"] == 4.0
+    findings, answer = room.examine("onnxruntime", faults("fine", "kills", "fine", "kills", "fine"))
+    assert sorted(findings) == [0, 1, 2, 3, 4]
+    assert answer.holds == 1
+    assert [sorted(findings[number].proofs) for number in range(5)] == [[], ["crash"], [], ["crash"], []]
+    assert "SIGSEGV" in findings[1].proofs["crash"]
+    assert findings[4].error_ratio == 4.0
 
 
 def test_what_dies_only_in_company_is_not_blamed(room: run.Room) -> None:
-    found, _ = room.each("examine", "onnxruntime", faults("fine", "tired", "fine"))
-    assert [found[number]["proofs"] for number in range(3)] == [{}, {}, {}]
+    findings, _ = room.examine("onnxruntime", faults("fine", "tired", "fine"))
+    assert [findings[number].proofs for number in range(3)] == [{}, {}, {}]
 
 
 def test_a_death_before_any_fault_is_no_catch(room: run.Room) -> None:
     with pytest.raises(ChildCrashed):
-        room.each("examine", "onnxruntime", faults("before the sound one"))
+        room.examine("onnxruntime", faults("before the sound one"))

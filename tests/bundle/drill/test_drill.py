@@ -93,17 +93,15 @@ def test_the_measured_effect_is_what_arithmetic_says(digits: Path, variant: str)
     """The last bias moves one logit by 1 %, and each row by as much: no run is needed to know the effect."""
     bundle = open_bundle(digits)
     room = Room(bundle, variant, Wish(faults=1, seed=0), Setting())
-    found, answer = room.each(
-        "measure", "jit_load", {7: Fault("parameters", "one element +1 %", "linear_0.b_0", variant, 0)}
-    )
-    assert answer["why_not"] == ""
+    findings, answer = room.measure({7: Fault("parameters", "one element +1 %", "linear_0.b_0", variant, 0)})
+    assert answer.why_not == ""
     smallest = min(bundle.manifest.cases, key=lambda case: case.dims["batch"])
     facts, truth = smallest.outputs["logits"], load(digits / GOLDEN)[f"{smallest.name}/truth/logits"]
     bias = np.abs(load_bias(bundle.folder))
     by_max = 0.01 * bias / np.abs(truth).max() / facts.e_ref_max
     by_l2 = 0.01 * bias / np.sqrt(np.square(truth).sum() / smallest.dims["batch"]) / facts.e_ref_l2
     expected = np.maximum(by_max, by_l2)
-    assert np.isclose(expected, found[7]["effect"], rtol=1e-4).any(), (expected, found)
+    assert np.isclose(expected, findings[7].effect, rtol=1e-4).any(), (expected, findings)
 
 
 def load_bias(bundle: Path) -> np.ndarray:

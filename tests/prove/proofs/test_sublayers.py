@@ -12,6 +12,7 @@ import pytest
 
 from exporter.base.numbers.golden import GoldenCase
 from exporter.bundle.drill.inside import Inside
+from exporter.bundle.drill.requests import Subject
 from exporter.bundle.drill.run import observed
 from exporter.bundle.layout import GOLDEN
 from exporter.bundle.manifest import sealed
@@ -133,20 +134,25 @@ def test_a_drill_looks_inside_likewise(work: Path, tmp_path: Path, monkeypatch: 
     witness, doubt = observed(bundle, source, tmp_path, Setting())
     assert doubt == ""
     manifest = bundle.manifest
-    request = {
-        "device": "cpu",
-        "budget": 4.0,
-        "artifact": manifest.variants["onnx"].model_dump(mode="json"),
-        "golden": str(bundle.folder / GOLDEN),
-        "cases": [{"name": manifest.cases[0].name}],
-    }
-    inside = Inside({**request, "witness": witness}, onnxruntime)
+    subject = Subject(
+        variant="onnx",
+        artifact=manifest.variants["onnx"].artifact(),
+        folder=bundle.folder,
+        golden=bundle.folder / GOLDEN,
+        cases=manifest.cases[:1],
+        budget=4.0,
+        layer={},
+        older=None,
+        batch=0,
+        witness=witness,
+    )
+    inside = Inside(subject, "cpu", onnxruntime)
     assert inside.begin(bundle.folder) == "" and inside.look(bundle.folder) == ""
     assert inside.look(work / "wrong").startswith("first has an error ratio of ")
-    alarmed = Inside({**request, "witness": witness}, onnxruntime)
+    alarmed = Inside(subject, "cpu", onnxruntime)
     assert alarmed.begin(work / "wrong").startswith("a false alarm: first")
     assert alarmed.look(work / "wrong") == "", "what raises a false alarm proves nothing"
-    assert Inside({**request, "witness": ""}, onnxruntime).look(work / "wrong") == ""
+    assert Inside(replace(subject, witness=None), "cpu", onnxruntime).look(work / "wrong") == ""
 
 
 NOWHERE = Bench(Path("nowhere"), Path("nowhere"), (), {}, ("y",), ("x",), None, "cpu", 4.0)
