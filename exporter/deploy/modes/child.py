@@ -5,18 +5,20 @@ from __future__ import annotations
 import itertools
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from exporter.base import tensors
 from exporter.base.errors import UsageError
 from exporter.base.registry import Registry
-from exporter.base.tensors import TensorSpec
-from exporter.deploy.modes.base import Mode, Trainee
+from exporter.base.tensors import Array, TensorSpec
+from exporter.deploy.modes.base import Lack, Mode, Trainee
+from exporter.deploy.modes.result import Round
 from exporter.paddle.threads import set_threads
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 from exporter.spec.recipe.batches import as_array
 from exporter.spec.recipe.load import load_batches, load_data, load_recipe, rows_of
 from exporter.train import evaluate, loop, randomness
@@ -32,72 +34,110 @@ _WARM_CALLS, _WARM_SECONDS = 3, 0.1
 _LEAST = 5
 
 
-def look(request: Json) -> Json:
-    """What can be compared: of each mode why not, and how the recipe's inputs look.
+@dataclass(frozen=True)
+class LookRequest:
+    """The modes of a recipe are to be looked at; one held-out row of each input is written to the file `row`."""
 
-    One held-out row of each input is written to the file `row`, for requests to a service.
+    recipe: str
+    modes: tuple[str, ...]
+    seed: int
+    device: str
+    row: Path
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What can be compared: of each mode why not. The first dim of each input is called `batch`."""
+
+    paddle: str
+    device: str
+    epochs: int
+    lacks: Mapping[str, Lack | None]
+    inputs: tuple[TensorSpec, ...]
+    metric: str
+
+
+@dataclass(frozen=True)
+class MeasureRequest:
+    """A mode is to train a recipe for `epochs`, or for so many `steps`, and then to run it.
+
+    It runs forward for `seconds` at each of the sizes `batches`. What it writes lies below `into`.
+    """
+
+    recipe: str
+    mode: str
+    seed: int
+    device: str
+    threads: int
+    epochs: int | None
+    steps: int | None
+    batches: tuple[int, ...]
+    seconds: float
+    inputs: tuple[TensorSpec, ...]
+    into: Path
+
+
+@job
+def look(request: LookRequest) -> Looked:
+    """Return what can be compared, and how the recipe's inputs look; write a row of them.
 
     Raises:
         UsageError, EnvironmentLacks: the recipe, its data or the device is wrong.
     """
     import paddle
 
-    reference = request["recipe"]
+    reference = request.recipe
     recipe = load_recipe(reference)
     if recipe.fit is not None:
         what = "the recipe trains by a `fit` of its own, which one mode alone can run"
         raise UsageError(what, where=reference, hint="name a recipe that leaves the loop to exporter train")
-    device = use_device(request["device"])
+    device = use_device(request.device)
     batches = load_batches(recipe, reference)
-    first = next(batches.epoch(request["seed"], 0))
-    lacks: dict[str, Any] = {}
-    for name in request["modes"]:
-        lack = MODES[name].lacks(recipe)
-        lacks[name] = {"what": lack.what, "hint": lack.hint, "here": lack.here} if lack else None
-    specs = [{"name": name, **_spec(as_array(first[name]))} for name in recipe.inputs]
-    row = rows_of(load_data(recipe, reference), "held_out", recipe.inputs, 1, request["seed"])
-    tensors.save_scratch(Path(request["row"]), row)
-    told = {"paddle": paddle.__version__, "device": device, "epochs": recipe.epochs}
-    return {**told, "lacks": lacks, "inputs": specs, "metric": recipe.metric_name}
+    first = next(batches.epoch(request.seed, 0))
+    lacks = {name: MODES[name].lacks(recipe) for name in request.modes}
+    specs = tuple(_spec(name, as_array(first[name])) for name in recipe.inputs)
+    row = rows_of(load_data(recipe, reference), "held_out", recipe.inputs, 1, request.seed)
+    tensors.save_scratch(request.row, row)
+    return Looked(paddle.__version__, device, recipe.epochs, lacks, specs, recipe.metric_name)
 
 
-def _spec(array: Any) -> Json:
-    return {"dtype": array.dtype.name, "shape": ["batch", *array.shape[1:]]}
+def _spec(name: str, array: Array) -> TensorSpec:
+    return TensorSpec(name, array.dtype.name, ("batch", *array.shape[1:]))
 
 
-def measure(request: Json) -> Json:
-    """Train by one mode, then run forward at each batch size, then export; all times are seconds.
+@job
+def measure(request: MeasureRequest) -> Round:
+    """Train by one mode, then run forward at each batch size, then export; return all times in seconds.
 
     The weights it ends with lie in `into/weights.safetensors`.
 
     Raises:
         UsageError, ModelError: as training, of the recipe's own code or of what the mode makes of it.
     """
-    reference, into, seed = request["recipe"], Path(request["into"]), request["seed"]
-    doing(f"{request['mode']}: loading the recipe")
+    reference, into, seed = request.recipe, request.into, request.seed
+    doing(f"{request.mode}: loading the recipe")
     recipe = load_recipe(reference)
-    device = use_device(request["device"])
-    set_threads(request["threads"])
+    device = use_device(request.device)
+    set_threads(request.threads)
     batches = load_batches(recipe, reference)
     randomness.seed_all(seed)
     layer = build_layer(recipe, reference, {})
-    job = loop.Job(reference, recipe, batches, into, seed, request["epochs"] or 0, {})
-    trainee = MODES[request["mode"]].begin(job, layer)
-    doing(f"{request['mode']}: training")
-    losses, times = _train(trainee, job, request["steps"])
-    doing(f"{request['mode']}: evaluating")
-    metric = _metric(trainee, job)
+    training = loop.Job(reference, recipe, batches, into, seed, request.epochs or 0, {})
+    trainee = MODES[request.mode].begin(training, layer)
+    doing(f"{request.mode}: training")
+    losses, times = _train(trainee, training, request.steps)
+    doing(f"{request.mode}: evaluating")
+    metric = _metric(trainee, training)
     tensors.save_scratch(into / WEIGHTS, trainee.weights())
-    doing(f"{request['mode']}: running forward")
+    doing(f"{request.mode}: running forward")
     data, forward = load_data(recipe, reference), {}
-    for size in request["batches"]:
+    for size in request.batches:
         rows = rows_of(data, "held_out", recipe.inputs, size, seed)
-        forward[str(size)] = _timed(partial(trainee.predict, rows), request["seconds"])
+        forward[str(size)] = _timed(partial(trainee.predict, rows), request.seconds)
     memory = _peak(device)
-    doing(f"{request['mode']}: exporting")
-    export = _export(trainee, into, request["inputs"])
-    timed = {"losses": losses, "times": times, "forward": forward, "export": export}
-    return {**timed, "metric": metric, "memory": memory}
+    doing(f"{request.mode}: exporting")
+    export = _export(trainee, into, request.inputs)
+    return Round(losses, times, forward, export, metric, memory)
 
 
 def _train(trainee: Trainee, job: loop.Job, most: int | None) -> tuple[list[float], list[float]]:
@@ -152,10 +192,9 @@ def _peak(device: str) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
 
 
-def _export(trainee: Trainee, into: Path, inputs: list[Json]) -> float:
-    specs = [TensorSpec(spec["name"], spec["dtype"], tuple(spec["shape"])) for spec in inputs]
+def _export(trainee: Trainee, into: Path, inputs: Sequence[TensorSpec]) -> float:
     folder = into / "exported"
     folder.mkdir()
     begin = time.perf_counter()
-    trainee.export(folder, specs)
+    trainee.export(folder, inputs)
     return time.perf_counter() - begin

@@ -138,7 +138,7 @@ class Comparison:
         """How many times as many requests a second an artifact answers as eager does."""
         return ratio(*([one.rate for one in self.served.rounds[which]] for which in (name, EAGER)))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object that `compare-modes --json` prints."""
         ratios = {
             mode: {

@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from exporter.base import machine
 from exporter.base.errors import EnvironmentLacks, ModelError, UsageError
-from exporter.base.tensors import TensorSpec, load
+from exporter.base.tensors import load
 from exporter.deploy.modes import served
-from exporter.deploy.modes.child import MODES, WEIGHTS
+from exporter.deploy.modes.child import MODES, WEIGHTS, Looked, LookRequest, MeasureRequest, look, measure
 from exporter.deploy.modes.result import EAGER, Apart, Comparison, Round, Served, Wish
 from exporter.deploy.modes.turns import turns
-from exporter.process.answers import told
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.recipe.source import recipe_reference
 
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Lacking:
-    """Why a mode cannot be compared; see :class:`exporter.deploy.modes.base.Lack`."""
-
-    what: str
-    hint: str
-    here: bool
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What can be compared, as a child has found it. The first dim of each input is called `batch`."""
-
-    paddle: str
-    device: str
-    epochs: int
-    lacks: Mapping[str, Lacking | None]
-    inputs: tuple[TensorSpec, ...]
-    metric: str
 
 
 def compare(wish: Wish, setting: Setting, convert: served.Convert) -> Comparison:
@@ -80,11 +58,9 @@ def compare(wish: Wish, setting: Setting, convert: served.Convert) -> Comparison
 
 def _look(wish: Wish, place: Path, setting: Setting) -> Looked:
     setting.say("looking at the recipe")
-    modes = dict.fromkeys([EAGER, *(wish.modes or MODES.names())])
-    asked = {"recipe": wish.recipe, "modes": list(modes), "seed": wish.seed, "device": wish.device}
-    return told(
-        Looked, _call("exporter.deploy.modes.child:look", {**asked, "row": str(place / served.ROW)}, wish, setting)
-    )
+    modes = tuple(dict.fromkeys([EAGER, *(wish.modes or MODES.names())]))
+    request, limits = LookRequest(wish.recipe, modes, wish.seed, wish.device, place / served.ROW), setting.limits
+    return call(look, request, limits, environment=_environment(wish), imports=PADDLE, on_event=setting.on_event)
 
 
 def _possible(wish: Wish, looked: Looked) -> list[str]:
@@ -118,16 +94,25 @@ def _rounds(
 
 
 def _measure(wish: Wish, mode: str, looked: Looked, into: Path, setting: Setting) -> Round:
-    asked = {"recipe": wish.recipe, "mode": mode, "seed": wish.seed, "device": wish.device, "threads": wish.threads}
-    amount = {"epochs": wish.epochs, "steps": wish.steps, "batches": list(wish.batches), "seconds": wish.seconds}
-    inputs = [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in looked.inputs]
-    request = {**asked, **amount, "inputs": inputs, "into": str(into)}
-    return told(Round, _call("exporter.deploy.modes.child:measure", request, wish, setting))
+    request = MeasureRequest(
+        recipe=wish.recipe,
+        mode=mode,
+        seed=wish.seed,
+        device=wish.device,
+        threads=wish.threads,
+        epochs=wish.epochs,
+        steps=wish.steps,
+        batches=tuple(wish.batches),
+        seconds=wish.seconds,
+        inputs=looked.inputs,
+        into=into,
+    )
+    limits, follow = setting.limits, setting.on_event
+    return call(measure, request, limits, environment=_environment(wish), imports=PADDLE, on_event=follow)
 
 
-def _call(function: str, request: Json, wish: Wish, setting: Setting) -> Json:
-    environment: dict[str, str | None] = {**SINGLE_THREAD, **dict.fromkeys(_THREADS, str(wish.threads))}
-    return call(function, request, setting.limits, environment=environment, imports=PADDLE, on_event=setting.on_event)
+def _environment(wish: Wish) -> Mapping[str, str | None]:
+    return {**SINGLE_THREAD, **dict.fromkeys(_THREADS, str(wish.threads))}
 
 
 def _apart(place: Path, mode: str) -> Apart:
