@@ -7,24 +7,23 @@ configuration that all versions share must fit, and the version's folder appears
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from exporter.base.bounded_json import read_json
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import TEMPORARY, place_folder, read_regular, replace_bytes, sha256_file
+from exporter.deploy.handoff.record import Earlier
 
-#: The record of a hand-over, and its schema.
+#: The record of a hand-over, and the same for people.
 MANIFEST, README = "MANIFEST.json", "README.md"
-SCHEMA = 2
 #: Bytes of a file that all versions share.
 _MOST_CONFIGURATION = 16 << 20
 _OTHER = "choose another --out, or remove what is there yourself"
 
 
-def earlier(out: Path, target: str) -> dict[str, Any] | None:
-    """The record of the hand-over that lies at `out`; None where nothing lies there.
+def earlier(out: Path, target: str) -> Earlier | None:
+    """Return the record of the hand-over that lies at `out`; None where nothing lies there.
 
     Raises:
         UsageError: something else lies there, or a hand-over for another target.
@@ -41,27 +40,16 @@ def earlier(out: Path, target: str) -> dict[str, Any] | None:
     if not path.is_file():
         raise UsageError("holds files that are none of ours", where=str(out), hint="choose another --out")
     try:
-        record = read_json(path)
+        content = read_json(path)
     except BundleError as error:
         raise UsageError(f"cannot be read: {error.what}", where=str(path), hint=_OTHER) from error
-    if not _is_record(record):
-        raise UsageError("is no record of this version of exporter", where=str(path), hint=_OTHER)
-    if record.get("target") != target:
-        raise UsageError(f"holds a hand-over for {record.get('target')}, not {target}", where=str(out), hint=_OTHER)
-    return dict(record)
-
-
-def _is_record(record: Any) -> bool:
-    """Whether it is a record of this schema, and holds what is read of it again."""
     try:
-        for path, own in record.get("versions", {}).items():
-            bundle, number = own["bundle"], int(path.rpartition("/")[2])
-            read = (bundle["name"], bundle["version"], bundle["digest"][:16], own["variant"]["name"])
-            if number < 1 or not all(isinstance(text, str) for text in read) or "verified" not in own["verified_here"]:
-                return False
-        return bool(record["schema"] == SCHEMA) and isinstance(record["files"], dict)
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return False
+        record = Earlier.of(content)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UsageError("is no record of this version of exporter", where=str(path), hint=_OTHER) from error
+    if content.get("target") != target:
+        raise UsageError(f"holds a hand-over for {content.get('target')}, not {target}", where=str(out), hint=_OTHER)
+    return record
 
 
 def refuse_other(draft: Path, out: Path, names: Collection[str], hint: str = _OTHER) -> None:
@@ -89,7 +77,7 @@ def files_in(folder: Path) -> set[str]:
     return {name for name in names if not name.startswith(TEMPORARY)}
 
 
-def refuse_unfit(draft: Path, out: Path, version: str, files: Mapping[str, Any]) -> None:
+def refuse_unfit(draft: Path, out: Path, version: str, files: Collection[str]) -> None:
     """Hold a draft against the repository that it shall go into, before anything is written there.
 
     Raises:
@@ -121,7 +109,7 @@ def _next(version: Path) -> int:
     return 1 + max(int(path.name) for path in version.parent.iterdir() if path.name.isdecimal())
 
 
-def add_version(draft: Path, out: Path, version: str, files: Mapping[str, Any]) -> bool:
+def add_version(draft: Path, out: Path, version: str, files: Collection[str]) -> bool:
     """Move a version of a draft into a repository that it fits; false where it is there already.
 
     The files that versions share are written first, where they are missing; then the topmost folder of the version that

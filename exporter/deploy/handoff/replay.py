@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ from exporter.bundle.layout import GOLDEN
 from exporter.bundle.script import inlined
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.evidence import Ran, judge
-from exporter.process.workers import SINGLE_THREAD, Json, Limits, call
+from exporter.deploy.handoff.program import ProgramRequest, execute
+from exporter.process.workers import SINGLE_THREAD, Limits, call
 
 #: The dtypes that programs read and write, by the names that safetensors has for them.
 _DTYPES = {
@@ -100,25 +100,7 @@ def ran(command: Sequence[str], cwd: Path, limits: Limits, by: str, **environmen
         ModelError: it ended in any other way than well.
         ExporterError: as :func:`exporter.process.workers.call`.
     """
-    request = {"command": list(command), "cwd": str(cwd), "environment": environment}
-    answer = call("exporter.deploy.handoff.replay:execute", request, limits, environment=SINGLE_THREAD)
-    if answer["status"]:
-        said = " | ".join(answer["said"].strip().splitlines()[-3:]) or "no message"
-        raise ModelError(f"{by} ended with code {answer['status']}: {said}", where=by, hint="see exporter verify")
-
-
-def execute(request: Json) -> Json:
-    """In a child: run a command, and tell its exit code and the end of what it said."""
-    import os
-
-    environment = {**os.environ, **request.get("environment", {})}
-    done = subprocess.run(
-        request["command"],
-        cwd=request["cwd"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    return {"status": done.returncode, "said": (done.stderr or done.stdout)[-4000:]}
+    answer = call(execute, ProgramRequest(tuple(command), cwd, environment), limits, environment=SINGLE_THREAD)
+    if answer.status:
+        said = " | ".join((answer.errors or answer.output).strip().splitlines()[-3:]) or "no message"
+        raise ModelError(f"{by} ended with code {answer.status}: {said}", where=by, hint="see exporter verify")

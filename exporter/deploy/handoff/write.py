@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from exporter import __version__
 from exporter.base.errors import BundleError, UsageError, did_you_mean
 from exporter.base.files import (
     locked,
@@ -25,7 +23,8 @@ from exporter.bundle.open import Bundle
 from exporter.bundle.subject import unfit
 from exporter.deploy.handoff import place as places
 from exporter.deploy.handoff.base import TARGETS, Chosen, Proof, Target
-from exporter.deploy.handoff.place import MANIFEST, README, SCHEMA
+from exporter.deploy.handoff.place import MANIFEST, README
+from exporter.deploy.handoff.record import Earlier, FileFacts, Record, VersionRecord, version_number
 from exporter.deploy.runtimes.matrix import Matrix
 from exporter.process.workers import Setting
 
@@ -78,16 +77,15 @@ def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> Handed
     with sibling(out / "handoff" if there and plugin.versions else out) as draft:
         draft.mkdir()
         written = _lay_out(plugin.layout(chosen), draft)
-        about = {**_about(chosen, wish.target), "files": _files(draft, written, bundle)}
+        record = Record(wish.target, chosen, _files(draft, written, bundle), Proof(False, "not yet"), {})
         version = plugin.version_folder(chosen)
         if there is not None:
-            _refuse_unlike(draft, out, version, about["files"])
-        write_json(draft / MANIFEST, {**about, "verified_here": _told(Proof(False, "not yet"))})
+            _refuse_unlike(draft, out, version, record.files)
+        write_json(draft / MANIFEST, record.content())
         setting.say(f"handing {chosen.name} to {wish.target}")
         proof = plugin.prove(draft, chosen, setting.limits)
-        about["verified_here"] = _told(proof)
         with translated(out):
-            new = _put(draft, out, there, _Finished(chosen, plugin, wish, proof, about, version))
+            new = _put(draft, out, there, _Finished(plugin, wish, replace(record, verified_here=proof), version))
     return HandedOver(out, wish.target, chosen.name, proof, new)
 
 
@@ -95,19 +93,13 @@ def hand_over(bundle: Bundle, wish: Wish, out: Path, setting: Setting) -> Handed
 class _Finished:
     """A draft that has been proven: what its record says, and the folder of its version in a repository."""
 
-    chosen: Chosen
     plugin: Target
     wish: Wish
-    proof: Proof
-    about: Mapping[str, Any]
+    record: Record
     version: str
 
 
-def _told(proof: Proof) -> dict[str, Any]:
-    return {"verified": proof.verified, "how": proof.how, "generated": proof.generated}
-
-
-def _refuse_unlike(draft: Path, out: Path, version: str, files: Mapping[str, Any]) -> None:
+def _refuse_unlike(draft: Path, out: Path, version: str, files: Collection[str]) -> None:
     """Before anything is run: raises UsageError where what is there is another hand-over, or does not fit."""
     if version:
         places.refuse_unfit(draft, out, version, files)
@@ -115,10 +107,10 @@ def _refuse_unlike(draft: Path, out: Path, version: str, files: Mapping[str, Any
         places.refuse_other(draft, out, files)
 
 
-def _put(draft: Path, out: Path, there: Mapping[str, Any] | None, done: _Finished) -> bool:
+def _put(draft: Path, out: Path, there: Earlier | None, done: _Finished) -> bool:
     """Put a draft in its place, with its record and README; false where all of it was there already."""
     if there is None or not done.version:
-        _write_record(draft, done, {})
+        _write_record(draft, done, None)
         if there is None:
             place_folder(draft, out)
             return True
@@ -126,29 +118,28 @@ def _put(draft: Path, out: Path, there: Mapping[str, Any] | None, done: _Finishe
         places.refuse_more(draft, out)
         return False
     with locked(out):
-        new = places.add_version(draft, out, done.version, done.about["files"])
-        there = places.earlier(out, done.wish.target) or {}
-        if new or done.version not in there.get("versions", {}):  # a kill may have come before its record
+        new = places.add_version(draft, out, done.version, done.record.files)
+        there = places.earlier(out, done.wish.target)
+        if new or there is None or done.version not in there.versions:  # a kill may have come before its record
             _write_record(out, done, there)
             return True
     return False
 
 
-def _write_record(folder: Path, done: _Finished, before: Mapping[str, Any]) -> None:
+def _write_record(folder: Path, done: _Finished, before: Earlier | None) -> None:
     """Write MANIFEST.json and README.md: of this hand-over, and in a repository of all versions in it."""
-    about = dict(done.about)
+    record, before = done.record, before or Earlier({}, {})
     if done.version:
-        own = {key: about[key] for key in ("bundle", "variant", "verified_here")}
-        about["versions"] = {**before.get("versions", {}), done.version: own}
-        about["files"] = {**before.get("files", {}), **_as_they_are(folder, about["files"])}
-    write_json(folder / MANIFEST, about)
-    replace_bytes(folder / README, _readme(done, about.get("versions", {})).encode())
+        versions = {**before.versions, done.version: record.version}
+        record = replace(record, versions=versions, files={**before.files, **_as_they_are(folder, record.files)})
+    write_json(folder / MANIFEST, record.content())
+    replace_bytes(folder / README, _readme(done, record.versions).encode())
 
 
-def _as_they_are(folder: Path, files: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of files, with the digests that they have: a shared one was kept, and may differ in its comments."""
+def _as_they_are(folder: Path, files: Mapping[str, FileFacts]) -> dict[str, FileFacts]:
+    """Return files with the digests that they have: a shared one was kept, and may differ in its comments."""
     return {
-        name: {**facts, "sha256": sha256_file(folder / name), "size": (folder / name).stat().st_size}
+        name: FileFacts(facts.origin, sha256_file(folder / name), (folder / name).stat().st_size)
         for name, facts in files.items()
     }
 
@@ -189,28 +180,8 @@ def _lay_out(files: Mapping[str, bytes | Path], into: Path) -> dict[str, Path | 
     return {name: content if isinstance(content, Path) else None for name, content in files.items()}
 
 
-def _about(chosen: Chosen, target: str) -> dict[str, Any]:
-    bundle, variant = chosen.manifest, chosen.variant
-    return {
-        "schema": SCHEMA,
-        "target": target,
-        "exporter": __version__,
-        "bundle": {"name": bundle.name, "version": bundle.version, "digest": bundle.digest},
-        "variant": {"name": chosen.name, "format": variant.format, "precision": variant.precision},
-        "inputs": [_tensor(*pair) for pair in zip(bundle.inputs, variant.inputs, strict=True)],
-        "outputs": [_tensor(*pair) for pair in zip(bundle.outputs, variant.outputs, strict=True)],
-        "dims": bundle.dims,
-        "waivers": list(bundle.waivers),
-    }
-
-
-def _tensor(one: Tensor, native: str) -> dict[str, Any]:
-    """What the bundle calls it, and what the artifact calls it (`native`)."""
-    return {**one.model_dump(mode="json"), "native": native}
-
-
-def _files(draft: Path, written: Mapping[str, Path | None], bundle: Bundle) -> dict[str, dict[str, Any]]:
-    """Where each file comes from (`made` for this target, or a path in the bundle), its sha256 and size.
+def _files(draft: Path, written: Mapping[str, Path | None], bundle: Bundle) -> dict[str, FileFacts]:
+    """Return where each file comes from (`made` for this target, or a path in the bundle), its sha256 and size.
 
     Raises:
         BundleError: a copy is not the file that was sealed.
@@ -222,12 +193,12 @@ def _files(draft: Path, written: Mapping[str, Path | None], bundle: Bundle) -> d
         if origin and digest != bundle.manifest.files[source].sha256:
             hint = "do not use this bundle; ask for a fresh one"
             raise BundleError("was changed while it was handed over", where=str(origin), hint=hint)
-        facts[name] = {"from": source, "sha256": digest, "size": (draft / name).stat().st_size}
+        facts[name] = FileFacts(source, digest, (draft / name).stat().st_size)
     return facts
 
 
-def _readme(done: _Finished, versions: Mapping[str, Any]) -> str:
-    chosen, proof, matrix = done.chosen, done.proof, done.wish.matrix
+def _readme(done: _Finished, versions: Mapping[str, VersionRecord]) -> str:
+    chosen, proof, matrix = done.record.chosen, done.record.verified_here, done.wish.matrix
     bundle = chosen.manifest
     word = "yes" if proof.verified else "NO"
     lines = [
@@ -256,21 +227,24 @@ def _readme(done: _Finished, versions: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _version_table(versions: Mapping[str, Any]) -> list[str]:
+def _version_table(versions: Mapping[str, VersionRecord]) -> list[str]:
     """The versions of a repository, of all its models; no lines where it is none."""
     if not versions:
         return []
     rows = [
-        f"| {path} | {own['bundle']['name']} {own['bundle']['version']}, `{own['bundle']['digest'][:16]}` |"
-        f" {own['variant']['name']} | {'yes' if own['verified_here']['verified'] else 'NO'} |"
-        for path, own in sorted(versions.items(), key=lambda item: (item[0].rpartition("/")[0], _number(item[0])))
+        f"| {path} | {own.bundle.name} {own.bundle.version}, `{own.bundle.digest[:16]}` |"
+        f" {own.variant.name} | {'yes' if own.verified_here.verified else 'NO'} |"
+        for path, own in sorted(
+            versions.items(), key=lambda item: (item[0].rpartition("/")[0], version_number(item[0]))
+        )
     ]
     head = ["| folder | bundle | variant | verified here |", "|:--|:--|:--|:--|"]
     return ["## Versions in this repository", "", *head, *rows, ""]
 
 
-def _number(path: str) -> int:
-    return int(path.rpartition("/")[2])
+def _place(path: str) -> tuple[str, int]:
+    """Return what orders the folders of versions: the model's folder, then the number."""
+    return path.rpartition("/")[0], version_number(path)
 
 
 def _row(side: str, one: Tensor, native: str) -> str:

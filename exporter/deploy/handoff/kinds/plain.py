@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import EnvironmentLacks, ModelError
 from exporter.base.numbers.golden import GoldenCase
@@ -15,6 +13,7 @@ from exporter.bundle.layout import GOLDEN
 from exporter.deploy.handoff.base import Chosen, Proof, Target
 from exporter.deploy.handoff.evidence import judge
 from exporter.deploy.handoff.plain_run import write
+from exporter.deploy.handoff.program import ProgramRequest, execute
 from exporter.process.scratch import scratch
 from exporter.process.workers import SINGLE_THREAD, Limits, call
 
@@ -64,29 +63,20 @@ def _run(folder: Path, inputs: Mapping[str, Array], limits: Limits, case: str) -
     import numpy as np
 
     with scratch() as place:
-        given, got = place / "inputs.npz", place / "outputs.npz"
-        write(given, inputs)
-        request = {
-            "command": [sys.executable, str(folder.resolve() / "run.py"), str(given), str(got)],
-            "cwd": str(place),
-        }
-        answer = call("exporter.deploy.handoff.kinds.plain:execute", request, limits, environment=SINGLE_THREAD)
-        said = (answer["said"].strip().splitlines() or ["no message"])[-1]
-        if answer["status"] == _NO_ENGINE:
+        fed, got = place / "inputs.npz", place / "outputs.npz"
+        write(fed, inputs)
+        command = (sys.executable, str(folder.resolve() / "run.py"), str(fed), str(got))
+        answer = call(execute, ProgramRequest(command, place), limits, environment=SINGLE_THREAD)
+        said = (answer.errors.strip().splitlines() or ["no message"])[-1]
+        if answer.status == _NO_ENGINE:
             hint = "install it, or choose another --variant; see exporter doctor"
             raise EnvironmentLacks(f"run.py cannot run here: {said}", where="plain", hint=hint)
-        if answer["status"] or not got.is_file():
+        if answer.status or not got.is_file():
             raise ModelError(
-                f"run.py ended with code {answer['status']}: {said}", where=f"case {case}", hint="see exporter verify"
+                f"run.py ended with code {answer.status}: {said}", where=f"case {case}", hint="see exporter verify"
             )
         with np.load(got, allow_pickle=False) as archive:  # noqa: TID251  # pickles are off, and we wrote it
             return {name: archive[name] for name in archive.files}
-
-
-def execute(request: dict[str, Any]) -> dict[str, Any]:
-    """In a child, whose limits bind the script too: run a command and tell its exit code and what it said."""
-    done = subprocess.run(request["command"], cwd=request["cwd"], capture_output=True, text=True, check=False)
-    return {"status": done.returncode, "said": done.stderr}
 
 
 plugin: Target = Plain()
