@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -101,7 +102,7 @@ def _ask(
     request = {
         **request_of(engine, artifact, place / ROW, wish.device),
         "threads": wish.threads,
-        "about": {**about, "join": None},
+        "about": asdict(replace(about, join=None)),
         "body": _body(load(place / ROW)),
         "clients": wish.clients,
         "seconds": wish.serve,
