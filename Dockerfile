@@ -22,7 +22,7 @@ COPY . .
 # The command line finds its verbs by their files, so a verb is taken away by taking its file away. Nothing else goes:
 # `verify` asks the code beside training for a metric (`max_metric_loss`).
 RUN scripts/install --runtime --no-editable --venv /opt/exporter \
-    && verbs=/opt/exporter/lib/python3.11/site-packages/exporter/cli \
+    && verbs=/opt/exporter/lib/python3.11/site-packages/exporter/cli/kinds \
     && rm "$verbs/train.py" "$verbs/prune.py" "$verbs/convert.py" "$verbs/release.py" "$verbs/gate.py" \
         "$verbs/compare_modes.py"
 

@@ -115,7 +115,7 @@ def speed(bundle: Bundle, asked: argparse.Namespace, setting: Setting) -> None:
                 )
                 timing = job.measure(setting)
                 for batch in BATCHES:
-                    times[run, batch].append(statistics.median(timing.cases[str(batch)]["times"]))
+                    times[run, batch].append(statistics.median(timing.cases[str(batch)].times))
     for batch in BATCHES:
         print(f"  {'batch ' + str(batch):44}{'median ms':>10}{'x fp32 ORT':>12}{'range':>14}")
         for run in runs:

@@ -49,7 +49,7 @@ from exporter.prove.goldens.calibrate import calibration, refuse_noise
 from exporter.prove.goldens.record import Exported, record
 from exporter.prove.judge.judge import blame, harness_of, judge
 from exporter.prove.judge.report import Report
-from exporter.prove.preflight.cases import beside, needs_data
+from exporter.prove.preflight.cases import needs_data, trial
 from exporter.prove.preflight.evidence import judged
 from exporter.prove.preflight.files import refuse_files, refuse_waivers
 from exporter.prove.proofs.base import Narrowing
@@ -191,8 +191,8 @@ def convert(spec: Spec, into: Path, setting: Setting) -> Product:
         return Product(findings)
     with drafting(into) as draft, calibration(spec, setting) as samples:
         try:
-            tried = None if needs_data(spec) else beside(spec)
-            conversion = convert_all(spec, checkpoint, draft, setting, samples, tried)
+            trying = None if needs_data(spec) else trial(spec)
+            conversion = convert_all(spec, checkpoint, draft, setting, samples, trying)
         except ModelError as error:
             return _foretold(spec, findings, error)
         hashed = Hashed.of(draft)

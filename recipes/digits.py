@@ -6,9 +6,8 @@ from importlib.metadata import distribution
 
 import numpy as np
 import paddle
+from exporter.recipe.base import Recipe, Samples
 from paddle import nn
-
-from exporter.spec.recipe.base import Recipe, Samples
 
 EPOCHS = 12
 BATCH = 32

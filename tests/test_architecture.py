@@ -39,16 +39,17 @@ def module_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-#: A module of ours as a text: a registry's package, or what is imported by name.
-NAMED = re.compile(r"exporter(?:\.\w+)+")
+#: What imports a module by its name: a registry its plugins.
+BY_NAME = ("Registry", "import_module", "find_spec")
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Every module of ours that a file imports, anywhere in it, or names in a text of code."""
+    """Every module of ours that a file imports, anywhere in it; by its name, too."""
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAMED.fullmatch(node.value):
-            yield node.value
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1].partition("[")[0] in BY_NAME:
+            texts = (text.value for text in node.args if isinstance(text, ast.Constant))
+            yield from (text for text in texts if isinstance(text, str) and text.startswith("exporter."))
         names = [alias.name for alias in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("exporter"):
             for name in names:
@@ -65,7 +66,7 @@ def arrows() -> set[tuple[str, str]]:
         (module_of(path), other)
         for path in FILES
         for other in imported(path)
-        if door(other) and door(module_of(path)) != "__main__" and door(module_of(path)) != door(other)
+        if door(other) and door(module_of(path)) not in ("", "__main__", door(other))
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 from tools.counts import COUNTS, places
 
 #: The counts as they are now (`python -m tools.counts`).
-LIMITS = {"words": 2155, "parameters": 311, "clauses": 676, "any": 2349, "untyped": 870}
+LIMITS = {"words": 2155, "parameters": 311, "clauses": 675, "any": 2349, "untyped": 806}
 PLANTED = """
 def where(one: Any, told: dict[str, Any]) -> Json:
     '''Where it lies.'''

@@ -116,9 +116,8 @@ class Checkout:
                 shutil.copytree(self.folder / name, work / name, ignore=shutil.ignore_patterns("__pycache__"))
 
         def release() -> str:
-            return json.loads(self.exporter("release", f"specs/{spec.name}", "--no-cache", "--json", "-q", cwd=work))[
-                "bundle"
-            ]
+            answer = json.loads(self.exporter("release", f"specs/{spec.name}", "--no-cache", "--json", "-q", cwd=work))
+            return str(answer["bundle"])
 
         return work / self.kept(f"bundles/{spec.stem}", release)
 

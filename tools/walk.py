@@ -77,11 +77,11 @@ class House:
                 members = [_callee(part) for part in node.value.elts]
                 if isinstance(target, ast.Name) and all(members):
                     module.tuples[target.id] = members
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("exporter"):
-                for alias in node.names:
-                    inner_module = f"{node.module}.{alias.name}"
-                    name_there = f"{node.module}:{alias.name}"
+        for imported in ast.walk(module.tree):
+            if isinstance(imported, ast.ImportFrom) and (imported.module or "").startswith("exporter"):
+                for alias in imported.names:
+                    inner_module = f"{imported.module}.{alias.name}"
+                    name_there = f"{imported.module}:{alias.name}"
                     module.imported[alias.asname or alias.name] = (
                         inner_module if inner_module in self.places else name_there
                     )

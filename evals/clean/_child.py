@@ -6,10 +6,9 @@ What records, runs and judges are the gate's own functions, in one process inste
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,8 @@ from exporter.base.numbers.pooled import Pooled, draws
 from exporter.base.tensors import Array
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session
 from exporter.engines.session import started
-from exporter.export.lower.child import export
-from exporter.export.lower.convert import _request as export_request
+from exporter.export.lower.child import Destination, ExportRequest, ExportTracedRequest, export, export_traced
+from exporter.export.lower.convert import layer_and_wish
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.traced import bind_inputs
 from exporter.prove.compare.outputs import compare_case, evidence_of
@@ -93,24 +92,26 @@ def _converted(spec: Spec, folder: Path) -> tuple[dict[str, Runnable], tuple[str
     """What was written, the outputs' names, and why a format was not."""
     artifacts: dict[str, Runnable] = {}
     refused: dict[str, str] = {}
-    known: dict[str, Any] = {}
+    layer, wish = layer_and_wish(spec, None)
+    outputs: tuple[str, ...] = ()
     for name in ("pir", "onnx"):
-        (folder / name).mkdir()
-        request = {**export_request(spec, None), "format": name, "into": str(folder / name)}
-        if known:
-            outputs = [one["name"] for one in known["outputs"]]
-            held = list(known["parameters"].values())
-            request |= {"source": str(folder / "pir"), "outputs": outputs, "held": held}
+        into = folder / name
+        into.mkdir()
         try:
-            answer = export(request)
+            if outputs:
+                written = export(ExportRequest(name, into, folder / "pir", outputs, layer, wish)).artifact
+            else:
+                request = ExportTracedRequest(name, (Destination(name, into),), layer, wish)
+                written = export_traced(request).written[name].artifact
+                outputs = written.outputs
         except ModelError as error:
             refused[name] = str(error)
             continue
-        known = known or answer
-        written = answer["artifact"]
-        main_file = next(Path(path).name for path in written["files"] if not path.endswith(".pdiparams"))
-        artifacts[name] = Runnable(name, folder / name, main_file, tuple(spec.inputs), tuple(written["native_outputs"]))
-    return artifacts, tuple(one["name"] for one in known["outputs"]), refused
+        main_file = Path(written.main).name
+        artifacts[name] = Runnable(name, into, main_file, tuple(spec.inputs), written.native_outputs)
+    if not outputs:
+        raise LookupError(f"{spec.name}: no format could be written: {refused}")
+    return artifacts, outputs, refused
 
 
 def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
@@ -133,7 +134,7 @@ def recorded(layer: Any, spec: Spec, outputs: tuple[str, ...]) -> Goldens:
     left_out.update(untelling(rows, spec.budget))
     telling = [one for one in rows if one.case.name not in left_out]
     tensors = {key: value for one in telling for key, value in one.tensors.items()}
-    cases = read_cases(tensors, [json.loads(json.dumps(one.facts)) for one in telling])
+    cases = read_cases(tensors, [asdict(one.facts) for one in telling])
     inputs_of = {
         one.case.name: {name: one.tensors[f"{one.case.name}/input/{name}"] for name in spec.inputs} for one in telling
     }

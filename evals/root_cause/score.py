@@ -140,11 +140,11 @@ def trials(net: str, count: int, place: Path) -> Iterator[Trial]:
 
 def _judged(bench: Bench, run: Run, case: str, witness: Witness, trial: Trial) -> Trial:
     values = program_values(bench, run, case, Setting())
-    ratio = worst(Shown(witness.observed, values), witness.observed.calls[0]["outputs"])
+    ratio = worst(Shown(witness.observed, values), witness.observed.calls[0].outputs)
     found, _ = locate(witness, values, bench.budget, folded=bench.folds(run.variant))
     blamed = ""
     if found is not None:
-        blamed = witness.observed.calls[found.call]["path"] + (" (own code)" if found.own else "")
+        blamed = witness.observed.calls[found.call].path + (" (own code)" if found.own else "")
     return replace(trial, ratio=ratio, blamed=blamed)
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, Union
 
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import read_regular
 
+#: What JSON can hold, of a document of our own.
+Data: TypeAlias = Union[str, int, float, bool, Sequence["Data"], Mapping[str, "Data"], None]  # noqa: UP007 - recursive
 #: Bytes of a document, and values in it: the manifest of a network of 10,000 tensors in six variants has 10 MB and
 #: 100,000 values. At the bounds it takes 2 s and 500 MB to read.
 MOST_BYTES, MOST_VALUES = 32 << 20, 300_000

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 #: Flags of /proc/cpuinfo that decide which kernels an engine picks. Without AVX2 engines are slow; with VNNI int8 pays;
 #: with bf16 or AMX an engine may compute in bfloat16 unless it is told not to (OpenVINO 2026.4 does).
@@ -21,7 +21,24 @@ _CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory
 _PATIENCE = 30.0
 
 
-def cpu() -> dict[str, Any]:
+class Cpu(TypedDict):
+    """A CPU, as it stands in documents: its model, the cores that this process may use, its :data:`ABILITIES`."""
+
+    model: str
+    cores: int
+    abilities: list[str]
+
+
+class Disk(TypedDict):
+    """The disk of a folder, as `doctor` tells of it: sizes in bytes, and whether the folder may be written to."""
+
+    path: str
+    total: int
+    free: int
+    writable: bool
+
+
+def cpu() -> Cpu:
     """The CPU: its model, the cores that this process may use, and which of :data:`ABILITIES` it has.
 
     `abilities` is empty where the system does not tell (it is read from /proc/cpuinfo).
@@ -65,7 +82,7 @@ def memory() -> dict[str, int]:
     return {"total": total, "available": min(found.available, total)}
 
 
-def disk(folder: Path) -> dict[str, Any]:
+def disk(folder: Path) -> Disk:
     """Bytes on the disk of a folder, and whether the folder may be written to."""
     found = shutil.disk_usage(folder)
     return {"path": str(folder), "total": found.total, "free": found.free, "writable": os.access(folder, os.W_OK)}

@@ -78,6 +78,11 @@ class Registry(Generic[T]):
             yield name, self[name]
 
 
+def declared(group: str) -> tuple[str, ...]:
+    """Return the names of the plugins that other packages declare for a group, sorted; imports nothing of theirs."""
+    return tuple(sorted(point.name for point in _entry_points(group)))
+
+
 def _entry_points(group: str) -> tuple[EntryPoint, ...]:
     """The plugins that installed packages declare; `importlib.metadata` is slow to load, so it is asked only then."""
     declared = _declared(tuple(sys.path))

@@ -102,7 +102,7 @@ class Seen:
         self.variables.update(other.variables)
         self.blind |= other.blind
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, list[str] | dict[str, str | None]]:
         """As a child leaves it."""
         return {**{name: sorted(getattr(self, name)) for name in _PATHS}, "variables": self.variables}
 

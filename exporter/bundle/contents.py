@@ -61,7 +61,7 @@ def with_record(content: Content, record: Record) -> Content:
     """The same, with what was recorded of the model."""
     return content.model_copy(
         update={
-            "cases": tuple(CaseFacts.model_validate(case) for case in record.cases),
+            "cases": tuple(CaseFacts.model_validate(asdict(case)) for case in record.cases),
             "left_out": dict(record.left_out),
             "notes": (*content.notes, *record.notes),
         }

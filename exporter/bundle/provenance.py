@@ -81,8 +81,8 @@ def _weights(checkpoint: Path) -> dict[str, Any]:
     if (plan := plan_in(checkpoint)) is not None:
         told = {name: plan.about[name] for name in ("flops", "elements", "importance", "proof") if name in plan.about}
         weights["pruned"] = {**told, "plan": plan.digest}
-    if ranges := trained_ranges.told(checkpoint):
-        weights["rounded_in_training"] = ranges
+    if (rounded := trained_ranges.rounded_in_training(checkpoint)) is not None:
+        weights["rounded_in_training"] = rounded.to_json()
     return weights
 
 

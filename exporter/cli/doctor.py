@@ -23,8 +23,12 @@ from exporter import __version__
 from exporter.base import machine
 from exporter.base.distribution import NAME, how_to_install
 from exporter.base.registry import Registry
+from exporter.engines.base import Availability, missing
+from exporter.engines.child import ProbeAnswer, ProbeRequest
+from exporter.engines.child import probe as probe_engines
 from exporter.engines.device import nvidia_here, parse_device
 from exporter.engines.probe import availability
+from exporter.process.job import job
 from exporter.process.workers import Limits
 from exporter.spec.model import Spec
 
@@ -145,7 +149,7 @@ def _engines(device: str, limits: Limits) -> list[Check]:
     """Every engine on the device, and the second writer of ONNX; those that a plain spec names must be there."""
     needed = {*Spec.model_fields["engines"].default, "eager", "static"}
     names = [*Registry[Any]("exporter.engines", "engine").names(), _CONVERTER]
-    answers = availability(names, device, limits, f"{__name__}:probe")
+    answers = availability(names, device, limits, probe)
     checks = []
     for name in sorted(names, key=lambda one: (one not in needed, one)):
         answer = answers[name]
@@ -168,17 +172,15 @@ def _optional(check: Check) -> Check:
     return Check(check.what, State.ABSENT, check.found, check.cure) if check.state is State.LACKING else check
 
 
-def probe(request: dict[str, Any]) -> dict[str, Any]:
-    """In a child: what :func:`exporter.engines.child.probe` says of the engines, and whether paddle2onnx imports."""
-    from exporter.engines import child
-    from exporter.engines.base import Availability, missing
-
-    engines = [name for name in request["engines"] if name != _CONVERTER]
-    answers = child.probe({"engines": engines, "device": request["device"]})
-    if _CONVERTER in request["engines"]:
+@job
+def probe(request: ProbeRequest) -> ProbeAnswer:
+    """Return what :func:`exporter.engines.child.probe` says of the engines, and whether paddle2onnx imports."""
+    engines = tuple(name for name in request.engines if name != _CONVERTER)
+    answers = dict(probe_engines(ProbeRequest(engines, request.device)).engines)
+    if _CONVERTER in request.engines:
         lacks = missing(_CONVERTER, how_to_install(_CONVERTER))
-        answers[_CONVERTER] = asdict(lacks or Availability(version=_version(_CONVERTER) or ""))
-    return answers
+        answers[_CONVERTER] = lacks or Availability(version=_version(_CONVERTER) or "")
+    return ProbeAnswer(answers)
 
 
 def _capacity(about: Mapping[str, Any]) -> Iterator[Check]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.base.errors import UsageError, printable
-from exporter.process.workers import Json, Limits, Setting
+from exporter.process.answers import Event
+from exporter.process.workers import Limits, Setting
 from exporter.train.progress import describe
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def setting(*, quiet: bool, timeout: float | None, jobs: int = 0, live: bool = T
                 console.print(f"[dim]·[/dim] {escape(printable(step))}", highlight=False)
                 status.update(escape(printable(step)))
 
-            def follow(event: Json) -> None:
-                status.update(escape(printable(describe(event) or str(event["doing"]))))
+            def follow(event: Event) -> None:
+                status.update(escape(printable(describe(event) or event["doing"])))
 
             yield Setting(limits, follow, say, jobs, follows)
 

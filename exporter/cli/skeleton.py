@@ -19,7 +19,6 @@ from exporter.base.errors import ExporterError, UsageError, did_you_mean
 from exporter.base.files import write_bytes
 from exporter.base.references import find_source, split
 from exporter.check.source.project import ClassInfo, ParsedModule, Project
-from exporter.process.answers import told
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, call
 
 #: What commands leave behind, and is made anew from what is committed. Released bundles are not ignored.
@@ -120,12 +119,16 @@ def look(model: str, found: Signature, limits: Limits) -> Looked:
     """Build and run the model in a child; what fails there is told, and no error: the spec has guesses then."""
     if not found.known:
         return Looked(why="the code does not show what forward takes")
+    from exporter.export.trace.look import LookRequest
+    from exporter.export.trace.look import look as look_at  # imports numpy, and a spec may be written without a look
+
     try:
-        asked = {"model": model, "inputs": list(found.required)}
-        answer = call("exporter.export.trace.look:look", asked, limits, environment=SINGLE_THREAD, imports=PADDLE)
+        request = LookRequest(model, found.required)
+        answer = call(look_at, request, limits, environment=SINGLE_THREAD, imports=PADDLE)
     except ExporterError as error:
         return Looked(why=error.what)
-    return told(Looked, answer)
+    inputs = {name: Taken(wanted.dtype, wanted.shape, wanted.stop) for name, wanted in answer.inputs.items()}
+    return Looked(inputs, tuple(Given(spec.name, spec.dtype, spec.shape) for spec in answer.outputs))
 
 
 def signature(reference: str) -> Signature:
@@ -286,7 +289,7 @@ def recipe_text(name: str, model: str, found: Signature, looked: Looked = Looked
     numbers = ", ".join(f"{output}: np.ndarray" for output in (*outputs, "label"))
     seen = "".join(f"\n    - {given}" for given in looked.outputs)
     seen = f"\n\n    What forward gives:\n{seen}\n    " if seen else ""
-    return f'''"""How {name} is trained. exporter.spec.recipe.base.Recipe tells of every field."""
+    return f'''"""How {name} is trained. exporter.recipe.base.Recipe tells of every field."""
 
 from __future__ import annotations
 
@@ -295,7 +298,7 @@ import paddle
 from {module} import {attribute.partition(".")[0]}
 from paddle import nn
 
-from exporter.spec.recipe.base import Recipe, Samples
+from exporter.recipe.base import Recipe, Samples
 
 
 def data() -> Samples:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
-from exporter.base.tensors import Array, TensorMap
+from exporter.base.tensors import Array, TensorMap, TensorSpec
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,25 @@ class Availability:
 
 
 @dataclass(frozen=True)
+class SourceModel:
+    """The model in the user's code: its factory, the checkpoint that it loads, and how it is traced.
+
+    `inputs` and `outputs` are those of the spec, in its order; `fixed` holds the sizes of named dims that never vary.
+    """
+
+    model: str
+    checkpoint: Path | None
+    seed: int
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[str, ...]
+    fixed: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Runnable:
     """What an engine opens: the folder of a variant, its main file, and how its inputs and outputs are called.
 
-    For the format `source` there are no files: `source` then holds the model, the checkpoint and the traced shapes.
+    For the format `source` there are no files: `source` is the model then.
     `threads` is how many an engine may compute in, on the CPU.
     """
 
@@ -45,7 +60,7 @@ class Runnable:
     model: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    source: Mapping[str, Any] | None = None
+    source: SourceModel | None = None
     threads: int = 1
 
     @property

@@ -6,15 +6,14 @@ import gc
 import resource
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import EnvironmentLacks
 from exporter.base.registry import Registry
 from exporter.base.tensors import TensorMap, recorded_inputs
 from exporter.engines.base import Engine, EngineRefused, Session
 from exporter.engines.cost import import_all
-from exporter.engines.job import artifact_of
+from exporter.engines.job import TimedCase, Timing, TimingAnswer, TimingRequest
+from exporter.process.job import job
 from exporter.process.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -24,39 +23,39 @@ _WARM_CALLS, _WARM_SECONDS = 3, 0.1
 _LEAST, _MOST = 3, 5000
 
 
-def measure(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def measure(request: TimingRequest) -> TimingAnswer:
     """Time every case; answer with the seconds of each call, the outputs' shapes, load time and peak memory.
 
     Inputs and settings are not checked at each call, as they are where results are judged: that would be timed too.
     With `cpu_time` the seconds are those that this process computed, which a busy machine disturbs less; in one thread,
     on a quiet one, they are the same.
     """
-    name, device = request["engine"], request["device"]
+    name, artifact = request.engine, request.artifact
     engine = _ENGINES[name]
     doing(f"{name}: starting")
-    found = engine.probe(device)
-    if not found.available:
-        raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
-    artifact = artifact_of(request)
-    cases = {case: recorded_inputs(Path(request["golden"]), case, artifact.inputs) for case in request["cases"]}
+    availability = engine.probe(request.device)
+    if not availability.available:
+        raise EnvironmentLacks(availability.why_not, where=f"engine {name}", hint=availability.cure)
+    cases = {case: recorded_inputs(request.golden, case, artifact.inputs) for case in request.cases}
     import_all(engine.imports)
     doing(f"{name}: loading {artifact.format}", stage="load")
     begin = time.perf_counter()
     try:
-        with engine.open(artifact, device) as session:
+        with engine.open(artifact, request.device) as session:
             load = time.perf_counter() - begin
             if unmet := session.settings.unmet():
                 raise EngineRefused("; ".join(unmet))
-            clock = time.process_time if request["cpu_time"] else time.perf_counter
-            timed = {case: _time(session, inputs, request["seconds"], clock) for case, inputs in cases.items()}
+            clock = time.process_time if request.cpu_time else time.perf_counter
+            timed = {case: _time(session, inputs, request.seconds, clock) for case, inputs in cases.items()}
             provider = session.provider
     except EngineRefused as error:
-        return {"refused": str(error)}
+        return TimingAnswer(None, str(error))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
-    return {"refused": "", "provider": provider, "version": found.version, "load": load, "peak": peak, "cases": timed}
+    return TimingAnswer(Timing(provider, availability.version, load, peak, timed))
 
 
-def _time(session: Session, inputs: TensorMap, seconds: float, clock: Callable[[], float]) -> dict[str, Any]:
+def _time(session: Session, inputs: TensorMap, seconds: float, clock: Callable[[], float]) -> TimedCase:
     outputs = session.run(inputs)
     begin, calls = clock(), 1
     while calls < _WARM_CALLS or clock() - begin < _WARM_SECONDS:
@@ -72,4 +71,4 @@ def _time(session: Session, inputs: TensorMap, seconds: float, clock: Callable[[
             times.append(clock() - start)
     finally:
         gc.enable()
-    return {"times": times, "shapes": {name: list(value.shape) for name, value in outputs.items()}}
+    return TimedCase(tuple(times), {name: tuple(value.shape) for name, value in outputs.items()})

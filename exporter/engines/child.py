@@ -2,82 +2,97 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from exporter.base.errors import BundleError, EnvironmentLacks, UsageError
 from exporter.base.registry import Registry
 from exporter.base.tensors import recorded_inputs, save_scratch
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
+from exporter.engines.base import Availability, Engine, EngineRefused, Session, Settings, SettingsUnmet
 from exporter.engines.cost import Costing, import_all
-from exporter.engines.job import artifact_of
+from exporter.engines.job import EngineAnswer, RunRequest, SessionFacts
 from exporter.engines.session import started
+from exporter.process.job import job
 from exporter.process.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
 
 
-def probe(request: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ProbeRequest:
+    """The engines to look for, and the device that they are to run on."""
+
+    engines: tuple[str, ...]
+    device: str
+
+
+@dataclass(frozen=True)
+class ProbeAnswer:
+    """Whether each engine can run, by its name."""
+
+    engines: Mapping[str, Availability]
+
+
+@job(reuse="looking for engines")
+def probe(request: ProbeRequest) -> ProbeAnswer:
     """Answer for each engine whether it can run on the device: version, or why not and how to get it."""
-    answers = {}
-    for name in request["engines"]:
-        found = _ENGINES[name].probe(request["device"])
-        answers[name] = asdict(found)
-    return answers
+    return ProbeAnswer({name: _ENGINES[name].probe(request.device) for name in request.engines})
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Run every case, `[name, name in the goldens, threads]`, and write `<case number>.safetensors` for each.
+@job(reuse="{artifact[format]} by {engine}")
+def run(request: RunRequest) -> EngineAnswer:
+    """Run every case, and write `<case number>.safetensors` for each.
 
-    The artifact is loaded anew for each number of threads. The answer holds the version, by number of threads what
-    computed and the settings asked for and in effect, what it cost, and what went wrong: a case that the engine refuses
-    is recorded, and the rest go on; a load that it refuses ends it.
+    The artifact is loaded anew for each number of threads. The answer holds, by number of threads, what computed and
+    the settings asked for and in effect; what it cost; and what went wrong: a case that the engine refuses is recorded,
+    and the rest go on; a load that it refuses ends it.
+
+    Raises:
+        EnvironmentLacks: the engine cannot run here.
+        UsageError: the user's model is wrong.
     """
-    name, device = request["engine"], request["device"]
+    name, artifact = request.engine, request.artifact
     engine = _ENGINES[name]
     doing(f"{name}: starting")
-    found = engine.probe(device)
-    if not found.available:
-        raise EnvironmentLacks(found.why_not, where=f"engine {name}", hint=found.cure)
+    availability = engine.probe(request.device)
+    if not availability.available:
+        raise EnvironmentLacks(availability.why_not, where=f"engine {name}", hint=availability.cure)
     import_all(engine.imports)
-    artifact, costing = artifact_of(request), Costing()
-    answer: dict[str, Any] = {"version": found.version, "sessions": {}, "refused": {}, "load": ""}
-    for threads in dict.fromkeys(case[2] for case in request["cases"]):
+    costing, load = Costing(), ""
+    sessions: dict[int, SessionFacts] = {}
+    refused: dict[str, str] = {}
+    for threads in dict.fromkeys(case.threads for case in request.cases):
         doing(f"{name}: loading {artifact.format}", stage="load")
         try:
-            with started(engine, replace(artifact, threads=threads), device) as session:
-                _run_cases(session, artifact, threads, request, answer["refused"])
-                answer["sessions"][str(threads)] = _session(found.version, session.provider, session.settings)
+            with started(engine, replace(artifact, threads=threads), request.device) as session:
+                _run_cases(session, threads, request, refused)
+                sessions[threads] = _facts(availability.version, session.provider, session.settings)
         except SettingsUnmet as error:
-            answer["load"] = str(error)
-            answer["sessions"][str(threads)] = _session(found.version, "", error.settings)
+            load = str(error)
+            sessions[threads] = _facts(availability.version, "", error.settings)
             break
         except (EngineRefused, BundleError, UsageError) as error:
             if artifact.source is not None and isinstance(error, UsageError):  # the user's model is wrong, no engine
                 raise
-            answer["load"] = str(error)
+            load = str(error)
             break
-    return answer | {"cost": asdict(costing.cost())}
+    return EngineAnswer(sessions, refused, load, costing.cost())
 
 
-def _run_cases(
-    session: Session, artifact: Runnable, threads: int, request: dict[str, Any], refused: dict[str, str]
-) -> None:
-    for index, (case, recorded, in_threads) in enumerate(request["cases"]):
-        if in_threads != threads:
+def _run_cases(session: Session, threads: int, request: RunRequest, refused: dict[str, str]) -> None:
+    for index, case in enumerate(request.cases):
+        if case.threads != threads:
             continue
-        doing(f"{request['engine']}: running case {case}", stage="run", case=case)
+        doing(f"{request.engine}: running case {case.name}", stage="run", case=case.name)
         try:
-            outputs = session.run(recorded_inputs(Path(request["golden"]), recorded, artifact.inputs))
+            outputs = session.run(recorded_inputs(request.golden, case.recorded, request.artifact.inputs))
         except SettingsUnmet:  # then no result of this session is evidence
             raise
         except EngineRefused as error:
-            refused[case] = str(error)
+            refused[case.name] = str(error)
             continue
-        save_scratch(Path(request["into"]) / f"{index}.safetensors", outputs)
+        save_scratch(request.into / f"{index}.safetensors", outputs)
 
 
-def _session(version: str, provider: str, settings: Settings) -> dict[str, Any]:
-    effective = {"version": version, **settings.effective}
-    return {"provider": provider, "asked": dict(settings.asked), "effective": effective}
+def _facts(version: str, provider: str, settings: Settings) -> SessionFacts:
+    return SessionFacts(provider, Settings(dict(settings.asked), {"version": version, **settings.effective}))

@@ -15,7 +15,6 @@ from exporter.base.readers.base import map_file
 from exporter.base.readers.kinds import pdiparams
 from exporter.base.tensors import Array, TensorMap, TensorSpec
 from exporter.engines.base import Engine, EngineRefused, Runnable, Session, Settings, SettingsUnmet
-from exporter.export.trace.traced import specs_from_json
 
 
 @contextlib.contextmanager
@@ -36,7 +35,7 @@ def started(engine: Engine, artifact: Runnable, device: str) -> Iterator[Session
 def _inputs(artifact: Runnable) -> tuple[TensorSpec, ...]:
     """What the model takes, by its own file, which is read to its end."""
     if artifact.source is not None:
-        return specs_from_json(artifact.source["inputs"])
+        return artifact.source.inputs
     try:
         facts = read(artifact.path)
         if artifact.format in ("pir", "pdmodel") and facts.weights:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from exporter.base.bounded_json import Data
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.tensors import metadata
 
@@ -44,11 +45,23 @@ def ranges_in(checkpoint: Path | None) -> dict[str, tuple[float, float]]:
         raise UsageError(f"the trained ranges in it are damaged: {error}", where=str(checkpoint), hint=_HINT) from error
 
 
-def told(checkpoint: Path) -> dict[str, Any]:
-    """What a manifest says of a checkpoint's ranges; empty where it holds none."""
-    return (
-        {"layers": sorted(ranges_in(checkpoint)), "before": before(checkpoint)} if _text(checkpoint) is not None else {}
-    )
+@dataclass(frozen=True)
+class RoundedInTraining:
+    """The layers for which training knows a range, and the metric of the float32 checkpoint that it began with."""
+
+    layers: tuple[str, ...]
+    before: float | None
+
+    def to_json(self) -> dict[str, Data]:
+        """Return it as it stands in the manifest."""
+        return {"layers": list(self.layers), "before": self.before}
+
+
+def rounded_in_training(checkpoint: Path) -> RoundedInTraining | None:
+    """Return what a manifest says of a checkpoint's ranges, or None where it holds none; raises as those below."""
+    if not holds_ranges(checkpoint):
+        return None
+    return RoundedInTraining(tuple(sorted(ranges_in(checkpoint))), before(checkpoint))
 
 
 def before(checkpoint: Path) -> float | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import ExitCode, ExporterError
 from exporter.report.gate import Gated
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from exporter.base.diagnostics import Diagnostic
     from exporter.gate.reuse.release import Releases
     from exporter.gate.touched import Touched
+    from exporter.process.answers import Event
     from exporter.process.workers import Setting
     from exporter.spec.model import Spec
 
@@ -58,7 +59,7 @@ class Task:
         """Release a spec, and measure how long it takes; an error in one spec must not stop the others."""
         runs: dict[str, float] = {}
 
-        def follow(event: Mapping[str, Any]) -> None:
+        def follow(event: Event) -> None:
             if name := event.get("ran"):
                 runs[name] = runs.get(name, 0.0) + event["seconds"]
 

@@ -6,9 +6,9 @@ else the line is dropped, and the child counts as crashed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypedDict, TypeVar, cast
 
 from exporter.base.bounded_json import parse_json
 from exporter.base.errors import BY_NAME, ChildCrashed, ChildFailed, ExporterError, UsageError, first_fault
@@ -30,7 +30,32 @@ _ERROR = ("kind", "what", "where", "hint", "details")
 T = TypeVar("T")
 
 
-def read_events(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+class _Doing(TypedDict):
+    doing: str
+
+
+class Event(_Doing, total=False):
+    """A line of progress: what the child does now, and what else a follower may want to know.
+
+    Only the texts up to `format` are checked when a line is read, and other keys pass: the rest is what training tells
+    of its own run (`epoch` to `row`), and the gate of an engine's (`ran`, `seconds`).
+    """
+
+    stage: str
+    case: str
+    format: str
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    loss: float
+    metric: str
+    row: Mapping[str, Any]
+    ran: str
+    seconds: float
+
+
+def read_events(stream: IO[bytes]) -> Iterator[Event]:
     """Yield each line of progress as it comes, until the pipe is closed; what is none is dropped."""
     whole = True  # whether what was read begins a line
     while line := stream.readline(MOST_LINE):
@@ -41,13 +66,14 @@ def read_events(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
             yield event
 
 
-def _event(line: bytes) -> dict[str, Any] | None:
+def _event(line: bytes) -> Event | None:
     try:
         event = parse_json(line, escape=True)
     except ValueError:
         return None
     known = isinstance(event, dict) and isinstance(event.get("doing"), str)
-    return event if known and all(isinstance(event.get(key, ""), str) for key in ("stage", "case")) else None
+    texts = known and all(isinstance(event.get(key, ""), str) for key in ("stage", "case", "format"))
+    return cast(Event, event) if texts else None
 
 
 def read_answer(path: Path) -> dict[str, Any]:

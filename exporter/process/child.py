@@ -18,7 +18,7 @@ from exporter.base.files import NO_ROOM
 from exporter.base.watch import SEEN, WATCHED, Seen, unseen, watch
 from exporter.paddle.child import prepare_paddle
 from exporter.process.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT, read_answer, read_what_was_seen
-from exporter.process.job import Job, from_json, to_json
+from exporter.process.job import Job, answer_from_json, answer_to_json, from_json
 from exporter.process.workers import Json, doing
 
 A = TypeVar("A")
@@ -35,8 +35,7 @@ def _answer(function: str, request: Json) -> Json:
     if not isinstance(found, Job):
         return cast(Json, found(request))
     asked, answered = found.types
-    answer = to_json(answered, found(from_json(asked, request)))
-    return {} if answer is None else cast(Json, answer)
+    return answer_to_json(answered, found(from_json(asked, request)))
 
 
 def forkable() -> bool:
@@ -59,7 +58,7 @@ def run_in_fork(run: Callable[[], A], kind: type[A]) -> A:
             pid = os.fork()
         if pid == 0:
             try:
-                told = _told(lambda: cast(Json, to_json(kind, run())))
+                told = _told(lambda: answer_to_json(kind, run()))
                 _leave_what_was_seen(Path(place))
                 answer.write_text(told)
             finally:
@@ -72,7 +71,7 @@ def run_in_fork(run: Callable[[], A], kind: type[A]) -> A:
             os._exit(code)
         for seen in _SEEING:
             seen().add(read_what_was_seen(Path(place, SEEN)))
-        return from_json(kind, read_answer(answer))
+        return answer_from_json(kind, read_answer(answer))
 
 
 def _told(run: Callable[[], Json]) -> str:

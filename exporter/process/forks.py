@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import IO
 
 from exporter.base.errors import EnvironmentLacks
+from exporter.process.forkserver import Message
 from exporter.process.pool import MOST
 
 #: Servers that are kept; the one that was not used for longest goes. Each holds about 150 MB with Paddle imported.
@@ -195,19 +196,17 @@ def fork(
     variables, wanted = _variables(environment), _imported(imports)
     reader, writer = os.pipe()
     try:
-        message = json.dumps(
-            {
-                "function": launch.function,
-                "place": str(launch.place),
-                "folder": str(Path.cwd() / (launch.code or "")),
-                "imports_there": launch.code is not None,
-                "environment": dict(launch.environment),
-            }
-        )
+        message: Message = {
+            "function": launch.function,
+            "place": str(launch.place),
+            "folder": str(Path.cwd() / (launch.code or "")),
+            "imports_there": launch.code is not None,
+            "environment": dict(launch.environment),
+        }
         for names in dict.fromkeys((wanted, ())):
             for server in _servers_for(variables, names):
                 with contextlib.suppress(ConnectionError):
-                    server.send(message.encode(), [events, log, writer])
+                    server.send(json.dumps(message).encode(), [events, log, writer])
                     return Forked(os.fdopen(reader, "rb", buffering=0))
     finally:
         os.close(writer)

@@ -28,7 +28,7 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn, TypedDict
 
 #: Bytes of one job's description: its environment and paths. A datagram of a Unix socket holds some 200 KB.
 LARGEST = 1 << 17
@@ -37,6 +37,20 @@ DESCRIPTORS = 3
 #: Seconds that a job has to save what it can when the main process was killed.
 _GRACE = 5.0
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
+
+
+class Message(TypedDict):
+    """What the main process sends of a job: its address, and the folder `place` of its request.
+
+    It runs in `folder`, and may import from there where `imports_there` says so; `environment` is added to that of the
+    server.
+    """
+
+    function: str
+    place: str
+    folder: str
+    imports_there: bool
+    environment: dict[str, str]
 
 
 def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
@@ -59,7 +73,7 @@ def serve(channel: socket.socket, imports: list[str]) -> NoReturn:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _reap_all()
             os._exit(0)
-        job = json.loads(message)
+        job: Message = json.loads(message)
         module = job["function"].partition(":")[0]
         if "numpy" in sys.modules and module.startswith("exporter."):
             _import(module)
@@ -95,7 +109,7 @@ def _reap_all() -> None:
             os.waitpid(-1, 0)
 
 
-def _keep(job: dict[str, Any], descriptors: list[int]) -> NoReturn:
+def _keep(job: Message, descriptors: list[int]) -> NoReturn:
     """Fork the job, report its process number and how it ended, and kill what it left."""
     alarm, wakeup = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.signal(signal.SIGCHLD, lambda *_: None)  # the handler of the server would reap the job
@@ -166,7 +180,7 @@ def _children() -> list[int]:
     return found
 
 
-def _become(job: dict[str, Any], events: int, log: int) -> NoReturn:
+def _become(job: Message, events: int, log: int) -> NoReturn:
     """Turn this fork into the child that `exporter.process.workers` describes; never returns."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     signal.set_wakeup_fd(-1)

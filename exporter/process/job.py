@@ -14,10 +14,10 @@ They travel as JSON, and both sides check them: what arrives is exactly what the
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, get_type_hints, overload
 
 from exporter.base.errors import first_fault
 
@@ -121,6 +121,21 @@ def from_json(kind: type[T], content: object) -> T:
     if differs is not None:
         raise NotOfType(f"{differs or 'all of it'}: it is not what {getattr(kind, '__name__', kind)} holds there")
     return value
+
+
+def answer_to_json(kind: type[T], value: T) -> dict[str, Any]:
+    """Return an answer as the JSON object that crosses a border; `{}` for None."""
+    content = to_json(kind, value)
+    return {} if content is None else cast("dict[str, Any]", content)
+
+
+def answer_from_json(kind: type[T], content: Mapping[str, Any]) -> T:
+    """Return the answer of a type that an object of :func:`answer_to_json` stands for.
+
+    Raises:
+        NotOfType: the type would not be sent like this.
+    """
+    return from_json(kind, content if content or kind is not type(None) else None)
 
 
 def _difference(own: object, given: object, place: str = "") -> str | None:

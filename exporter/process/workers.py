@@ -3,9 +3,9 @@
 The request and the answer are plain JSON, written to files; tensors travel as safetensors whose paths stand in the
 request. A crash, a hang and an out-of-memory are results too, and say what the child was doing last::
 
-    answer = call("exporter.export.lower.child:export", {"model": "recipes.digits:build"}, Limits(seconds=300))
+    answer = call(export, ExportRequest(...), Limits(seconds=300))
 
-The function named must take one dict and return one; in it, :func:`doing` says what comes next.
+The function must be a job (:mod:`exporter.process.job`); in it, :func:`doing` says what comes next.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ import errno
 import json
 import os
 import signal
-import subprocess
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,20 +29,19 @@ from exporter.process.answers import (
     EVENTS,
     LAST_WORDS,
     MOST_SAID,
-    NO_ROOM_LEFT,
+    Event,
     read_answer,
-    read_events,
     read_what_was_seen,
 )
-from exporter.process.forks import Forked, Launch, fork
-from exporter.process.job import A, Job, NotOfType, Q, from_json, to_json
+from exporter.process.forks import Launch, fork
+from exporter.process.job import A, Job, NotOfType, Q, answer_from_json, to_json
 from exporter.process.memo import Question, in_force
 from exporter.process.pool import share
 from exporter.process.scratch import no_room, scratch
-from exporter.process.usage import Meter, resident_bytes
+from exporter.process.supervise import TOO_MUCH, Child, Watch, supervise
 
 Json: TypeAlias = dict[str, Any]
-OnEvent: TypeAlias = Callable[[Json], None]
+OnEvent: TypeAlias = Callable[[Event], None]
 
 #: What every child is told. ONNX Runtime's wheels for Linux send telemetry from 1.29 on, unless they are told before
 #: they are imported: what a gate judges is nobody else's business.
@@ -70,13 +66,6 @@ SINGLE_THREAD = {
 PADDLE = ("paddle",)
 
 _TAIL = 4000
-#: Seconds between two looks at what a child uses, and the share of a processor that looking may take: each look reads
-#: what all processes of the machine say of their parents.
-_LOOK, _LOOKING = 0.2, 0.05
-#: Seconds, charged as a limit's are, in which an interrupted child may save what it has.
-_SAVING = 30.0
-_TIMES = "many times"
-_TOO_MUCH = "look for what grows without end, or make the dims smaller"
 
 
 @dataclass(frozen=True)
@@ -147,18 +136,6 @@ class Setting:
         return max(1, min(processors, int(psutil.virtual_memory().available >> 20) // megabytes))
 
 
-@dataclass
-class _Watch:
-    """What the parent has seen of a child."""
-
-    doing: str = "starting"
-    killed: str = ""
-    hint: str = ""
-    no_room: bool = False
-    loads: bool = False
-    before: tuple[float, int] | None = None  # seconds and bytes that it had used when it began to load
-
-
 @overload
 def call(
     job: Job[Q, A],
@@ -209,7 +186,7 @@ def call(
     question = Question(job.address, to_json(asked, request), environment or {}, limits.code, job.reuse)
     answer = _call(question, limits, imports, on_event)
     try:
-        return from_json(answered, answer if answer or answered is not type(None) else None)
+        return answer_from_json(answered, answer)
     except NotOfType as error:
         what = f"the child left an answer that was not asked for: {error}"
         raise ChildCrashed(what, hint=LAST_WORDS) from error
@@ -226,7 +203,7 @@ def _call(question: Question, limits: Limits, imports: Sequence[str], on_event: 
                 own = {DATA_LIMIT: str(2 * limits.bytes()), "TMPDIR": str(place)}
                 own |= {WATCHED: "1"} if memo or watched() else {}
                 child = _start(Launch(question.function, place, own, limits.code), log, question.environment, imports)
-                watch, status = _supervise(child, limits, on_event)
+                watch, status = supervise(child, limits, on_event)
                 tail = _tail(log)
             answer = _answer(place, watch, status, tail, limits)
             seen = read_what_was_seen(place / SEEN) if WATCHED in own else Seen()
@@ -264,13 +241,7 @@ def doing(what: str, **details: Any) -> None:
         os.write(int(handle), line.encode())
 
 
-@dataclass(frozen=True)
-class _Child:
-    process: Forked
-    events: IO[bytes]
-
-
-def _start(launch: Launch, log: IO[bytes], environment: Mapping[str, str | None], imports: Sequence[str]) -> _Child:
+def _start(launch: Launch, log: IO[bytes], environment: Mapping[str, str | None], imports: Sequence[str]) -> Child:
     reader, writer = os.pipe()
     try:
         process = fork(launch, writer, log.fileno(), environment={**_EVERY_CHILD, **environment}, imports=imports)
@@ -279,101 +250,7 @@ def _start(launch: Launch, log: IO[bytes], environment: Mapping[str, str | None]
         raise
     finally:
         os.close(writer)
-    return _Child(process, os.fdopen(reader, "rb"))
-
-
-def _supervise(child: _Child, limits: Limits, on_event: OnEvent | None) -> tuple[_Watch, int]:
-    watch, meter = _Watch(), Meter()
-    reader = threading.Thread(target=_follow, args=(child.events, watch, on_event), daemon=True)
-    reader.start()
-    most, stop = limits.bytes(), share().stop
-    look = 0.0
-    try:
-        while (status := _ended(child.process)) is None:
-            if (now := time.monotonic()) > look:
-                resident = meter.look(child.process.pid)
-                look = now + max(_LOOK, (time.monotonic() - now) / _LOOKING)
-                _judge_usage(watch, meter, resident, limits, most)
-            if limits.beyond and watch.loads and child.process.pid:
-                _judge_load(watch, meter, child.process.pid, limits.beyond)
-            if watch.killed:
-                _kill(child.process)
-            if stop.is_set():
-                raise KeyboardInterrupt
-    except KeyboardInterrupt:
-        _interrupt(child.process)
-        raise
-    except BaseException:
-        _kill(child.process)
-        raise
-    finally:
-        # Its end, and that of all that it started, closes the pipe: what it said last is read before it is quoted.
-        reader.join(_SAVING)
-    return watch, status
-
-
-def _judge_usage(watch: _Watch, meter: Meter, resident: int, limits: Limits, most: int) -> None:
-    """Say why the child is to be killed, where it is."""
-    if resident > most:
-        watch.killed = f"the child passed its limit of {most >> 20} MB of memory"
-        watch.hint = _TOO_MUCH
-    elif meter.charged > limits.seconds and meter.worked >= meter.slept:
-        watch.killed = f"the child used up its limit of {limits.seconds:g} s of processor time"
-        watch.hint = "look for a loop without end, or give more time with --timeout"
-    elif meter.charged > limits.seconds:
-        watch.killed = f"the child waited for nothing through its limit of {limits.seconds:g} s: it did not compute"
-        watch.hint = "look for a lock or a message that never comes, or give more time with --timeout"
-
-
-def _judge_load(watch: _Watch, meter: Meter, pid: int, most: Beyond) -> None:
-    """Say why a child is to be killed that loads or runs what somebody else has written; memory grows fast."""
-    resident = resident_bytes(pid)
-    if watch.before is None:
-        meter.look(pid)
-        watch.before = meter.worked, resident
-        return
-    seconds, size = watch.before
-    if resident - size > most.megabytes << 20:
-        watch.killed = f"the child took {most.megabytes} MB more memory: {_TIMES} what its release recorded"
-    elif meter.worked - seconds > most.seconds:
-        watch.killed = f"the child took {most.seconds:g} s of processor time: {_TIMES} what its release recorded"
-    watch.hint = watch.hint or "do not use this bundle; if you trust it, set the limit yourself with --timeout"
-
-
-def _ended(process: Forked) -> int | None:
-    """Wait a moment for the process to end; its status, or None."""
-    try:
-        return process.wait(0.05)
-    except subprocess.TimeoutExpired:
-        return None
-
-
-def _follow(events: IO[bytes], watch: _Watch, on_event: OnEvent | None) -> None:
-    with events:
-        for event in read_events(events):
-            watch.doing, watch.no_room = event["doing"], watch.no_room or NO_ROOM_LEFT in event
-            watch.loads = watch.loads or event.get("stage") == "load"
-            if on_event:
-                on_event(event)
-
-
-def _kill(process: Forked) -> None:
-    process.kill()
-    process.wait()
-
-
-def _interrupt(process: Forked) -> None:
-    """Give the child time to save; Ctrl-C in a terminal reached it too, `kill -INT` of the parent alone did not."""
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGINT)
-    meter = Meter()
-    try:
-        while _ended(process) is None:
-            meter.look(process.pid)
-            if meter.charged > _SAVING:
-                _kill(process)
-    except KeyboardInterrupt:
-        _kill(process)
+    return Child(process, os.fdopen(reader, "rb"))
 
 
 def _tail(log: IO[bytes]) -> str:
@@ -382,7 +259,7 @@ def _tail(log: IO[bytes]) -> str:
     return log.read().decode(errors="replace")
 
 
-def _answer(place: Path, watch: _Watch, status: int, tail: str, limits: Limits) -> Json:
+def _answer(place: Path, watch: Watch, status: int, tail: str, limits: Limits) -> Json:
     where = f"while {watch.doing}"
     if "memory" in watch.killed:
         raise ChildOutOfMemory(watch.killed, where=where, hint=watch.hint, details=tail)
@@ -403,7 +280,7 @@ def _answer(place: Path, watch: _Watch, status: int, tail: str, limits: Limits) 
         error.details = error.details or tail
         if error.what.startswith("MemoryError"):  # it was refused memory before anybody saw how much it has
             what = f"the child passed its limit of {limits.bytes() >> 20} MB of memory ({error.what.strip(': ')})"
-            raise ChildOutOfMemory(what, where=error.where, hint=_TOO_MUCH, details=error.details) from error
+            raise ChildOutOfMemory(what, where=error.where, hint=TOO_MUCH, details=error.details) from error
         raise
 
 

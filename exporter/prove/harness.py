@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from exporter.base.errors import (
     BundleError,
@@ -23,11 +23,12 @@ from exporter.base.files import remove, total_size
 from exporter.base.numbers.golden import GoldenCase, GoldenOutput
 from exporter.base.numbers.pooled import Draws, Pooled, draws
 from exporter.base.tensors import TensorMap, load
-from exporter.engines.base import Runnable
+from exporter.engines.base import Runnable, SourceModel
 from exporter.engines.cost import beyond
 from exporter.engines.job import EngineAnswer, EngineCase, EngineJob, runnable
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import FORMATS
+from exporter.process.answers import Event
 from exporter.process.pool import in_order
 from exporter.process.scratch import scratch
 from exporter.process.workers import Setting
@@ -57,7 +58,7 @@ class Bench:
     artifacts: Mapping[str, Artifact]
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
-    source: Mapping[str, Any] | None
+    source: SourceModel | None
     device: str
     budget: float
     controls: tuple[GoldenCase, ...] = ()
@@ -136,7 +137,7 @@ def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer
     into.mkdir()
     seen = {"stage": "load"}
 
-    def follow(event: dict[str, Any]) -> None:
+    def follow(event: Event) -> None:
         seen["stage"] = event.get("stage", seen["stage"])
         if setting.on_event:
             setting.on_event(event)
@@ -151,8 +152,8 @@ def _run_engine(bench: Bench, run: Run, into: Path, setting: Setting) -> _Answer
     except (ChildCrashed, ChildOutOfMemory, ChildFailed) as error:
         fate = Evidence(Outcome.CRASHED, f"{error.what} {error.where}", stage=seen["stage"])
     if setting.on_event:
-        took = {"ran": f"{run.variant}/{run.engine}", "seconds": time.monotonic() - began}
-        setting.on_event({"doing": f"verified {run.variant} by {run.engine}", **took})
+        doing, ran = f"verified {run.variant} by {run.engine}", f"{run.variant}/{run.engine}"
+        setting.on_event({"doing": doing, "ran": ran, "seconds": time.monotonic() - began})
     if answer.load:
         fate = Evidence(Outcome.CRASHED, f"does not load: {answer.load}", stage="load")
     return into, answer, fate

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, Strict, model_validator
 
-from exporter.base.registry import Registry
+from exporter.base.registry import declared
 from exporter.base.tensors import DTYPES
 from exporter.spec.named import Names
 from exporter.spec.values import FORMS, check_values, known_values
@@ -16,9 +16,9 @@ Flag = Annotated[bool, Strict()]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Reference = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$"), Names.CODE]
-#: What a spec without `formats` asks for; packages add others by the entry point `exporter.export.lower`.
+#: What a spec without `formats` asks for; other packages add theirs by entry points of the group of formats.
 FORMATS = ("pir", "pdmodel", "onnx")
-_FORMATS = tuple(dict.fromkeys((*FORMATS, *Registry[Any]("exporter.export.lower", "format").names())))
+_FORMATS = tuple(dict.fromkeys((*FORMATS, *declared("exporter.export.lower"))))
 FormatName = Literal[_FORMATS]  # type: ignore[valid-type]  # made of what is installed
 Size = Annotated[int, Strict(), Field(ge=1)]
 

@@ -1,6 +1,6 @@
 """The spec: what is exported, and what is promised of it. Frozen; unknown keys are refused.
 
-`python -m exporter.spec.documentation docs` makes docs/spec.md of the descriptions, and editors show them by the JSON
+`python -m tools.spec_pages docs` makes docs/spec.md of the descriptions, and editors show them by the JSON
 Schema.
 """
 

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from exporter.base.errors import printable
-from exporter.process.workers import Json, OnEvent
+from exporter.process.answers import Event
+from exporter.process.workers import OnEvent
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -26,7 +27,7 @@ class Meter:
         self.first: tuple[float, int] | None = None
         self.steps = self.done = self.total = 0
 
-    def update(self, event: Json) -> None:
+    def update(self, event: Event) -> None:
         """Take note of a `training` or `finished epoch` event."""
         if event["doing"] == "training":
             self.steps = event["steps"]  # 0: not known
@@ -46,7 +47,7 @@ class Meter:
         return f"{rate:.1f} batches/s  {_clock_text((self.total - self.done) / rate)} left"
 
 
-def describe(event: Json) -> str:
+def describe(event: Event) -> str:
     """One line about an event, without rate; "" where there is nothing to say."""
     what = event["doing"]
     if what == "training":
@@ -72,7 +73,7 @@ class Epochs:
         self.meter = Meter(clock)
         self.said = clock()
 
-    def __call__(self, event: Json) -> None:
+    def __call__(self, event: Event) -> None:
         """Show one event."""
         if event["doing"].startswith(NOTE):
             self.say(f"{self.of}{event['doing']}")
@@ -91,7 +92,7 @@ class Lines(Epochs):
         super().__init__(self._write, clock=clock)
         self.stream = stream
 
-    def __call__(self, event: Json) -> None:
+    def __call__(self, event: Event) -> None:
         """Show one event."""
         super().__call__(event)
         if event["doing"].startswith(("loading", "drawing")) and (text := describe(event)):
@@ -111,7 +112,7 @@ class Bar:
         self.task = progress.add_task("starting", total=None, rate="")
         self.meter = Meter()
 
-    def __call__(self, event: Json) -> None:
+    def __call__(self, event: Event) -> None:
         """Show one event."""
         text = describe(event)
         if event["doing"] in ("training", "finished epoch"):

@@ -18,7 +18,7 @@ from typing import Any
 
 from exporter.base.errors import UsageError
 from exporter.base.files import TEMPORARY, remove, replace_folder, sha256_file, translated
-from exporter.process import workers
+from exporter.process import answers, workers
 from exporter.process.workers import Json, Limits, OnEvent, Setting
 from exporter.spec.recipe.source import source_digest
 from exporter.train import log, parallel
@@ -124,7 +124,7 @@ def ensure(request: TrainRequest, setting: Setting) -> TrainResult:
     setting.say(f"{'fine-tuning' if request.start else 'training'} {request.recipe}{how}{further}")
     told = Epochs(setting.say, f"{request.recipe} ")
 
-    def follow(event: Json) -> None:
+    def follow(event: answers.Event) -> None:
         told(event)
         if setting.on_event:
             setting.on_event(event)

@@ -68,7 +68,7 @@ def measure(spec: Spec, checkpoint: Path, run: TrainResult | None, setting: Sett
         imports=workers.PADDLE,
         on_event=setting.on_event,
     )
-    rounded = bool(trained_ranges.told(checkpoint))
+    rounded = trained_ranges.rounded_in_training(checkpoint) is not None
     if answer["floor"] is not None:
         answer["floor"] += (1 if answer["goal"] == "min" else -1) * (_promised(spec) if rounded else 0)
     interval = answer["interval"]
@@ -92,7 +92,7 @@ def require_floor(spec: Spec, found: Measured) -> Measured:
     """The same; raises ModelError where it does not reach the floor, as a training that does not."""
     if found.missed is None:
         return found
-    hint, rounded = TRAIN_BETTER, bool(trained_ranges.told(found.checkpoint))
+    hint, rounded = TRAIN_BETTER, trained_ranges.rounded_in_training(found.checkpoint) is not None
     if found.note:
         hint = "train anew on the data that is there now, as the note says; or undo the change of the data"
     elif rounded:

@@ -17,8 +17,9 @@ from exporter.bundle.open import Bundle, recorded_spec
 from exporter.bundle.provenance import provenance
 from exporter.bundle.subject import REPORT, about, objections, refuse_contradiction, subject_in, subject_of, unfit
 from exporter.engines.cost import by_size
+from exporter.process.job import to_json
 from exporter.prove.goldens.cases import plan_cases
-from exporter.prove.goldens.finish import describe
+from exporter.prove.goldens.finish import OutputFacts, describe
 from exporter.prove.goldens.truth import measured
 from exporter.prove.proofs.base import Subject
 from exporter.spec.read import validate
@@ -55,7 +56,7 @@ class Made:
             eager = exact.astype("float32")
             self.tensors |= {f"{case.name}/input/x": rows, f"{case.name}/eager/y": eager, f"{case.name}/truth/y": exact}
             self.tensors[f"{case.name}/input/mask"] = np.ones((case.dims["batch"], 2), "float32")
-            outputs = {"y": describe(eager, measured([eager], exact, "float64"), "")}
+            outputs = {"y": to_json(OutputFacts, describe(eager, measured([eager], exact, "float64"), ""))}
             cases.append({"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs})
         inputs = [{"name": name, "dtype": "float32", "shape": one["shape"]} for name, one in SPEC["inputs"].items()]
         variant = {"format": "onnx", "precision": "fp32", "files": ["onnx/model.onnx"], "inputs": ["x", "mask"]}

@@ -33,13 +33,14 @@ ORDER = (
         "assumptions",
     ),
     *("entry", "rules", "codes", "settings", "suppressions", "targets", "settle", "changed", "probe", "run"),
-    *("fixes", "documentation"),
+    *("fixes", "documentation", "github_command", "forms"),
 )
-#: Lines of code and prose in all files but the rules; it may fall, and rises only with a reason.
+#: Lines of code and prose in all files but the rules and the forms; it may fall, and rises only with a reason.
 MOST_LINES = 9_015
 #: Those that are neither blank nor comment nor docstring.
 MOST_LINES_OF_CODE = 6_500
 MOST_METHODS = 25
+_ASIDE = ("rules", "forms", "github_command")
 
 
 def _room(module: str) -> str:
@@ -83,7 +84,7 @@ def test_no_class_grows_into_an_interpreter() -> None:
 
 
 def test_the_house_without_its_rules_stays_small() -> None:
-    texts = [path.read_text() for path in FILES if _room(module_of(path)) != "rules"]
+    texts = [path.read_text() for path in FILES if _room(module_of(path)) not in _ASIDE]
     assert sum(len(text.splitlines()) for text in texts) <= MOST_LINES
     assert sum(_lines_of_code(text) for text in texts) <= MOST_LINES_OF_CODE
 
@@ -188,7 +189,7 @@ def test_an_operator_is_a_line_and_a_builtin_a_value_a_rule_are_a_file(tmp_path:
         lines.write(OPERATOR)
     (check / "models" / "future.py").write_text(BUILTIN)
     (check / "models" / "angles.py").write_text(VALUE)
-    (check / "rules" / "whirls.py").write_text(RULE)
+    (check / "rules" / "kinds" / "whirls.py").write_text(RULE)
     after = _findings(tmp_path, net)
     assert {(7, "EX136"), (7, "EX199")} == after - before
     assert not {line for line, _ in after} & {9, 11}

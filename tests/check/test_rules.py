@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.check.documentation import MARK, page
+from exporter.check.rule_page import MARK, page
 from exporter.check.rules.base import Rule
 from exporter.check.run import check, rules
 

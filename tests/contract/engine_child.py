@@ -6,35 +6,66 @@ import contextlib
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from exporter.base.errors import ExporterError
 from exporter.base.registry import Registry
-from exporter.engines.base import Engine, EngineRefused, Runnable, Session
+from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session
 from exporter.engines.session import started
+from exporter.process.job import job
 from tests.contract.exact import Array, draw, expected
 from tests.faults import truncate
 
 ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
 
 
-def probes(request: dict[str, Any]) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True)
+class Devices:
+    """The devices to ask each engine about."""
+
+    devices: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Probes:
     """What each engine says of each device."""
-    return {
-        name: {device: dataclasses.asdict(engine.probe(device)) for device in request["devices"]}
-        for name, engine in ENGINES.all()
-    }
+
+    engines: Mapping[str, Mapping[str, Availability]]
 
 
-def contract(request: dict[str, Any]) -> dict[str, str]:
+@dataclasses.dataclass(frozen=True)
+class Contract:
+    """One engine on one device, with an artifact that it runs."""
+
+    engine: str
+    device: str
+    artifact: Runnable
+
+
+@dataclasses.dataclass(frozen=True)
+class Checks:
     """Each check by name with `ok` or what was wrong."""
-    open_it = Opener(ENGINES[request["engine"]], request["device"])
-    artifact, answers = runnable(request), {}
+
+    checks: Mapping[str, str]
+
+
+@job
+def probes(request: Devices) -> Probes:
+    """What each engine says of each device."""
+    return Probes(
+        {name: {device: engine.probe(device) for device in request.devices} for name, engine in ENGINES.all()}
+    )
+
+
+@job
+def contract(request: Contract) -> Checks:
+    """Each check by name with `ok` or what was wrong."""
+    open_it = Opener(ENGINES[request.engine], request.device)
+    artifact, answers = request.artifact, {}
     with open_it(artifact) as session:
         for check in (*WITH_SESSION, *(() if artifact.source else WITH_FILES)):
             try:
@@ -42,7 +73,7 @@ def contract(request: dict[str, Any]) -> dict[str, str]:
                 answers[check.__name__] = "ok"
             except AssertionError as error:
                 answers[check.__name__] = str(error) or "an assertion failed"
-    return answers
+    return Checks(answers)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,13 +85,6 @@ class Opener:
 
     def __call__(self, artifact: Runnable) -> AbstractContextManager[Session]:
         return started(self.engine, artifact, self.device)
-
-
-def runnable(request: dict[str, Any], **changed: Any) -> Runnable:
-    """The artifact of a request."""
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in request["artifact"].items()}
-    values["folder"] = Path(values["folder"]) if values["folder"] else None
-    return Runnable(**{**values, **changed})
 
 
 # ---- with a session ------------------------------------------------------------------------------------------------

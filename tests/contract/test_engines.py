@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import pytest
 
 from evals.levels import KEPT_OFF, bfloat16_is_kept_off
 from exporter.bundle.open import Bundle
+from exporter.engines.base import Availability, Runnable, SourceModel
+from exporter.engines.child import ProbeRequest, probe
 from exporter.pipeline import convert
 from exporter.process.workers import SINGLE_THREAD, Limits, Setting, call
 from exporter.prove.verdict.plan import ENGINES
 from exporter.spec.model import Spec
 from tests.command import ROOT
+from tests.contract.engine_child import Contract, Devices, contract, probes
 
+Said: TypeAlias = Mapping[str, Mapping[str, Availability]]
 SPEC = {
     "name": "exact",
     "model": "tests.contract.exact:build",
@@ -54,76 +58,60 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, dict[str, Any]]:
+def said() -> Said:
     """What each engine's probe says of each device, with everything installed."""
-    answer: dict[str, dict[str, Any]] = call("tests.contract.engine_child:probes", {"devices": DEVICES}, LIMITS)
-    return answer
+    return call(probes, Devices(DEVICES), LIMITS).engines
 
 
 @pytest.mark.parametrize(("name", "format"), PAIRS)
-def test_engine_keeps_the_contract(name: str, format: str, bundle: Bundle, said: dict[str, dict[str, Any]]) -> None:
+def test_engine_keeps_the_contract(name: str, format: str, bundle: Bundle, said: Said) -> None:
     keeps_the_contract(name, format, "cpu", bundle, said)
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("name", "format"), PAIRS)
-def test_engine_keeps_the_contract_on_a_gpu(
-    name: str, format: str, bundle: Bundle, said: dict[str, dict[str, Any]]
-) -> None:
+def test_engine_keeps_the_contract_on_a_gpu(name: str, format: str, bundle: Bundle, said: Said) -> None:
     keeps_the_contract(name, format, "gpu:0", bundle, said)
 
 
-def keeps_the_contract(name: str, format: str, device: str, bundle: Bundle, said: dict[str, dict[str, Any]]) -> None:
-    if why := said[name][device]["why_not"]:
+def keeps_the_contract(name: str, format: str, device: str, bundle: Bundle, said: Said) -> None:
+    if why := said[name][device].why_not:
         pytest.skip(f"{name} on {device}: {why}")
     if name == "openvino_default" and bfloat16_is_kept_off():
         pytest.skip(KEPT_OFF)
     answers = call(
-        "tests.contract.engine_child:contract",
-        {"engine": name, "device": device, "artifact": artifact(format, bundle)},
+        contract,
+        Contract(name, device, artifact(format, bundle)),
         LIMITS,
         environment={**SINGLE_THREAD, **ENGINES[name].environment(device)},
-    )
+    ).checks
     assert answers == dict.fromkeys(answers, "ok")
     assert len(answers) >= 11
 
 
-def artifact(format: str, bundle: Bundle) -> dict[str, Any]:
+def artifact(format: str, bundle: Bundle) -> Runnable:
     spec = Spec.model_validate(SPEC)
     if format == "source":
-        inputs = [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()]
-        outputs = [one.name for one in bundle.manifest.outputs]
-        source = {"model": spec.model, "checkpoint": None, "seed": 0, "inputs": inputs, "outputs": outputs, "fixed": {}}
-        return {
-            "format": format,
-            "folder": None,
-            "model": "",
-            "inputs": list(spec.inputs),
-            "outputs": outputs,
-            "source": source,
-        }
-    found = bundle.manifest.variants[format]
-    main = next(Path(path) for path in found.files if not path.endswith(".pdiparams"))
-    return {
-        "format": format,
-        "folder": str((bundle.folder / main).parent),
-        "model": main.name,
-        "inputs": list(found.inputs),
-        "outputs": list(found.native_outputs),
-    }
+        outputs = tuple(output.name for output in bundle.manifest.outputs)
+        source = SourceModel(spec.model, None, 0, spec.input_specs(), outputs, {})
+        return Runnable(format, None, "", tuple(spec.inputs), outputs, source)
+    variant = bundle.manifest.variants[format]
+    main = next(Path(path) for path in variant.files if not path.endswith(".pdiparams"))
+    folder = (bundle.folder / main).parent
+    return Runnable(format, folder, main.name, tuple(variant.inputs), tuple(variant.native_outputs))
 
 
-def test_only_what_needs_a_gpu_is_not_available(said: dict[str, dict[str, Any]]) -> None:
-    assert [name for name, answer in said.items() if answer["cpu"]["why_not"]] == [NEEDS_GPU]
+def test_only_what_needs_a_gpu_is_not_available(said: Said) -> None:
+    assert [name for name, answer in said.items() if answer["cpu"].why_not] == [NEEDS_GPU]
 
 
-def test_probe_tells_a_version_or_why_not_and_the_cure(said: dict[str, dict[str, Any]]) -> None:
+def test_probe_tells_a_version_or_why_not_and_the_cure(said: Said) -> None:
     assert set(said) == set(ENGINES.names())
     for name, answer in said.items():
         for device, found in answer.items():
-            complete = bool(found["version"]) != (bool(found["why_not"]) and bool(found["cure"]))
+            complete = bool(found.version) != (bool(found.why_not) and bool(found.cure))
             assert complete, f"{name} on {device}: {found}"
-        assert answer["gpu:99"]["why_not"], f"{name} would run on a GPU that is not there"
+        assert answer["gpu:99"].why_not, f"{name} would run on a GPU that is not there"
 
 
 @pytest.mark.parametrize("raised", ["ImportError", "OSError", "RuntimeError", "AttributeError"])
@@ -131,11 +119,11 @@ def test_probe_of_a_broken_package_says_so(raised: str, tmp_path: Path) -> None:
     for package in ("paddle", "onnxruntime", "openvino"):
         (tmp_path / f"{package}.py").write_text(f"raise {raised}('libbroken.so.7 is not here')")
     answers = call(
-        "exporter.engines.child:probe",
-        {"engines": list(ENGINES.names()), "device": "cpu"},
+        probe,
+        ProbeRequest(tuple(ENGINES.names()), "cpu"),
         LIMITS,
         environment={"PYTHONPATH": str(tmp_path)},
     )
-    for name, found in answers.items():
-        assert not found["version"] and found["cure"], name
-        assert name == NEEDS_GPU or "libbroken.so.7 is not here" in found["why_not"], name
+    for name, found in answers.engines.items():
+        assert not found.version and found.cure, name
+        assert name == NEEDS_GPU or "libbroken.so.7 is not here" in found.why_not, name

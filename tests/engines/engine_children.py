@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +13,65 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import load_file
 
-from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
+from exporter.base.tensors import TensorSpec
+from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet, SourceModel
+from exporter.engines.job import EngineAnswer, RunRequest
 from exporter.engines.kinds.paddle_inference_tensorrt import keep_program, placement
 from exporter.engines.session import started
+from exporter.process.job import job
 from exporter.prove.verdict.plan import ENGINES
 
 Array = npt.NDArray[np.generic]
 CASE = "batch=5"
 
 
-def small(request: dict[str, Any], format: str) -> Runnable:
+@dataclass(frozen=True)
+class Small:
+    """Where the small network of `tests.exported` lies, and what its files call their outputs."""
+
+    exported: Path
+    outputs: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The request of a job that needs none."""
+
+
+@dataclass(frozen=True)
+class OnGpu:
+    """The folder of an ONNX file, and the GPU that is to run it."""
+
+    folder: Path
+    device: str = "gpu:1"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What came of it, by name."""
+
+    facts: Mapping[str, Any]
+
+
+def small(request: Small, format: str) -> Runnable:
     """The small network of `tests.exported`."""
     model = {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}[format]
-    return Runnable(format, Path(request["exported"]) / format, model, ("image",), tuple(request["outputs"][format]))
+    return Runnable(format, request.exported / format, model, ("image",), request.outputs[format])
 
 
-def run(request: dict[str, Any], engine: str, format: str) -> tuple[Array, dict[str, Any]]:
+def run(request: Small, engine: str, format: str) -> tuple[Array, dict[str, Any]]:
     """The first output of one case, and the effective settings."""
     artifact = small(request, format)
-    golden = load_file(Path(request["exported"]) / "golden.safetensors")
+    golden = load_file(request.exported / "golden.safetensors")
     with started(ENGINES[engine], artifact, "cpu") as session:
         outputs = session.run({"image": golden[f"{CASE}/input/image"]})
         return outputs[artifact.outputs[0]], dict(session.settings.effective)
 
 
-def predictors(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def predictors(request: Small) -> Facts:
     """The strict and the default predictor beside eager, and the program that passes leave."""
-    eager = load_file(Path(request["exported"]) / "golden.safetensors")[f"{CASE}/eager/logits"]
+    eager = load_file(request.exported / "golden.safetensors")[f"{CASE}/eager/logits"]
     facts: dict[str, Any] = {}
     for name in ("paddle_inference", "paddle_inference_default"):
         for format in ("pir", "pdmodel"):
@@ -47,7 +81,7 @@ def predictors(request: dict[str, Any]) -> dict[str, Any]:
                 "bit_equal": bool(np.array_equal(value, eager)),
                 "error": float(np.abs(value - eager).max() / np.abs(eager).max()),
             }
-    return {**facts, "program": _program(small(request, "pdmodel"))}
+    return Facts({**facts, "program": _program(small(request, "pdmodel"))})
 
 
 def _program(artifact: Runnable) -> dict[str, Any]:
@@ -81,14 +115,16 @@ def _as_if_taken(program: Path) -> dict[str, Any]:
     return placement(program.parent)
 
 
-def paddle_on_a_gpu(_: dict[str, Any]) -> dict[str, Any]:
+@job
+def paddle_on_a_gpu(_: Nothing) -> Facts:
     """What is asked of Paddle on a GPU, and what is in effect before and after."""
     from exporter.paddle.device import demand_float32, gpu_settings
 
-    return {"before": gpu_settings(), "asked": demand_float32(), "after": gpu_settings()}
+    return Facts({"before": gpu_settings(), "asked": demand_float32(), "after": gpu_settings()})
 
 
-def paddle_threads(request: dict[str, Any]) -> dict[str, list[int]]:
+@job
+def paddle_threads(request: Nothing) -> Facts:
     """How many operating-system threads there are after a large product, asked to use one and then two."""
     import paddle
 
@@ -101,14 +137,15 @@ def paddle_threads(request: dict[str, Any]) -> dict[str, list[int]]:
         counts["effective"].append(int(use("cpu", threads).effective["threads"]))
         paddle.matmul(matrix, matrix).numpy()
         counts["tasks"].append(len(list(Path("/proc/self/task").iterdir())))
-    return counts
+    return Facts(counts)
 
 
-def openvino_precision(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def openvino_precision(request: Small) -> Facts:
     """Our engine beside OpenVINO as it comes, on the same files; errors against float64."""
     import openvino
 
-    golden = load_file(Path(request["exported"]) / "golden.safetensors")
+    golden = load_file(request.exported / "golden.safetensors")
     truth = golden[f"{CASE}/truth/logits"]
     facts: dict[str, Any] = {}
     core = openvino.Core()
@@ -123,15 +160,16 @@ def openvino_precision(request: dict[str, Any]) -> dict[str, Any]:
             "ours_error": float(np.abs(value - truth).max() / np.abs(truth).max()),
             "default_error": float(np.abs(default - truth).max() / np.abs(truth).max()),
         }
-    return facts
+    return Facts(facts)
 
 
-def on_gpu(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def on_gpu(request: OnGpu) -> Facts:
     """One run of an ONNX file on a GPU: what came of it, and the settings asked for and in effect."""
-    engine, device = ENGINES["onnxruntime"], request.get("device", "gpu:1")
+    engine, device = ENGINES["onnxruntime"], request.device
     if "PRETENDED_GPU" not in os.environ and not (answer := engine.probe(device)).available:
-        return {"outcome": "not available", "why_not": answer.why_not}
-    artifact = Runnable("onnx", Path(request["folder"]), "model.onnx", ("x",), ("y",))
+        return Facts({"outcome": "not available", "why_not": answer.why_not})
+    artifact = Runnable("onnx", request.folder, "model.onnx", ("x",), ("y",))
     outcome = "ran"
     try:
         with started(engine, artifact, device) as session:
@@ -139,20 +177,21 @@ def on_gpu(request: dict[str, Any]) -> dict[str, Any]:
             settings = session.settings
     except SettingsUnmet as error:
         outcome, settings = str(error), error.settings
-    return {"outcome": outcome, "asked": dict(settings.asked), "effective": dict(settings.effective)}
+    return Facts({"outcome": outcome, "asked": dict(settings.asked), "effective": dict(settings.effective)})
 
 
-def run_without_probe(request: dict[str, Any]) -> dict[str, Any]:
-    """`exporter.engines.child:run`, as if the probe had seen nothing."""
+def run_without_probe(request: RunRequest) -> EngineAnswer:
+    """`exporter.engines.child.run`, as if the probe had seen nothing."""
     from exporter.engines import child
     from exporter.engines.base import Availability
 
-    engine = child._ENGINES[request["engine"]]
+    engine = child._ENGINES[request.engine]
     engine.probe = lambda _: Availability(version="1")  # type: ignore[method-assign]
     return child.run(request)
 
 
-def run_without_a_file(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def run_without_a_file(request: RunRequest) -> EngineAnswer:
     """The same with an engine that reads a file of its own, such as a cache, that is not there."""
     from exporter.base.readers import read
     from exporter.engines import child
@@ -160,28 +199,24 @@ def run_without_a_file(request: dict[str, Any]) -> dict[str, Any]:
     def open_nothing(artifact: Runnable, device: str) -> None:
         read(Path("/nonexistent/engine.onnx"))
 
-    child._ENGINES[request["engine"]].open = open_nothing  # type: ignore[assignment,method-assign]
+    child._ENGINES[request.engine].open = open_nothing  # type: ignore[assignment,method-assign]
     return run_without_probe(request)
 
 
-def device_of_paddle(_: dict[str, Any]) -> dict[str, Any]:
+@job
+def device_of_paddle(_: Nothing) -> Facts:
     """Where Paddle computes in a child that only imports it."""
     import paddle
 
-    return {"device": paddle.device}
+    return Facts({"device": paddle.device})
 
 
-def static_programs(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def static_programs(request: Nothing) -> Facts:
     """How many programs Paddle traced for one session that ran three sizes, and whether eager gives the same bits."""
     del request
-    source = {
-        "model": "recipes.digits:build",
-        "checkpoint": None,
-        "seed": 0,
-        "inputs": [{"name": "image", "dtype": "float32", "shape": ["batch", 1, 8, 8]}],
-        "outputs": ["logits"],
-        "fixed": {},
-    }
+    inputs = (TensorSpec("image", "float32", ("batch", 1, 8, 8)),)
+    source = SourceModel("recipes.digits:build", None, 0, inputs, ("logits",), {})
     artifact = Runnable("source", None, "", ("image",), ("logits",), source)
     cases = [np.random.default_rng(size).random((size, 1, 8, 8), "float32") for size in (1, 2, 5)]
     with started(ENGINES["eager"], artifact, "cpu") as session:
@@ -189,4 +224,4 @@ def static_programs(request: dict[str, Any]) -> dict[str, Any]:
     with started(ENGINES["static"], artifact, "cpu") as session:
         static = [session.run({"image": case})["logits"] for case in cases]
         programs = len(session._session._layer.forward.program_cache)
-    return {"programs": programs, "right": all(map(np.array_equal, eager, static))}
+    return Facts({"programs": programs, "right": all(map(np.array_equal, eager, static))})

@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 from evals.levels import KEPT_OFF, bfloat16_is_kept_off
 from exporter.base.readers import read
+from exporter.process.job import Job
 from exporter.process.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, exporter
+from tests.engines.engine_children import (
+    Facts,
+    Nothing,
+    Small,
+    openvino_precision,
+    paddle_threads,
+    predictors,
+    static_programs,
+)
 from tests.exported import exported_artifacts
 
+Q = TypeVar("Q")
 LIMITS = Limits(seconds=300)
 
 
 @pytest.fixture(scope="module")
-def request_of_small(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def request_of_small(tmp_path_factory: pytest.TempPathFactory) -> Small:
     """Where the small network lies, and what its files call its outputs."""
     folder = exported_artifacts(tmp_path_factory)
     models = {"pir": "model.json", "pdmodel": "model.pdmodel", "onnx": "model.onnx"}
-    outputs = {name: [one.name for one in read(folder / name / path).outputs] for name, path in models.items()}
-    return {"exported": str(folder), "outputs": outputs}
+    outputs = {name: tuple(one.name for one in read(folder / name / path).outputs) for name, path in models.items()}
+    return Small(Path(folder), outputs)
 
 
-def in_child(function: str, request: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+def in_child(job: Job[Q, Facts], request: Q, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
     monkeypatch.chdir(ROOT)
-    return call(f"tests.engines.engine_children:{function}", request, LIMITS, environment=SINGLE_THREAD)
+    return call(job, request, LIMITS, environment=SINGLE_THREAD).facts
 
 
 def test_strict_predictor_equals_eager_and_the_default_one_runs_other_kernels(
-    request_of_small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    request_of_small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = in_child("predictors", request_of_small, monkeypatch)
+    found = in_child(predictors, request_of_small, monkeypatch)
     for format in ("pir", "pdmodel"):
         strict, default = found[f"paddle_inference {format}"], found[f"paddle_inference_default {format}"]
         assert strict["bit_equal"]
@@ -50,7 +62,7 @@ def test_strict_predictor_equals_eager_and_the_default_one_runs_other_kernels(
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells which OpenMP runtimes are loaded")
 def test_paddle_computes_in_as_many_threads_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = in_child("paddle_threads", {}, monkeypatch)
+    found = in_child(paddle_threads, Nothing(), monkeypatch)
     assert found["effective"] == found["asked"] == [1, 2]
     if (os.cpu_count() or 1) < 2:
         pytest.skip("MKL starts no second thread on one core; what the runtimes say was checked")
@@ -59,14 +71,14 @@ def test_paddle_computes_in_as_many_threads_as_asked(monkeypatch: pytest.MonkeyP
 
 def test_static_runs_the_very_program_that_was_traced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else each session traces the layer twice, and the program that is judged is not the one that is saved."""
-    assert in_child("static_programs", {}, monkeypatch) == {"programs": 1, "right": True}
+    assert in_child(static_programs, Nothing(), monkeypatch) == {"programs": 1, "right": True}
 
 
 @pytest.mark.skipif(bfloat16_is_kept_off(), reason=KEPT_OFF)
 def test_openvino_computes_in_float32_where_it_would_not(
-    request_of_small: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    request_of_small: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = in_child("openvino_precision", request_of_small, monkeypatch)
+    found = in_child(openvino_precision, request_of_small, monkeypatch)
     for format in ("onnx", "pdmodel"):
         one = found[format]
         assert one["effective"]["precision"] == "f32"

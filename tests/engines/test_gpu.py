@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import onnx
@@ -22,7 +22,9 @@ from exporter.base.errors import EnvironmentLacks
 from exporter.engines import device as devices
 from exporter.engines import onnx_device
 from exporter.engines.base import EngineRefused, Runnable, SettingsUnmet
+from exporter.engines.child import run
 from exporter.engines.device import choose_device, nvidia_here
+from exporter.engines.job import EngineCase, RunRequest
 from exporter.engines.kinds.onnxruntime import OnnxRuntime
 from exporter.engines.kinds.paddle_inference_tensorrt import placement
 from exporter.engines.onnx_device import CPU, CUDA, DOUBLE, cause_of, computing, hearing, placed_nodes
@@ -31,6 +33,14 @@ from exporter.engines.probe import availability
 from exporter.engines.session import started
 from exporter.process.workers import SINGLE_THREAD, Limits, call
 from tests.command import ROOT, Done, environment, exporter, refused
+from tests.engines.engine_children import (
+    Nothing,
+    OnGpu,
+    device_of_paddle,
+    on_gpu,
+    paddle_on_a_gpu,
+    run_without_a_file,
+)
 from tests.sampling import slow
 
 LIMITS = Limits(seconds=300)
@@ -82,26 +92,11 @@ def azure() -> Azure:
     return Azure()
 
 
-def run_request(artifact: Runnable, place: Path) -> dict[str, Any]:
-    """What `exporter.engines.child:run` is asked: two cases on the first GPU."""
+def run_request(artifact: Runnable, place: Path) -> RunRequest:
+    """What `exporter.engines.child.run` is asked: two cases on the first GPU."""
     save_file({f"{case}/input/x": INPUTS["x"] for case in ("a", "b")}, place / "golden.safetensors")
-    return {
-        "engine": "onnxruntime",
-        "device": "gpu:0",
-        "format": "onnx",
-        "folder": str(artifact.folder),
-        "model": artifact.model,
-        "inputs": ["x"],
-        "outputs": ["y"],
-        "source": None,
-        "golden": str(place / "golden.safetensors"),
-        "cases": [["a", "a", 1], ["b", "b", 1]],
-        "into": str(place),
-    }
-
-
-def request_of(artifact: Runnable) -> dict[str, str]:
-    return {"folder": str(artifact.folder)}
+    cases = EngineCase("a", "a"), EngineCase("b", "b")
+    return RunRequest("onnxruntime", "gpu:0", artifact, place / "golden.safetensors", cases, place)
 
 
 # ---- where nodes ran -----------------------------------------------------------------------------------------------
@@ -174,7 +169,7 @@ def test_the_model_of_the_probe_is_what_it_is_said_to_be() -> None:
 )
 def test_asked_and_effective_on_a_gpu(how: str, outcome: str, pooled: Runnable, pretended: pytest.MonkeyPatch) -> None:
     pretended.setenv("PRETENDED_GPU", how)
-    answer = call("tests.engines.engine_children:on_gpu", request_of(pooled), LIMITS)
+    answer = call(on_gpu, OnGpu(pooled.path.parent), LIMITS).facts
     assert answer["outcome"] == outcome
     asked, effective = answer["asked"], answer["effective"]
     assert asked == {**asked, "use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC", "enable_cuda_graph": "0"}
@@ -190,8 +185,8 @@ def test_a_child_whose_session_ran_on_the_cpu_gives_no_evidence(
     """The probe may see nothing. The first case shows it; the others must not be taken as results of a GPU."""
     pretended.setenv("PRETENDED_GPU", "late")
     request = run_request(pooled, tmp_path)
-    answer = call("exporter.engines.child:run", request, LIMITS)
-    assert answer["sessions"]["1"]["effective"]["provider"] == CPU and "was asked for" in answer["load"]
+    answer = call(run, request, LIMITS)
+    assert answer.sessions[1].settings.effective["provider"] == CPU and "was asked for" in answer.load
     assert not list(tmp_path.glob("[0-9]*.safetensors"))
 
 
@@ -254,8 +249,8 @@ def test_a_predictor_that_leaves_no_program_is_refused(tmp_path: Path) -> None:
 def test_an_engine_that_misses_a_file_of_its_own_fails_to_load_and_ends_nothing(
     pooled: Runnable, tmp_path: Path
 ) -> None:
-    answer = call("tests.engines.engine_children:run_without_a_file", run_request(pooled, tmp_path), LIMITS)
-    assert "no such file" in answer["load"] and answer["sessions"] == {}
+    answer = call(run_without_a_file, run_request(pooled, tmp_path), LIMITS)
+    assert "no such file" in answer.load and answer.sessions == {}
 
 
 # ---- which device --------------------------------------------------------------------------------------------------
@@ -303,13 +298,13 @@ def test_every_child_computes_on_the_cpu_as_soon_as_it_imports_paddle(
         "def disable_signal_handler(): pass\n"
     )
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    assert call("tests.engines.engine_children:device_of_paddle", {}, LIMITS) == {"device": "cpu"}
+    assert call(device_of_paddle, Nothing(), LIMITS).facts == {"device": "cpu"}
 
 
 def test_paddle_is_asked_for_float32_on_a_gpu_and_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The switches of TF32 are in every build; flags of cuDNN are in GPU builds alone, and told where they are."""
     monkeypatch.chdir(ROOT)
-    found = call("tests.engines.engine_children:paddle_on_a_gpu", {}, LIMITS, environment=SINGLE_THREAD)
+    found = call(paddle_on_a_gpu, Nothing(), LIMITS, environment=SINGLE_THREAD).facts
     assert found["before"]["tf32_cudnn"] and not found["after"]["tf32_cudnn"] and not found["after"]["tf32_cublas"]
     assert found["after"]["tf32_override"] == "0" and not found["after"]["cuda_graph"]
     known = {name: value for name, value in found["asked"].items() if name in found["after"]}
@@ -405,7 +400,7 @@ def test_without_a_driver_nothing_is_said_of_gpus(tmp_path: Path, monkeypatch: p
 @pytest.mark.gpu
 @pytest.mark.skipif(not nvidia_here(), reason="needs an NVIDIA GPU")
 def test_onnxruntime_on_a_real_gpu(pooled: Runnable) -> None:
-    answer = call("tests.engines.engine_children:on_gpu", {**request_of(pooled), "device": "gpu:0"}, LIMITS)
+    answer = call(on_gpu, OnGpu(pooled.path.parent, "gpu:0"), LIMITS).facts
     if answer["outcome"] == "not available":
         pytest.skip(answer["why_not"])
     assert answer["outcome"] == "ran" and answer["effective"]["provider"] == CUDA

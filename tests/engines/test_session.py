@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from exporter.base.tensors import Array, TensorMap
-from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings
+from exporter.base.tensors import Array, TensorMap, TensorSpec
+from exporter.engines.base import Availability, Engine, EngineRefused, Runnable, Session, Settings, SourceModel
 from exporter.engines.session import started
 
 ARTIFACT = Runnable(
@@ -18,12 +18,9 @@ ARTIFACT = Runnable(
     model="",
     inputs=("x", "n"),
     outputs=("y",),
-    source={
-        "inputs": [
-            {"name": "x", "dtype": "float32", "shape": ["batch", 2]},
-            {"name": "n", "dtype": "int64", "shape": []},
-        ]
-    },
+    source=SourceModel(
+        "a:b", None, 0, (TensorSpec("x", "float32", ("batch", 2)), TensorSpec("n", "int64", ())), ("y",), {}
+    ),
 )
 GOOD = {"x": np.ones((3, 2), "float32"), "n": np.array(2)}
 

@@ -6,7 +6,7 @@ import paddle
 import pytest
 
 from exporter.base.tensors import TensorSpec
-from exporter.engines.base import Runnable
+from exporter.engines.base import Runnable, SourceModel
 from exporter.engines.kinds.static import plugin as static
 from exporter.export.lower.base import Wish
 from exporter.export.lower.kinds.onnx import plugin as onnx
@@ -119,8 +119,7 @@ def test_what_is_written_is_what_is_read_afterwards(kind, tmp_path):
     session = onnxruntime.InferenceSession(tmp_path / "onnx" / "model.onnx", providers=["CPUExecutionProvider"])
     also = session.run([one.name for one in traced.outputs], {"x": x})
     names = tuple(spec.name for spec in traced.outputs)
-    source = {"model": f"{__name__}:{kind.__name__}", "checkpoint": None, "seed": 0, "outputs": list(names)}
-    source |= {"inputs": [{"name": "x", "dtype": "float32", "shape": [3, 4]}], "fixed": {}}
+    source = SourceModel(f"{__name__}:{kind.__name__}", None, 0, inputs, names, {})
     with static.open(Runnable("source", None, "", ("x",), names, source), "cpu") as running:
         unsaved = running.run({"x": x})
     for want, one, other, name in zip(expected, found, also, names, strict=True):

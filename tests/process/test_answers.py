@@ -15,10 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.base.errors import ChildCrashed, EnvironmentLacks, ExporterError
+from exporter.base.errors import ChildCrashed, EnvironmentLacks
 from exporter.engines.base import Availability
+from exporter.engines.child import ProbeAnswer
 from exporter.engines.job import EngineAnswer
 from exporter.process.answers import MOST_LINE, read_answer, read_events, told
+from exporter.process.job import NotOfType, from_json, to_json
 from exporter.process.workers import Limits, call
 from tests.command import ROOT
 
@@ -75,12 +77,12 @@ def test_half_a_surrogate_pair_in_an_answer_is_written_out(tmp_path: Path) -> No
 )
 def test_what_an_engine_says_is_typed(answer: Any) -> None:
     cost = {"seconds": 0.1, "megabytes": 1.0}
-    sound: dict[str, Any] = {"version": "1", "sessions": {}, "refused": {}, "load": "", "cost": cost}
+    sound: dict[str, Any] = {"sessions": {}, "refused": {}, "load": "", "cost": cost}
     for key in sound:
         try:
-            EngineAnswer.from_json({**sound, key: answer})
-        except ExporterError as error:
-            assert isinstance(error, ChildCrashed) and key in error.what
+            from_json(EngineAnswer, {**sound, key: answer})
+        except NotOfType as error:
+            assert key in str(error)
         else:
             assert isinstance(answer, type(sound[key]))
 
@@ -89,11 +91,15 @@ def test_what_an_engine_says_of_itself_is_typed() -> None:
     with pytest.raises(ChildCrashed, match="version"):
         told(dict[str, Availability], {"eager": {"version": None}})
     assert told(dict[str, Availability], {"eager": {"version": "3"}})["eager"].available
+    said = to_json(ProbeAnswer, ProbeAnswer({"eager": Availability("3")}))
+    with pytest.raises(NotOfType, match="version"):
+        from_json(ProbeAnswer, {"engines": {"eager": {**said["engines"]["eager"], "version": None}}})
 
 
 def test_progress_that_is_none_is_dropped_and_the_rest_comes() -> None:
     reader, writer = os.pipe()
     lines = [b"{", b"null", b"[]", b'{"doing": 7}', b'{"doing": "a", "case": {}}', b"\xff", b'{"doing": "x"}']
+    lines += [b'{"doing": "a", "format": []}']
     lines += [b'{"doing": "' + b"y" * (3 * MOST_LINE) + b'"}', b'{"doing": "z", "case": "b"}', b'{"doing": "cut']
     thread = threading.Thread(target=lambda: (os.write(writer, b"\n".join(lines)), os.close(writer)))
     thread.start()

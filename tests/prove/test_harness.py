@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut, ExporterError
 from exporter.base.numbers.golden import GoldenCase
 from exporter.base.tensors import Array, save
-from exporter.engines.base import Settings
+from exporter.engines.base import Settings, SourceModel
 from exporter.engines.cost import Cost, beyond
 from exporter.engines.job import EngineAnswer, EngineJob, SessionFacts
 from exporter.export.lower.base import Artifact
@@ -199,7 +199,7 @@ class TestTheProcess:
 
 class TestWhatAChildIsAsked:
     def test_the_files_of_the_variant_or_the_source_on_all_cases(self, tmp_path: Path) -> None:
-        source = {"model": "a:b"}
+        source = SourceModel("a:b", None, 0, (), (), {})
         job = bench(tmp_path, source=source, device="gpu:1").job(HALF)
         assert (job.engine, job.golden, job.device) == ("onnxruntime", tmp_path / "golden.safetensors", "gpu:1")
         assert (job.artifact.folder, job.artifact.model, job.artifact.source) == (tmp_path / "onnx", "model.onnx", None)

@@ -39,7 +39,8 @@ def test_ranges_come_back_bit_for_bit(tmp_path: Path) -> None:
     ranges = {"conv": [-0.1, 1 / 3], "": [0.0, 5e-324]}
     found = trained_ranges.ranges_in(checkpoint(tmp_path, trained_ranges.as_text(ranges)))
     assert found == {name: tuple(pair) for name, pair in ranges.items()}
-    assert trained_ranges.told(tmp_path / "weights.safetensors") == {"layers": ["", "conv"], "before": None}
+    rounded = trained_ranges.rounded_in_training(tmp_path / "weights.safetensors")
+    assert rounded is not None and rounded.to_json() == {"layers": ["", "conv"], "before": None}
 
 
 def test_the_metric_before_is_a_number_or_none(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_damaged_ranges_are_said_to_be(text: str, tmp_path: Path) -> None:
 
 def test_a_checkpoint_without_ranges_does_where_a_recipe_can_train_them_and_else_is_refused(tmp_path: Path) -> None:
     path = checkpoint(tmp_path, None)
-    assert trained_ranges.told(path) == {}
+    assert trained_ranges.rounded_in_training(path) is None
     with pytest.raises(UsageError, match="holds no trained ranges") as caught:
         qat.finished(spec(checkpoint=str(path)), path)
     assert "exporter train RECIPE --qat CHECKPOINT" in caught.value.hint
@@ -85,7 +86,7 @@ def test_what_is_no_safetensors_file_is_a_mistake_of_the_user_s(tmp_path: Path) 
     path = tmp_path / "weights.safetensors"
     path.write_bytes(b"\x80\x04no pickle is read")
     with pytest.raises(UsageError, match="not a whole safetensors file"):
-        trained_ranges.told(path)
+        trained_ranges.rounded_in_training(path)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -203,7 +202,8 @@ class TestTheChildDies:
         return {(one.outcome, one.stage) for one in found.values()}
 
     def of_source(self, bench: Bench, model: str, seconds: float = 120) -> set[tuple[Outcome, str]]:
-        changed: dict[str, Any] = {**(bench.source or {}), "model": model}
+        assert bench.source is not None
+        changed = replace(bench.source, model=model)
         return self.evidence(replace(bench, source=changed), Run("source", "fp32", "eager"), seconds)
 
     def test_another_model_s_answers_are_mismatches(self, bench: Bench) -> None:

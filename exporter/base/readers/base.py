@@ -11,8 +11,9 @@ import mmap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from exporter.base.bounded_json import Data
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.tensors import TensorSpec
 
@@ -124,7 +125,7 @@ class ModelFacts:
     versions: Mapping[str, int | str] = field(default_factory=dict)
     weights: tuple[Weight, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Data]:
         """Plain values, for `inspect --json`."""
         return {
             "format": self.format,
@@ -138,7 +139,7 @@ class ModelFacts:
         }
 
 
-def specification(spec: TensorSpec) -> dict[str, Any]:
+def specification(spec: TensorSpec) -> dict[str, Data]:
     """One input or output as plain values."""
     return {"name": spec.name, "dtype": spec.dtype, "shape": list(spec.shape)}
 

@@ -16,7 +16,8 @@ from exporter.base.tensors import TensorMap, load
 from exporter.bundle.drill.requests import Subject
 from exporter.engines.base import Engine, EngineRefused, Runnable
 from exporter.engines.session import started
-from exporter.prove.root_cause.align import Observed, Place
+from exporter.process.job import from_json, to_json
+from exporter.prove.root_cause.align import Observed, Place, Trace
 from exporter.prove.root_cause.locate import locate_inside
 from exporter.prove.root_cause.program import TAPS, tap_of
 from exporter.prove.root_cause.witness import Witness
@@ -26,14 +27,13 @@ _OBSERVED = "observed.json"
 
 def keep_witness(witness: Witness, folder: Path) -> None:
     """Write what `observe` did not leave in the folder itself, for children to read."""
-    observed = witness.observed
-    write_json(folder / _OBSERVED, {"calls": list(observed.calls), "facts": dict(observed.facts)})
+    write_json(folder / _OBSERVED, to_json(Trace, witness.observed.trace))
 
 
 def _kept_witness(folder: Path) -> Witness:
-    about = json.loads((folder / _OBSERVED).read_bytes())
+    trace = from_json(Trace, json.loads((folder / _OBSERVED).read_bytes()))
     fresh = folder / "fresh.safetensors"
-    observed = Observed(about["calls"], about["facts"], load(folder / "values.safetensors"))
+    observed = Observed(trace, load(folder / "values.safetensors"))
     return Witness(observed, load(fresh) if fresh.is_file() else None, "")
 
 
@@ -76,7 +76,7 @@ class Inside:
 
     def _told(self, found: Place) -> str:
         assert self._witness is not None  # noqa: S101  # both callers have looked
-        path = self._witness.observed.calls[found.call]["path"] or "."
+        path = self._witness.observed.calls[found.call].path or "."
         return f"{path} has an error ratio of {found.error_ratio:.3g}"
 
     def _found(self, place: Path) -> Place | None:

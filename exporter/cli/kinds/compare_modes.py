@@ -97,7 +97,8 @@ def converted(spec: Spec, into: Path, setting: Setting) -> Bundle:
 
     product = convert(spec, into, setting)
     if product.bundle is None:
-        raise ModelError(f"check forbids an export: {product.findings[0].message}")
+        what = f"check forbids an export: {product.findings[0].message}"
+        raise ModelError(what, hint="see exporter check, which says what to change")
     return product.bundle
 
 

@@ -22,7 +22,7 @@ def explain(
     """Say what a finding means, why it matters, and what to write instead."""
     del debug
     from exporter.check.codes import OWN_CODES
-    from exporter.check.documentation import page
+    from exporter.check.rule_page import page
     from exporter.check.run import rules
 
     code, every = code.upper(), rules()

@@ -193,12 +193,12 @@ class _Turns:
         tally = self.tallies[run]
         for size in self.inputs.sizes:
             case = timing.cases[size.name]
-            shapes = {names.get(native, native): shape for native, shape in case["shapes"].items()}
+            shapes = {names.get(native, native): list(shape) for native, shape in case.shapes.items()}
             wanted = self.shapes.setdefault(size.name, shapes)
             if shapes != wanted:  # what computes something else is not slower or faster, but wrong
                 what = f"its outputs have the shapes {shapes}, not {wanted}"
                 raise ChildFailed(what, where=f"case {size.name}", hint=_SEE_VERIFY)
-            tally.times.setdefault(size.name, []).append(case["times"])
+            tally.times.setdefault(size.name, []).append(list(case.times))
         before = tally.load
         load, peak = (min(timing.load, before.load), before.peak) if before else (timing.load, 0)
         tally.load = Load(timing.version, timing.provider, load, max(timing.peak, peak))
@@ -208,8 +208,8 @@ class _Turns:
         if run != EAGER:
             return runnable(manifest.variants[run.variant].artifact(), self.bundle.folder)
         spec, outputs = recorded_spec(manifest), tuple(one.name for one in manifest.outputs)
-        told = source_of(spec, self.source.checkpoint, outputs)
-        return Runnable("source", None, "", tuple(spec.inputs), outputs, told)
+        model = source_of(spec, self.source.checkpoint, outputs)
+        return Runnable("source", None, "", tuple(spec.inputs), outputs, model)
 
     def _names(self, run: Run) -> dict[str, str]:
         """The spec's name of each output, by the artifact's."""

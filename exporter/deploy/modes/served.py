@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,10 +17,10 @@ from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.interface import DTYPES
 from exporter.deploy.handoff.kinds import http_service
 from exporter.deploy.modes.result import EAGER, Asked, Served, Wish
+from exporter.deploy.modes.service import ServiceRequest, ask
 from exporter.deploy.modes.turns import turns
 from exporter.engines.base import Runnable
-from exporter.engines.job import call_engine, request_of, runnable
-from exporter.process.answers import told
+from exporter.engines.job import call_engine, runnable
 from exporter.process.workers import Setting
 from exporter.prove.proofs.base import source_of
 from exporter.prove.verdict.plan import ENGINES
@@ -60,7 +60,7 @@ def _serve(wish: Wish, spec: Spec, place: Path, setting: Setting, convert: Conve
     took = time.perf_counter() - begin
     runs = dict(_runs(spec, bundle))
     rounds: dict[str, list[Asked]] = {name: [] for name in runs}
-    answers: dict[str, list[float]] = {}
+    answers: dict[str, Sequence[float]] = {}
     for number, name in turns(runs, wish.rounds, wish.seed):
         setting.say(f"round {number + 1} of {wish.rounds}: serving {name}")
         asked, answers[name] = _ask(wish, *runs[name], bundle, place, setting)
@@ -96,21 +96,23 @@ def _runs(spec: Spec, bundle: Bundle) -> Iterator[tuple[str, tuple[str, Runnable
 
 def _ask(
     wish: Wish, engine: str, artifact: Runnable, bundle: Bundle, place: Path, setting: Setting
-) -> tuple[Asked, list[float]]:
+) -> tuple[Asked, Sequence[float]]:
     chosen = Chosen(bundle, next(iter(bundle.manifest.variants)))
     about = http_service.settings(chosen, bundle.folder / chosen.variant.artifact().main)
-    request = {
-        **request_of(engine, artifact, place / ROW, wish.device),
-        "threads": wish.threads,
-        "about": asdict(replace(about, join=None)),
-        "body": _body(load(place / ROW)),
-        "clients": wish.clients,
-        "seconds": wish.serve,
-    }
-    answer = call_engine("exporter.deploy.modes.service:ask", request, setting, wish.threads)
-    if answer["fault"]:
-        raise ChildFailed(answer["fault"], where=f"the service of {engine}", hint="run it with --debug")
-    return told(Asked, answer["asked"]), answer["values"]
+    request = ServiceRequest(
+        engine,
+        wish.device,
+        replace(artifact, threads=wish.threads),
+        place / ROW,
+        about=replace(about, join=None),
+        body=_body(load(place / ROW)),
+        clients=wish.clients,
+        seconds=wish.serve,
+    )
+    answer = call_engine(ask, request, setting)
+    if answer.asked is None:
+        raise ChildFailed(answer.fault, where=f"the service of {engine}", hint="run it with --debug")
+    return answer.asked, answer.values
 
 
 def _body(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,13 +45,13 @@ class Eager(PaddleEngine):
     @contextlib.contextmanager
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         from exporter.export.trace.layer import load_layer
-        from exporter.export.trace.traced import bind_inputs, specs_from_json
+        from exporter.export.trace.traced import bind_inputs
 
         assert artifact.source is not None  # noqa: S101  # the format is `source`
         source = artifact.source
         settings = use(device, artifact.threads)
-        layer = load_layer(source["model"], source["checkpoint"], source["seed"])
-        order = tuple(one.name for one in bind_inputs(layer, specs_from_json(source["inputs"])))
+        layer = load_layer(source.model, source.checkpoint, source.seed)
+        order = tuple(bound.name for bound in bind_inputs(layer, source.inputs))
         yield LayerSession(layer, order, artifact.outputs, settings)
 
 

@@ -19,17 +19,16 @@ class Static(PaddleEngine):
     def open(self, artifact: Runnable, device: str) -> Iterator[Session]:
         from exporter.export.trace.fixes import fixes_in_force
         from exporter.export.trace.layer import load_layer
-        from exporter.export.trace.traced import bind_inputs, specs_from_json, trace
+        from exporter.export.trace.traced import bind_inputs, trace
         from exporter.paddle.in_place import follow_in_place, remembering_writes
 
         assert artifact.source is not None  # noqa: S101  # the format is `source`
         source = artifact.source
         settings = use(device, artifact.threads)
-        layer = load_layer(source["model"], source["checkpoint"], source["seed"])
-        specs = specs_from_json(source["inputs"])
-        order = tuple(one.name for one in bind_inputs(layer, specs))  # before: to_static replaces forward
+        layer = load_layer(source.model, source.checkpoint, source.seed)
+        order = tuple(bound.name for bound in bind_inputs(layer, source.inputs))  # before: to_static replaces forward
         with remembering_writes():  # as the format `pir`
-            traced = trace(layer, specs, tuple(source["outputs"]), source["fixed"])
+            traced = trace(layer, source.inputs, source.outputs, source.fixed)
             follow_in_place(traced.layer)
         with fixes_in_force("pir"):  # a call that Paddle takes for another signature traces once more
             yield LayerSession(traced.layer, order, artifact.outputs, settings, stop_gradient=False)

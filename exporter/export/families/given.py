@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import UsageError, did_you_mean_file
+from exporter.base.tensors import TensorSpec
 from exporter.export.families.base import Family
+from exporter.export.families.child import LookRequest, look
 from exporter.export.families.factory import FAMILIES
-from exporter.process.answers import told
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.arguments import parse_dim
@@ -32,23 +33,6 @@ class Asked:
     repo: Path | None = None
     dims: Sequence[str] = ()
     settings: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Input:
-    """An input as the family's export has it; a word in the shape is a dim."""
-
-    name: str
-    dtype: str
-    shape: tuple[int | str, ...]
-
-
-@dataclass(frozen=True)
-class Looked:
-    """What the family's export has told."""
-
-    inputs: tuple[Input, ...]
-    settings: Mapping[str, str]
 
 
 def spec_from_family(
@@ -73,19 +57,26 @@ def spec_from_family(
     checkpoint = beside(into or Path("artifacts") / title / UNVERIFIED, "safetensors")
     setting.say(f"running the export of {name}")
     with scratch() as folder:
-        request = {"family": name, "config": str(config), "repo": _absolute(asked.repo), "into": str(folder)}
-        request |= {"weights": _absolute(asked.weights), "checkpoint": str(checkpoint.absolute())}
-        answer = call(
-            "exporter.export.families.child:look", request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE
+        request = LookRequest(
+            family=name,
+            config=config,
+            repo=_absolute(asked.repo),
+            weights=_absolute(asked.weights),
+            into=folder,
+            checkpoint=checkpoint.absolute(),
         )
-    looked = told(Looked, answer)
+        looked = call(look, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
     if not looked.settings:
         setting.say(f"the export of {name} writes no {family.settings} for this configuration")
     content = {
         "name": title,
         "model": "exporter.export.families.factory:build",
-        "args": {key: request[key] for key in ("family", "config", "repo") if request[key]},
-        "inputs": {one.name: _filled(one, family) for one in looked.inputs},
+        "args": {
+            "family": name,
+            "config": str(config),
+            **({"repo": str(request.repo)} if request.repo else {}),
+        },
+        "inputs": {spec.name: _filled(spec, family) for spec in looked.inputs},
         "dims": _dims(looked.inputs, asked.dims),
         **({"checkpoint": str(checkpoint)} if asked.weights else {"weights": "factory"}),
         **{key: value for key, value in keys.items() if value is not None},
@@ -100,8 +91,8 @@ def beside(bundle: Path, ending: str) -> Path:
     return bundle.with_name(f"{bundle.name}.{ending}")
 
 
-def _absolute(path: Path | None) -> str | None:
-    return str(path.absolute()) if path else None
+def _absolute(path: Path | None) -> Path | None:
+    return path.absolute() if path else None
 
 
 def _config(given: str, family: Family, name: str, repo: Path | None) -> Path:
@@ -118,12 +109,12 @@ def _config(given: str, family: Family, name: str, repo: Path | None) -> Path:
     raise UsageError(f"no configuration '{given}'", where="--from", hint=hint)
 
 
-def _filled(one: Input, family: Family) -> dict[str, Any]:
-    values = family.values.get(one.name) or ("normal" if one.dtype.startswith("float") else "integers(0,2)")
-    return {"dtype": one.dtype, "shape": list(one.shape), "values": values}
+def _filled(spec: TensorSpec, family: Family) -> dict[str, str | list[int | str]]:
+    values = family.values.get(spec.name) or ("normal" if spec.dtype.startswith("float") else "integers(0,2)")
+    return {"dtype": spec.dtype, "shape": list(spec.shape), "values": values}
 
 
-def _dims(inputs: Sequence[Input], given: Sequence[str]) -> dict[str, Any]:
+def _dims(inputs: Sequence[TensorSpec], given: Sequence[str]) -> dict[str, dict[str, int]]:
     ranges = {**DIMS, **{text.partition("=")[0]: text for text in given}}
     used = dict.fromkeys(size for one in inputs for size in one.shape if isinstance(size, str))
     if lacking := [name for name in used if name not in ranges]:

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
+from exporter.base.bounded_json import Data
 from exporter.base.errors import ModelError
 from exporter.base.readers.base import ModelFacts
 from exporter.base.tensors import TensorSpec
 from exporter.export.trace.traced import Traced
 
+#: What a writer says of its file, for the manifest.
+Details: TypeAlias = Mapping[str, Data]
 #: What a child says when it has built the layer, and tried it if that was asked for.
 TRACING = "tracing"
 
@@ -97,7 +100,7 @@ class Format(ABC):
         return nullcontext()
 
     @abstractmethod
-    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         """Write the files into the empty folder `into`; return details for the manifest.
 
         Raises:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import tempfile
-from contextlib import nullcontext
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,89 +15,210 @@ from exporter.base.files import room_explains
 from exporter.base.readers.program import Operator, read_operators
 from exporter.base.references import loaded_modules
 from exporter.base.registry import Registry
-from exporter.export.lower.base import TRACING, Artifact, Format, Wish
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import TRACING, Artifact, Details, Format, Wish
 from exporter.export.lower.onnx_program.call import OperatorRefused
 from exporter.export.lower.onnx_program.effects import flat
 from exporter.export.trace.blame import operator_line
 from exporter.export.trace.layer import load_layer
-from exporter.export.trace.traced import Traced, specs_from_json, trace
+from exporter.export.trace.traced import Traced, trace
 from exporter.process.child import forkable, run_in_fork
+from exporter.process.job import job, job_at
 from exporter.process.workers import doing
+from exporter.spec.model import Spec
+
+_FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
 
 
-def export(request: dict[str, Any]) -> dict[str, Any]:
-    """Write one format into a folder; answer with the artifact, the interface and the digests of the parameters.
+@dataclass(frozen=True)
+class LayerSource:
+    """How a layer is built and traced: `fixed` are the sizes of named dims that never vary.
+
+    `outputs` are the names that the spec gives, or None. The inputs stand in the :class:`Wish`.
+    """
+
+    model: str
+    checkpoint: Path | None
+    seed: int
+    outputs: tuple[str, ...] | None
+    fixed: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A format, and the empty folder that it is written into."""
+
+    format: str
+    into: Path
+
+
+@dataclass(frozen=True)
+class BuiltLayer:
+    """What the job of a :class:`Trial` takes: the layer, and the spec whose inputs it is run on."""
+
+    layer: Any
+    spec: Spec
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A job that runs a layer once it is built and before it is traced: its address, and what it goes by."""
+
+    job: str
+    spec: Spec
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What to write from the files of another format, which lie in `source`; its outputs have the names `outputs`.
+
+    The layer is built and traced again where the writer refuses an operator, to find the line that calls it.
+    """
+
+    format: str
+    into: Path
+    source: Path
+    outputs: tuple[str, ...]
+    layer: LayerSource
+    wish: Wish
+
+
+@dataclass(frozen=True)
+class ExportAnswer:
+    """The artifact, and the file of every module that the child had loaded in the end."""
+
+    artifact: Artifact
+    modules: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ExportTracedRequest:
+    """What to trace and write, from one layer; `format` names the formats of all destinations."""
+
+    format: str
+    destinations: tuple[Destination, ...]
+    layer: LayerSource
+    wish: Wish
+    trial: Trial | None = None
+
+
+@dataclass(frozen=True)
+class TracedFormat:
+    """One format that was traced and written.
+
+    `outputs` are those of the trace (-1 where a size varies), `parameters` the digests of the layer's tensors, `names`
+    what the program calls each of them, `modules` as in :class:`ExportAnswer`.
+    """
+
+    artifact: Artifact
+    outputs: tuple[TensorSpec, ...]
+    parameters: Mapping[str, str]
+    names: Mapping[str, str]
+    modules: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ExportTracedAnswer:
+    """What was written, by format."""
+
+    written: Mapping[str, TracedFormat]
+
+
+@job(reuse="writing {format}")
+def export(request: ExportRequest) -> ExportAnswer:
+    """Write a format from the files of another into a folder, and return the artifact.
 
     The parent reads the files and compares (:func:`exporter.export.lower.convert.convert_all`).
+
+    Raises:
+        ModelError: the format cannot hold the program; names the line of the user's where it is known.
     """
-    with room_explains(Path(request["into"])):
-        return _written(request, _built(request) if request["source"] is None else None)
+    destination, wish = Destination(request.format, request.into), request.wish
+    plugin = _FORMATS[request.format].chosen(wish)
+    with room_explains(request.into):
+        try:
+            details = _write(plugin, destination, None, request.source, wish)
+        except OperatorRefused as error:
+            raise _refusal(error, request.source, _traced_again(plugin, request)) from error
+    return ExportAnswer(_artifact(destination, wish, request.outputs, request.outputs, details), loaded_modules())
 
 
-def export_traced(request: dict[str, Any]) -> dict[str, Any]:
-    """Write each of `traced` from one layer; answer with what :func:`export` tells of it, by format.
+@job(reuse="writing {format}")
+def export_traced(request: ExportTracedRequest) -> ExportTracedAnswer:
+    """Trace one layer for each destination and write it there; return what was written, by format.
 
     Tracing marks the layer and patches Paddle, so each but the last is written in a fork. A process with threads cannot
-    be forked: it writes only the first, and whoever asked asks again for the others.
+    be forked: it writes only the first, and the caller asks again for the others.
+
+    Raises:
+        UsageError: the factory, the checkpoint or the inputs are wrong.
+        ModelError: the trial failed, or a format cannot hold the program.
     """
-    layer = _built(request)
-    wanted = request["traced"] if forkable() else request["traced"][:1]
-    written: dict[str, Any] = {}
-    for wish in wanted:
-        asked = {**request, **wish}
-        doing(f"tracing for {asked['format']}", format=asked["format"])
-        with room_explains(Path(asked["into"])):
-            write = partial(_written, asked, layer)
-            written[asked["format"]] = write() if wish is wanted[-1] else run_in_fork(write, dict[str, Any])
-    return {"written": written}
+    layer = _built(request.layer)
+    if request.trial:
+        _try(layer, request.trial)
+    wanted = request.destinations if forkable() else request.destinations[:1]
+    written: dict[str, TracedFormat] = {}
+    for destination in wanted:
+        doing(f"tracing for {destination.format}", format=destination.format)
+        with room_explains(destination.into):
+            write = partial(_traced_and_written, layer, destination, request)
+            last = destination is wanted[-1]
+            written[destination.format] = write() if last else run_in_fork(write, TracedFormat)
+    return ExportTracedAnswer(written)
 
 
-def _written(request: dict[str, Any], layer: Any) -> dict[str, Any]:
-    name, into = request["format"], Path(request["into"])
-    formats: Registry[Format] = Registry("exporter.export.lower", "format")
-    wish = Wish(request["opset"], request["target"], specs_from_json(request["inputs"]), request["writer"])
-    plugin = formats[name].chosen(wish)
-    source = Path(request["source"]) if request["source"] else None
-    traced = None
-    session = plugin.session(request["target"]) if layer is not None else nullcontext()
-    with session, tempfile.TemporaryDirectory() as folder:
-        if layer is not None:
-            traced = _trace(layer, request)
-        if source is None and plugin.after is not None:
+def _traced_and_written(layer: Any, destination: Destination, request: ExportTracedRequest) -> TracedFormat:
+    name, wish = destination.format, request.wish
+    plugin = _FORMATS[name].chosen(wish)
+    with plugin.session(wish.target), tempfile.TemporaryDirectory() as folder:
+        traced = _trace(layer, request.layer, wish)
+        source = None
+        if plugin.after is not None:
             source = Path(folder)
             doing(f"writing {plugin.after} for {name}")
-            formats[plugin.after].write(traced, None, source, Wish())
-        gc.freeze()  # Paddle's objects are many and stay: no collection has to walk through them again
-        doing(f"writing {name}")
+            _FORMATS[plugin.after].write(traced, None, source, Wish())
         try:
-            details = dict(plugin.write(traced, source, into, wish))
+            details = _write(plugin, destination, traced, source, wish)
         except OperatorRefused as error:
             assert source is not None  # noqa: S101  # else nothing would have been read
-            line = _line_of(error.operator, source, traced or _traced_again(plugin, request))
-            raise ModelError(error.what, where=line or error.where, hint=error.hint) from error
-    outputs = tuple(request["outputs"]) if traced is None else tuple(one.name for one in traced.outputs)
-    inputs = tuple(item["name"] for item in request["inputs"])
+            raise _refusal(error, source, traced) from error
+    outputs = tuple(output.name for output in traced.outputs)
+    artifact = _artifact(destination, wish, outputs, traced.native_outputs, details)
+    return TracedFormat(artifact, traced.outputs, traced.parameters, _names(traced.layer), loaded_modules())
+
+
+def _write(plugin: Format, destination: Destination, traced: Traced | None, source: Path | None, wish: Wish) -> Details:
+    gc.freeze()  # Paddle's objects are many and stay: no collection has to walk through them again
+    doing(f"writing {destination.format}")
+    return plugin.write(traced, source, destination.into, wish)
+
+
+def _artifact(
+    destination: Destination, wish: Wish, outputs: tuple[str, ...], native: tuple[str, ...], details: Details
+) -> Artifact:
+    into = destination.into
     files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
-    native = traced.native_outputs if traced else outputs
-    artifact = Artifact(name, "fp32", files, inputs, outputs, native, details)
-    return {
-        "artifact": asdict(artifact),
-        "outputs": [asdict(one) for one in traced.outputs] if traced else None,
-        "parameters": dict(traced.parameters) if traced else None,
-        "names": _names(traced.layer) if traced else None,
-        "modules": loaded_modules(),
-    }
+    inputs = tuple(spec.name for spec in wish.inputs)
+    return Artifact(destination.format, "fp32", files, inputs, outputs, native, dict(details))
 
 
-def _traced_again(plugin: Format, request: dict[str, Any]) -> Traced:
-    layer = _built({**request, "tried": None})  # it was tried before, if that was asked for
-    with plugin.session(request["target"]):
-        return _trace(layer, request)
+def _refusal(error: OperatorRefused, source: Path, traced: Traced) -> ModelError:
+    """The same error, told of the user's line."""
+    line = _line_of(error.operator, source, traced)
+    return ModelError(error.what, where=line or error.where, hint=error.hint)
+
+
+def _traced_again(plugin: Format, request: ExportRequest) -> Traced:
+    layer = _built(request.layer)
+    with plugin.session(request.wish.target):
+        return _trace(layer, request.layer, request.wish)
 
 
 def _line_of(operator: Operator, source: Path, traced: Traced) -> str:
     """The user's line that calls an operator of the program in the folder `source`, which tells no lines."""
-    alike = [one.index for one in flat(read_operators(source / "model.json")) if one.name == operator.name]
+    program = flat(read_operators(source / "model.json"))
+    alike = [candidate.index for candidate in program if candidate.name == operator.name]
     return operator_line(traced.layer, operator.name, alike.index(operator.index), len(alike))
 
 
@@ -108,21 +228,19 @@ def _names(layer: Any) -> dict[str, str]:
     return {name: tensor.name for name, tensor in held.items()}
 
 
-def _built(request: dict[str, Any]) -> Any:
-    """The layer, after it was tried in a fork, if that was asked for: what `forward` leaves in it is not traced."""
+def _built(source: LayerSource) -> Any:
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
     doing("building the layer")
-    layer = load_layer(request["model"], request["checkpoint"], request["seed"])
-    if tried := request.get("tried"):
-        module, _, name = tried["function"].partition(":")
-        function = getattr(importlib.import_module(module), name)
-        run_in_fork(lambda: function(layer, tried), dict[str, Any])
-    return layer
+    return load_layer(source.model, source.checkpoint, source.seed)
 
 
-def _trace(layer: Any, request: dict[str, Any]) -> Traced:
+def _try(layer: Any, trial: Trial) -> None:
+    """Run a trial in a fork: what `forward` leaves in the layer is not traced."""
+    run_in_fork(lambda: job_at(trial.job)(BuiltLayer(layer, trial.spec)), type(None))
+
+
+def _trace(layer: Any, source: LayerSource, wish: Wish) -> Traced:
     doing(TRACING)
-    names = tuple(request["outputs"]) if request["outputs"] else None
-    return trace(layer, specs_from_json(request["inputs"]), names, request["fixed"])
+    return trace(layer, wish.inputs, source.outputs, source.fixed)

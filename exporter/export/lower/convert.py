@@ -16,12 +16,25 @@ from exporter.base.files import room_explains
 from exporter.base.readers import read, refuse_others
 from exporter.base.registry import Registry
 from exporter.base.tensors import TensorSpec, digest, load
-from exporter.export.lower.base import TRACING, Artifact, Format
+from exporter.export.lower.base import TRACING, Artifact, Format, Wish
+from exporter.export.lower.child import (
+    Destination,
+    ExportRequest,
+    ExportTracedRequest,
+    LayerSource,
+    TracedFormat,
+    Trial,
+    export,
+    export_traced,
+)
 from exporter.export.lower.precision.base import Precision
+from exporter.export.lower.precision.child import LowerRequest, lower
 from exporter.export.lower.precision.refused import REFUSED
 from exporter.export.lower.stored import stored_digests
 from exporter.export.trained_ranges import ranges_in
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.answers import Event
+from exporter.process.job import A, Job, Q
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Budget, Spec
 
 FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
@@ -43,7 +56,15 @@ class Conversion:
     @property
     def output_names(self) -> list[str]:
         """The outputs' names, in the order that `forward` returns them."""
-        return [one.name for one in self.outputs]
+        return [output.name for output in self.outputs]
+
+
+@dataclass(frozen=True)
+class _Calibration:
+    """What a precision is written with: a file of calibration samples, and trained ranges by the layers' weights."""
+
+    samples: Path | None
+    ranges: Mapping[str, tuple[float, float]]
 
 
 def convert_all(
@@ -52,12 +73,12 @@ def convert_all(
     into: Path,
     setting: Setting,
     samples: Mapping[str, Path] | None = None,
-    tried: Json | None = None,
+    trial: Trial | None = None,
 ) -> Conversion:
     """Write `into/<variant>/` for each format, then what is made of these in other precisions.
 
-    `samples` names a file of calibration samples for each precision that is calibrated. `tried` is the request of a
-    `function` that runs the layer, once it is built and before it is traced.
+    `samples` names a file of calibration samples for each precision that is calibrated. `trial` runs the layer, once it
+    is built and before it is traced.
 
     Raises:
         CannotRun: the layer was to be tried, and cannot be built or run.
@@ -66,60 +87,68 @@ def convert_all(
     """
     formats = {name: FORMATS[name].after for name in spec.formats}
     derived = [name for name, after in formats.items() if after in formats]
-    request = _request(spec, checkpoint)
-    answers = _traced([name for name in formats if name not in derived], {**request, "tried": tried}, into, setting)
-    traced = next(iter(answers.values()))
-    outputs = tuple(TensorSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in traced["outputs"])
+    layer, wish = layer_and_wish(spec, checkpoint)
+    destinations = [_destination(name, into) for name in formats if name not in derived]
+    written = _traced(destinations, layer, wish, trial, setting)
+    traced = next(iter(written.values()))
+    artifacts = {name: answer.artifact for name, answer in written.items()}
+    modules = [answer.modules for answer in written.values()]
     for name in derived:
-        source = {"source": str(into / str(formats[name])), "outputs": [one.name for one in outputs]}
-        asked = {**request, **source, **_place(name, into)}
+        place, source = _destination(name, into), into / str(formats[name])
+        names = tuple(output.name for output in traced.outputs)
         setting.say(f"writing {name}")
-        answers[name] = _called("exporter.export.lower.child:export", name, asked, setting)
-    written = {name: _read_again(answers[name], traced, spec, into) for name in spec.formats}
-    _those_of(checkpoint, traced["parameters"])
-    artifacts = tuple(written.values())
-    given = {
-        name: {
-            "samples": str(samples[name]) if samples and name in samples else None,
-            "ranges": _trained(checkpoint, traced["names"]) if settings.ranges == "trained" else {},
-        }
+        answer = _called(export, name, ExportRequest(name, place.into, source, names, layer, wish), setting)
+        artifacts[name] = answer.artifact
+        modules.append(answer.modules)
+    plain = tuple(_read_again(artifacts[name], traced, spec, into) for name in spec.formats)
+    _those_of(checkpoint, traced.parameters)
+    calibrations = {
+        name: _Calibration(
+            samples[name] if samples and name in samples else None,
+            _trained(checkpoint, traced.names) if settings.ranges == "trained" else {},
+        )
         for name, settings in spec.precisions.items()
     }
-    lower = tuple(
-        _lower_precision(one, precision, spec, into, setting, given[precision])
+    lowered = tuple(
+        _lower_precision(artifact, precision, spec, into, setting, calibrations[precision])
         for precision in spec.precisions
-        for one in artifacts
-        if (one.format, precision) in spec.variants() and precision != "fp32"
+        for artifact in plain
+        if (artifact.format, precision) in spec.variants() and precision != "fp32"
     )
-    modules = {name: file for answer in answers.values() for name, file in answer["modules"].items()}
-    return Conversion((*artifacts, *lower), outputs, traced["parameters"], modules)
+    files = {name: file for loaded in modules for name, file in loaded.items()}
+    return Conversion((*plain, *lowered), traced.outputs, traced.parameters, files)
 
 
-def _traced(names: Sequence[str], request: Json, into: Path, setting: Setting) -> dict[str, Json]:
-    """What is told of each format that is traced from the layer, which is built once for all where it can be."""
-    answers: dict[str, Json] = {}
-    while left := [name for name in names if name not in answers]:
-        asked = {**request, "format": ", ".join(left), "traced": [_place(name, into) for name in left]}
-        setting.say(f"writing {asked['format']}")
-        written = _called("exporter.export.lower.child:export_traced", left[0], asked, setting)["written"]
-        answers |= {name: written[name] for name in left if name in written or name == left[0]}
-        request = {**request, "tried": None}
-        if any(answer["parameters"] != answers[names[0]]["parameters"] for answer in written.values()):
+def _traced(
+    destinations: Sequence[Destination], layer: LayerSource, wish: Wish, trial: Trial | None, setting: Setting
+) -> dict[str, TracedFormat]:
+    """Trace the layer for each destination, from one that is built once for all where it can be."""
+    answers: dict[str, TracedFormat] = {}
+    while left := [place for place in destinations if place.format not in answers]:
+        names, first = ", ".join(place.format for place in left), left[0].format
+        setting.say(f"writing {names}")
+        request = ExportTracedRequest(names, tuple(left), layer, wish, trial)
+        written = _called(export_traced, first, request, setting).written
+        answers |= {
+            place.format: written[place.format] for place in left if place.format in written or place.format == first
+        }
+        trial = None
+        if any(answer.parameters != answers[destinations[0].format].parameters for answer in written.values()):
             raise ModelError(
                 "the factory gave other weights each time it was called",
-                where=request["model"],
+                where=layer.model,
                 hint="give the weights as a checkpoint, or seed the factory's own random generators",
             )
     return answers
 
 
-def _place(name: str, into: Path) -> Json:
-    """Where a format is written to: an empty folder."""
+def _destination(name: str, into: Path) -> Destination:
+    """Return where a format is written to, and make the empty folder."""
     (into / name).mkdir(exist_ok=True)
-    return {"format": name, "into": str(into / name)}
+    return Destination(name, into / name)
 
 
-def _read_again(answer: Json, traced: Json, spec: Spec, folder: Path) -> Artifact:
+def _read_again(artifact: Artifact, traced: TracedFormat, spec: Spec, folder: Path) -> Artifact:
     """The artifact of an answer, with the digests of what its files store and the layer's names for it.
 
     Of a stateless layer that is noted, so that a bundle which records no tensor says whether there were any.
@@ -128,12 +157,11 @@ def _read_again(answer: Json, traced: Json, spec: Spec, folder: Path) -> Artifac
     Raises:
         ModelError: as :func:`_as_read`.
     """
-    artifact = artifact_from_json(answer["artifact"])
-    found = _as_read(artifact, folder, spec, set(traced["parameters"].values()))
-    if not traced["parameters"]:
-        found = replace(found, details={**found.details, "stateless": True})
-    own = {stored: name for name, stored in sorted(traced["names"].items(), reverse=True)}
-    return replace(found, origins={stored: own[stored] for stored in found.weights if stored in own})
+    artifact = _as_read(artifact, folder, spec, set(traced.parameters.values()))
+    if not traced.parameters:
+        artifact = replace(artifact, details={**artifact.details, "stateless": True})
+    own = {stored: name for name, stored in sorted(traced.names.items(), reverse=True)}
+    return replace(artifact, origins={stored: own[stored] for stored in artifact.weights if stored in own})
 
 
 def _as_read(artifact: Artifact, folder: Path, spec: Spec, held: set[str]) -> Artifact:
@@ -244,63 +272,57 @@ def artifact_from_json(value: Mapping[str, Any]) -> Artifact:
 
 
 def _lower_precision(
-    plain: Artifact, precision: str, spec: Spec, into: Path, setting: Setting, given: Json
+    plain: Artifact, precision: str, spec: Spec, into: Path, setting: Setting, calibration: _Calibration
 ) -> Artifact:
     variant = f"{plain.format}-{precision}"
     setting.say(f"writing {variant}")
     (into / variant).mkdir()
-    budget = effective_budget(precision, spec).model_dump(mode="json")
-    request = {
-        "precision": precision,
-        "format": plain.format,
-        "source": str(into / plain.variant),
-        "into": str(into / variant),
-        "settings": spec.precisions[precision].model_dump(mode="json"),
-        "budget": budget,
-        **given,
-        "rows": spec.precisions[precision].samples,
-        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
-        "outputs": list(plain.outputs),
-    }
-    answer = _called("exporter.export.lower.precision.child:lower", variant, request, setting)
-    found = _as_read(artifact_from_json(answer["artifact"]), into, spec, set())
-    return replace(found, details={**found.details, "budget": budget})
+    budget = effective_budget(precision, spec)
+    request = LowerRequest(
+        precision=precision,
+        format=plain.format,
+        source=into / plain.variant,
+        into=into / variant,
+        settings=spec.precisions[precision],
+        budget=budget,
+        samples=calibration.samples,
+        rows=spec.precisions[precision].samples,
+        ranges=calibration.ranges,
+        inputs=tuple(spec.inputs),
+        outputs=plain.outputs,
+    )
+    artifact = _as_read(_called(lower, variant, request, setting), into, spec, set())
+    return replace(artifact, details={**artifact.details, "budget": budget.model_dump(mode="json")})
 
 
-def _request(spec: Spec, checkpoint: Path | None) -> Json:
-    return {
-        "source": None,
-        "model": spec.factory,
-        "checkpoint": str(checkpoint) if checkpoint else None,
-        "seed": spec.seed,
-        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
-        "outputs": list(spec.outputs) if spec.outputs else None,
-        "fixed": fixed_dims(spec),
-        "opset": spec.opset,
-        "writer": spec.writer,
-        "target": oldest_paddle(spec.targets),
-    }
+def layer_and_wish(spec: Spec, checkpoint: Path | None) -> tuple[LayerSource, Wish]:
+    """Return how a child builds and traces the layer of a spec, and what the spec asks of the files."""
+    outputs = tuple(spec.outputs) if spec.outputs else None
+    layer = LayerSource(spec.factory, checkpoint, spec.seed, outputs, fixed_dims(spec))
+    return layer, Wish(spec.opset, oldest_paddle(spec.targets), tuple(spec.input_specs()), spec.writer)
 
 
-def _called(function: str, name: str, request: Json, setting: Setting) -> Json:
+def _called(job: Job[Q, A], name: str, request: Q, setting: Setting) -> A:
     """What the child answers; its errors name the format, unless they come of trying the layer before it is traced.
 
     `name` is the first format that it writes; it says itself when it comes to another.
     """
     steps: list[str] = []
-    known, reached = {one["format"] for one in request.get("traced", ())}, [name]
+    several = request if isinstance(request, ExportTracedRequest) else None
+    known = {place.format for place in several.destinations} if several else set()
+    reached = [name]
 
-    def follow(event: Json) -> None:
+    def follow(event: Event) -> None:
         steps.append(event["doing"])
-        if event.get("format") in known:
-            reached.append(event["format"])
+        if (format := event.get("format")) in known:
+            reached.append(format)
         if setting.on_event:
             setting.on_event(event)
 
     try:
-        return call(function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
+        return call(job, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=follow)
     except ModelError as error:
-        if not request.get("tried") or TRACING in steps:
+        if several is None or several.trial is None or TRACING in steps:
             raise _of_format(reached[-1], error) from error
         raise CannotRun.of(error) from error
 

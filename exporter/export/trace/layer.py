@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import paddle
 
 
-def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer:
+def load_layer(model: str, checkpoint: Path | str | None, seed: int) -> paddle.nn.Layer:
     """Call the factory, load the checkpoint, and switch to evaluation.
 
     `model` is `module:name`, with the arguments of the call behind it (:func:`exporter.base.references.factory_text`).
@@ -36,7 +36,9 @@ def load_layer(model: str, checkpoint: str | None, seed: int) -> paddle.nn.Layer
     """
     demand_known()
     layer = _build(model, seed)
+    checkpoint = None if checkpoint is None else str(checkpoint)
     if checkpoint is not None:
+        checkpoint = str(checkpoint)
         try:
             tensors, about = load_with_metadata(Path(checkpoint))
         except BundleError as error:  # no bundle here: the file is the user's

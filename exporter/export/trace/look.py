@@ -9,17 +9,18 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exporter.base.errors import ModelError
-from exporter.base.tensors import Array
+from exporter.base.tensors import Array, TensorSpec
 from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves, output_names
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 
 if TYPE_CHECKING:
     import paddle
@@ -42,15 +43,35 @@ class Wanted:
     stop: int = 0
 
 
-def look(request: Json) -> Json:
+@dataclass(frozen=True)
+class LookRequest:
+    """The reference of a model, and the names of the inputs that its `forward` needs."""
+
+    model: str
+    inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LookAnswer:
     """The inputs, by their names in the request, and the outputs with which `forward` ran.
+
+    A size of an output is that of a named dim, a number, or -1 where it follows neither.
+    """
+
+    inputs: Mapping[str, Wanted]
+    outputs: tuple[TensorSpec, ...]
+
+
+@job
+def look(request: LookRequest) -> LookAnswer:
+    """Return inputs with which `forward` runs, and the outputs that it then gives.
 
     Raises:
         UsageError, ModelError: the model cannot be built, or none of the inputs that were tried suits it.
     """
     doing("building the model")
-    layer = load_layer(request["model"], None, 0)
-    names = list(request["inputs"])
+    layer = load_layer(request.model, None, 0)
+    names = request.inputs
     began, last = time.process_time(), "no sublayer says what it takes"
     for tried in _combinations(layer, len(names)):
         if time.process_time() - began > _SECONDS:
@@ -61,11 +82,10 @@ def look(request: Json) -> Json:
         except ModelError as error:
             last = error.what
             continue
-        inputs = {name: asdict(wanted) for name, wanted in zip(names, _ranged(layer, tried), strict=True)}
-        return {"inputs": inputs, "outputs": _described(*runs)}
+        return LookAnswer(dict(zip(names, _ranged(layer, tried), strict=True)), _described(*runs))
     raise ModelError(
         f"no input that its layers suggest suits forward: {last}",
-        where=request["model"],
+        where=request.model,
         hint="name inputs that do in the spec",
     )
 
@@ -146,14 +166,14 @@ def _ranged(layer: paddle.nn.Layer, tried: Sequence[Wanted]) -> list[Wanted]:
     return [replace(wanted, stop=min(found, default=wanted.stop)) for wanted, found in zip(tried, stops, strict=True)]
 
 
-def _described(first: list[tuple[str, Any]], second: list[tuple[str, Any]]) -> list[Json]:
+def _described(first: list[tuple[str, Any]], second: list[tuple[str, Any]]) -> tuple[TensorSpec, ...]:
     """The outputs; a size that is that of a named dim in both runs has its name."""
-    return [
-        {"name": name, "dtype": str(one.dtype).removeprefix("paddle."), "shape": _named(one.shape, other.shape)}
-        for (name, one), (_, other) in zip(first, second, strict=True)
-    ]
+    return tuple(
+        TensorSpec(name, str(tensor.dtype).removeprefix("paddle."), _named(tensor.shape, again.shape))
+        for (name, tensor), (_, again) in zip(first, second, strict=True)
+    )
 
 
-def _named(one: Sequence[int], other: Sequence[int]) -> list[int | str]:
+def _named(shape: Sequence[int], again: Sequence[int]) -> tuple[int | str, ...]:
     dims = {(_SIZES[0][name], _SIZES[1][name]): name for name in _SIZES[0]}
-    return [dims.get(pair, pair[0] if pair[0] == pair[1] else -1) for pair in zip(one, other, strict=True)]
+    return tuple(dims.get(pair, pair[0] if pair[0] == pair[1] else -1) for pair in zip(shape, again, strict=True))

@@ -33,9 +33,9 @@ class Plan:
 
     kept: Mapping[str, Mapping[int, tuple[int, ...]]]
     attributes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain values; JSON has no whole numbers as keys."""
         kept = {name: {str(axis): list(at) for axis, at in axes.items()} for name, axes in self.kept.items()}
         attributes = {path: dict(values) for path, values in self.attributes.items()}
@@ -93,8 +93,10 @@ def _indices(found: list[Any]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _counts(found: Mapping[str, Any]) -> dict[str, int]:
-    for name, value in found.items():
+def _counts(values: Mapping[str, object]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for name, value in values.items():
         if name not in ATTRIBUTES or type(value) is not int or value < 1:
             raise ValueError(f"{name!r}: {value!r} is no count")
-    return dict(found)
+        counts[name] = value
+    return counts

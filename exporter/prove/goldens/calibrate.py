@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import Array
 from exporter.export.lower.convert import PRECISIONS
+from exporter.process.job import job
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call, doing
 from exporter.prove.goldens.cases import Case, batch_dim
@@ -61,12 +63,8 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
                 setting.say(f"drawing samples to calibrate {name} with")
                 drawn[name] = folder / f"{name}.safetensors"
                 call(
-                    "exporter.prove.goldens.calibrate:draw_samples",
-                    {
-                        "spec": spec.without_verdict().model_dump(mode="json"),
-                        "precision": name,
-                        "into": str(drawn[name]),
-                    },
+                    draw_samples,
+                    SamplesRequest(spec.without_verdict(), name, drawn[name]),
                     setting.limits,
                     environment=SINGLE_THREAD,
                     imports=PADDLE,
@@ -75,13 +73,27 @@ def calibration(spec: Spec, setting: Setting) -> Iterator[dict[str, Path]]:
         yield drawn
 
 
-def draw_samples(request: dict[str, Any]) -> dict[str, Any]:
-    """The child's side: draw the rows and cut them into calls of the typical size."""
+@dataclass(frozen=True)
+class SamplesRequest:
+    """The file `into` is to hold the samples that a precision of the spec is calibrated with."""
+
+    spec: Spec
+    precision: str
+    into: Path
+
+
+@job(reuse="samples to calibrate {precision} with")
+def draw_samples(request: SamplesRequest) -> None:
+    """Draw the rows, cut them into calls of the typical size, and write `<call>/<input>` of each.
+
+    Raises:
+        UsageError: the file of samples is not there, or holds others than the inputs take.
+    """
     from exporter.base.tensors import save_scratch
     from exporter.prove.goldens.values import draw
 
-    spec = Spec.model_validate(request["spec"])
-    settings = spec.precisions[request["precision"]]
+    spec = request.spec
+    settings = spec.precisions[request.precision]
     doing("drawing calibration samples")
     batch, typical = batch_dim(spec), {name: dim.typical for name, dim in spec.dims.items()}
     if batch is None:  # one call is one sample
@@ -101,8 +113,7 @@ def draw_samples(request: dict[str, Any]) -> dict[str, Any]:
         for start in range(0, settings.samples, size) if size else [0]:
             calls.append({key: value[start : start + size] if key in leads else value for key, value in drawn.items()})
     tensors = {f"{number:05}/{name}": value for number, one in enumerate(calls) for name, value in one.items()}
-    save_scratch(Path(request["into"]), tensors)
-    return {"calls": len(calls)}
+    save_scratch(request.into, tensors)
 
 
 def _training_rows(spec: Spec) -> Rows | None:

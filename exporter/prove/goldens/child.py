@@ -14,15 +14,16 @@ from exporter.base.tensors import Array, save_scratch
 from exporter.engines.base import EngineRefused
 from exporter.export.trace.layer import digests, load_layer
 from exporter.export.trace.traced import bind_inputs
+from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.compare.informative import doubts, runs_of, still_open
 from exporter.prove.goldens.cases import Case, plan_cases, promised
 from exporter.prove.goldens.coverage import Coverage, TooLong
 from exporter.prove.goldens.domain import OutOfRange
 from exporter.prove.goldens.explore import PATIENCE, RECORDING, TRYING, Allowance, attempts
-from exporter.prove.goldens.finish import OTHERWISE, Recorded, describe, goldens_of, note_scores, note_ties
+from exporter.prove.goldens.finish import OTHERWISE, CaseFacts, Recorded, describe, goldens_of, note_scores, note_ties
 from exporter.prove.goldens.oracle import Oracle, make_oracle
-from exporter.prove.goldens.record import NARROW
+from exporter.prove.goldens.record import NARROW, RecordAnswer, RecordedCase, RecordRequest
 from exporter.prove.goldens.values import Rows, content, draw, real_rows
 from exporter.spec.model import Spec
 
@@ -31,7 +32,8 @@ FIRST = 2
 _GIVEN_UP = "the search for inputs that reach other lines was given up"
 
 
-def record(request: dict[str, Any]) -> dict[str, Any]:
+@job(reuse="the goldens")
+def record(request: RecordRequest) -> RecordAnswer:
     """Write the arrays of each case to `<number>.safetensors` in a folder; answer with what is said of them.
 
     It ends early where the promised cases tell nothing; `whole` says whether it did not.
@@ -43,35 +45,42 @@ def record(request: dict[str, Any]) -> dict[str, Any]:
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    spec = Spec.model_validate({**request["spec"], **request.get("beside", {})})
+    spec = request.beside.put_into(request.spec) if request.beside else request.spec
     doing("building the layer")
-    layer = load_layer(spec.factory, request["checkpoint"], spec.seed)
-    _same_parameters(layer, request.get("parameters", {}), spec.factory)
-    order = tuple(one.name for one in bind_inputs(layer, spec.input_specs()))
+    layer = load_layer(spec.factory, request.checkpoint, spec.seed)
+    _same_parameters(layer, request.parameters, spec.factory)
+    order = tuple(bound.name for bound in bind_inputs(layer, spec.input_specs()))
     coverage = Coverage(layer, order, [promised(dim) for dim in spec.dims.values()])
-    oracle = make_oracle(layer, order, tuple(request["outputs"]), spec.seed)
+    oracle = make_oracle(layer, order, request.outputs, spec.seed)
     oracle.watch = coverage.watching
     rows, cases = real_rows(spec), plan_cases(spec)
-    planned = _Planned(Path(request["into"]), left_out=dict(request.get("fatal", {})))
+    planned = _Planned(request.into, left_out=dict(request.fatal))
     whole = planned.record(oracle, spec, cases, rows)
     recorded, left_out = planned.recorded, planned.left_out
     found: list[Recorded] = []
     notes: list[str] = []
     if whole:
-        if request.get("search", True):
+        if request.search:
             found, ended = _search(oracle, coverage, spec, planned, rows)
             notes += ended
             recorded += found
         notes += [f"{short(Path(left.path))}:{left.line}: {left.what}" for left in coverage.unreached()]
-    return {
-        "cases": [one.facts for one in recorded],
-        "unstable": {one.case.name: one.unstable for one in recorded if one.unstable},
-        "tied": {one.case.name: one.tied for one in recorded if one.tied},
-        "left_out": left_out,
-        "notes": notes,
-        "found": [one.case.name for one in found],
-        "whole": whole,
-    }
+    return RecordAnswer(
+        cases=tuple(_described(case) for case in recorded),
+        unstable={case.case.name: case.unstable for case in recorded if case.unstable},
+        tied={case.case.name: case.tied for case in recorded if case.tied},
+        left_out=left_out,
+        notes=tuple(notes),
+        found=tuple(case.case.name for case in found),
+        whole=whole,
+    )
+
+
+def _described(recorded: Recorded) -> RecordedCase:
+    facts = recorded.facts
+    return RecordedCase(
+        facts.name, facts.dims, facts.seed, {name: about.method for name, about in facts.outputs.items()}
+    )
 
 
 def _same_parameters(layer: Any, exported: Mapping[str, str], factory: str) -> None:
@@ -142,7 +151,7 @@ def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Pat
     outputs = {name: describe(value, truths[name], gate) for name, value in eager.items()}
     tensors = {f"{case.name}/input/{name}": value for name, value in inputs.items()}
     tensors.update({f"{case.name}/eager/{name}": value for name, value in eager.items()})
-    tensors.update({f"{case.name}/truth/{name}": truths[name].value for name in eager if not outputs[name]["exact"]})
+    tensors.update({f"{case.name}/truth/{name}": truths[name].value for name in eager if not outputs[name].exact})
     runs = {
         f"{case.name}/run{number:03}/{name}": value
         for name, truth in truths.items()
@@ -152,7 +161,7 @@ def _record_case(oracle: Oracle, case: Case, inputs: dict[str, Array], into: Pat
     for number, given in enumerate(otherwise):
         runs.update({f"{case.name}/{OTHERWISE}{number}/{name}": value for name, value in given.items()})
     save_scratch(into, {**tensors, **runs})
-    facts = {"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs}
+    facts = CaseFacts(case.name, dict(case.dims), case.seed, outputs)
     return Recorded(case, facts, tensors, gate, ", ".join(sorted(oracle.tied)), otherwise)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from exporter.prove.goldens.truth import UNTOLD, Truth, measured
 from exporter.prove.verdict.claim import Outcome
 from exporter.spec.model import Spec
 
+if TYPE_CHECKING:
+    from exporter.prove.goldens.record import RecordAnswer, RecordedCase
+
 #: Elements kept of an output that is too large to keep whole.
 SAMPLE = 65_536
 #: A probing case that amplifies rounding so many times more than what the spec promises does not tell right from wrong.
@@ -33,6 +36,45 @@ AMPLIFIED = 16.0
 OTHERWISE = "otherwise"
 #: How a note ends that forbids to compute the rows of several requests in one run.
 DEPENDENT_ROWS = "a row's result depends on the other rows of its batch"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The output and the axis whose argmax an integer output is."""
+
+    output: str
+    axis: int
+
+
+@dataclass(frozen=True)
+class OutputFacts:
+    """What the manifest says of one output of a case, in its order and by its names."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    exact: bool
+    scale_max: float
+    scale_l2: float
+    e_ref_max: float
+    e_ref_l2: float
+    allowance: float
+    method: str
+    gate: str
+    scores: Scores | None = None
+
+
+@dataclass(frozen=True)
+class CaseFacts:
+    """What the manifest says of one case, in its order and by its names."""
+
+    name: str
+    dims: Mapping[str, int]
+    seed: int
+    outputs: Mapping[str, OutputFacts]
+
+    def with_output(self, name: str, output: OutputFacts) -> CaseFacts:
+        """The same with other facts of one output."""
+        return replace(self, outputs={**self.outputs, name: output})
 
 
 @dataclass
@@ -44,7 +86,7 @@ class Recorded:
     """
 
     case: Case
-    facts: dict[str, Any]
+    facts: CaseFacts
     tensors: dict[str, Array]
     unstable: str = ""
     tied: str = ""
@@ -57,29 +99,30 @@ class Recorded:
 
 
 def finish(
-    spec: Spec, answer: Mapping[str, Any], scratch: Path, into: Path
-) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
+    spec: Spec, answer: RecordAnswer, scratch: Path, into: Path
+) -> tuple[tuple[CaseFacts, ...], dict[str, str], list[str]]:
     """Measure what the child has left in the folder `scratch`, and write the goldens to the file `into`.
 
     Returns what the manifest says of each case, of those left out with the reason, and notes on the model.
     """
     kinds = {case.name: case for case in plan_cases(spec)}
     recorded = []
-    for number, facts in enumerate(answer["cases"]):
-        case = kinds.get(facts["name"]) or Case(facts["name"], facts["dims"], facts["seed"], "search")
-        one = _measured_again(case, facts, answer["unstable"].get(case.name, ""), scratch / f"{number}.safetensors")
-        one.tied = answer["tied"].get(case.name, "")
+    for number, left in enumerate(answer.cases):
+        case = kinds.get(left.name) or Case(left.name, left.dims, left.seed, "search")
+        path, unstable = scratch / f"{number}.safetensors", answer.unstable.get(case.name, "")
+        one = _measured_again(case, left, unstable, path)
+        one.tied = answer.tied.get(case.name, "")
         recorded.append(one)
     note_scores(recorded)
     note_ties(recorded, spec.budget)
-    left_out = {**answer["left_out"], **untelling(recorded, spec.budget)}
+    left_out = {**answer.left_out, **untelling(recorded, spec.budget)}
     telling = [one for one in recorded if one.case.name not in left_out]
     kept = {key: value for one in telling for key, value in one.tensors.items()}
     save(into, bounded(kept, spec.golden_mb, spec.seed))
-    return [one.facts for one in telling], left_out, batch_note(recorded) if answer["whole"] else []
+    return tuple(one.facts for one in telling), left_out, batch_note(recorded) if answer.whole else []
 
 
-def _measured_again(case: Case, facts: Mapping[str, Any], unstable: str, path: Path) -> Recorded:
+def _measured_again(case: Case, left: RecordedCase, unstable: str, path: Path) -> Recorded:
     """One case from its arrays: nothing that the child has said of their numbers is taken over."""
     arrays = load(path)
     golden = tuple(f"{case.name}/{kind}/" for kind in ("input", "eager", "truth"))
@@ -90,11 +133,11 @@ def _measured_again(case: Case, facts: Mapping[str, Any], unstable: str, path: P
             number, _, name = key.removeprefix(f"{case.name}/").partition("/")
             otherwise.setdefault(number, {})[name] = value
     outputs = {}
-    for name, about in facts["outputs"].items():
+    for name, method in left.methods.items():
         eager = tensors[f"{case.name}/eager/{name}"]
-        outputs[name] = describe(eager, _truth(case.name, name, arrays, about["method"]), unstable)
-    about = {**facts, "outputs": outputs}
-    return Recorded(case, about, tensors, unstable, otherwise=list(otherwise.values()))
+        outputs[name] = describe(eager, _truth(case.name, name, arrays, method), unstable)
+    facts = CaseFacts(left.name, left.dims, left.seed, outputs)
+    return Recorded(case, facts, tensors, unstable, otherwise=list(otherwise.values()))
 
 
 def _truth(case: str, name: str, arrays: Mapping[str, Array], method: str) -> Truth:
@@ -113,16 +156,17 @@ def _truth(case: str, name: str, arrays: Mapping[str, Array], method: str) -> Tr
 def goldens_of(recorded: Sequence[Recorded]) -> tuple[GoldenCase, ...]:
     """The recorded cases as they will be read from the bundle."""
     return read_cases(
-        {key: value for one in recorded for key, value in one.tensors.items()}, [one.facts for one in recorded]
+        {key: value for one in recorded for key, value in one.tensors.items()}, [asdict(one.facts) for one in recorded]
     )
 
 
 def note_scores(recorded: list[Recorded]) -> None:
     """Say of each integer output whose argmax it is, where it is one in every case."""
-    eagers = [{name: one.tensors[f"{one.case.name}/eager/{name}"] for name in one.facts["outputs"]} for one in recorded]
+    eagers = [{name: one.tensors[f"{one.case.name}/eager/{name}"] for name in one.facts.outputs} for one in recorded]
     for name, (score, axis) in find_scores(eagers).items():
         for one in recorded:
-            one.facts["outputs"][name]["scores"] = {"output": score, "axis": axis}
+            scored = replace(one.facts.outputs[name], scores=Scores(score, axis))
+            one.facts = one.facts.with_output(name, scored)
 
 
 def note_ties(recorded: Sequence[Recorded], budget: float) -> None:
@@ -132,9 +176,10 @@ def note_ties(recorded: Sequence[Recorded], budget: float) -> None:
             (golden,) = goldens_of([one])
             alone = {name: [output] for name, output in golden.outputs.items()}
             judged = [compare_case(golden, given, budget, alone) for given in one.otherwise]
-            for name, about in one.facts["outputs"].items():
+            gate = f"{AMONG_EQUALS} {one.tied} takes, and Paddle promises no order"
+            for name, about in one.facts.outputs.items():
                 if any(evidence[name].outcome is Outcome.MISMATCH for evidence in judged):
-                    about["gate"] = f"{AMONG_EQUALS} {one.tied} takes, and Paddle promises no order"
+                    one.facts = one.facts.with_output(name, replace(about, gate=gate))
 
 
 def find_scores(cases: Sequence[TensorMap]) -> dict[str, tuple[str, int]]:
@@ -185,12 +230,12 @@ def batch_note(recorded: list[Recorded]) -> list[str]:
     """Whether a row's result depends on the other rows of its batch: a property of the model, worth knowing."""
     alone = next((one for one in recorded if one.case.kind == "one_row"), None)
     batch = recorded[0]
-    exact = all(about["method"].startswith(("float64", "exact")) for about in batch.facts["outputs"].values())
+    exact = all(about.method.startswith(("float64", "exact")) for about in batch.facts.outputs.values())
     if alone is None or not exact:
         return []
     dependent = []
-    for name, about in alone.facts["outputs"].items():
-        key = "eager" if about["exact"] else "truth"
+    for name, about in alone.facts.outputs.items():
+        key = "eager" if about.exact else "truth"
         row, rows = (one.tensors[f"{one.case.name}/{key}/{name}"] for one in (alone, batch))
         if row.shape[:1] == (1,) and rows.shape[1:] == row.shape[1:] and not _close(rows[:1], row):
             dependent.append(name)
@@ -202,26 +247,25 @@ def _close(one: Array, other: Array) -> bool:
     return bool(error(one, other)[0] <= 1e-9)
 
 
-def describe(eager: Array, truth: Truth, unstable: str) -> dict[str, Any]:
+def describe(eager: Array, truth: Truth, unstable: str) -> OutputFacts:
     """What the manifest says of one output; `unstable` is why eager cannot be trusted, empty where it can."""
     exact = eager.dtype.kind != "f"
     scale = (0.0, 0.0) if exact else norms(truth.value)
     gate = unstable or ("" if exact else _gate(eager, truth, scale))
     sound = [np.isfinite(number) for number in (*scale, truth.e_ref_max, truth.e_ref_l2)]
-    return {
-        "dtype": eager.dtype.name,
-        "shape": list(eager.shape),
-        "exact": exact,
-        # JSON has no infinity; where the gate is shut the numbers serve nothing.
-        "scale_max": scale[0] if all(sound) else 0.0,
-        "scale_l2": scale[1] if all(sound) else 0.0,
-        "e_ref_max": truth.e_ref_max if all(sound) else 0.0,
-        "e_ref_l2": truth.e_ref_l2 if all(sound) else 0.0,
-        "allowance": truth.allowance,
-        "method": truth.method,
-        "gate": gate,
-        "scores": None,
-    }
+    finite = all(sound)  # JSON has no infinity; where the gate is shut the numbers serve nothing
+    return OutputFacts(
+        dtype=eager.dtype.name,
+        shape=tuple(eager.shape),
+        exact=exact,
+        scale_max=scale[0] if finite else 0.0,
+        scale_l2=scale[1] if finite else 0.0,
+        e_ref_max=truth.e_ref_max if finite else 0.0,
+        e_ref_l2=truth.e_ref_l2 if finite else 0.0,
+        allowance=truth.allowance,
+        method=truth.method,
+        gate=gate,
+    )
 
 
 def _gate(eager: Array, truth: Truth, scale: tuple[float, float]) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import ChildCrashed, ChildOutOfMemory, ChildTimedOut, ModelError
+from exporter.process.answers import Event
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.goldens.cases import plan_cases
-from exporter.prove.goldens.finish import finish
-from exporter.spec.model import ONLY_VERDICT, Spec
+from exporter.prove.goldens.finish import CaseFacts, finish
+from exporter.spec.model import Spec, Waiver
 
 #: How the child calls what it does while it tries inputs that nobody promised.
 SEARCHING = "searching for unreached lines"
@@ -24,8 +24,8 @@ NARROW = "narrow what the dims and values of the spec promise to what forward ta
 class Record:
     """What the manifest says of the recorded cases; of those left out, with the reason; and of the model."""
 
-    cases: list[dict[str, Any]]
-    left_out: dict[str, str]
+    cases: tuple[CaseFacts, ...]
+    left_out: Mapping[str, str]
     notes: tuple[str, ...]
 
 
@@ -35,6 +35,79 @@ class Exported:
 
     outputs: Sequence[str]
     parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class VerdictSettings:
+    """What nothing but the verdict depends on in a spec: see :data:`exporter.spec.model.ONLY_VERDICT`."""
+
+    budget: float
+    engines: tuple[str, ...]
+    version: str | None
+    waivers: tuple[Waiver, ...]
+
+    @classmethod
+    def of(cls, spec: Spec) -> VerdictSettings:
+        """Those of a spec."""
+        return cls(spec.budget, spec.engines, spec.version, spec.waivers)
+
+    def put_into(self, spec: Spec) -> Spec:
+        """Return the spec with these settings."""
+        return spec.model_copy(update=vars(self))
+
+
+@dataclass(frozen=True)
+class RecordRequest:
+    """What is to be recorded, into which folder.
+
+    What is remembered of an answer does not depend on `beside`. `parameters` are those that were exported, `fatal`
+    cases that killed a child, with the reason. With `search` other inputs are tried than those of the planned cases.
+    """
+
+    spec: Spec
+    checkpoint: Path | None
+    outputs: tuple[str, ...]
+    into: Path
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    fatal: Mapping[str, str] = field(default_factory=dict)
+    search: bool = True
+    beside: VerdictSettings | None = None
+
+
+@dataclass(frozen=True)
+class RecordedCase:
+    """A case whose arrays lie in the folder, and how the truth of each of its outputs was computed."""
+
+    name: str
+    dims: Mapping[str, int]
+    seed: int
+    methods: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RecordAnswer:
+    """What was recorded: case N lies in `<N>.safetensors`.
+
+    `unstable` says why eager cannot be trusted in a case, `tied` which operators chose between equal elements, and
+    `left_out` why a case was not recorded. `found` are those of a search. `whole` is False where the promised cases
+    tell nothing, so that the rest was not recorded.
+    """
+
+    cases: tuple[RecordedCase, ...]
+    unstable: Mapping[str, str]
+    tied: Mapping[str, str]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
+    found: tuple[str, ...]
+    whole: bool
+
+
+@dataclass
+class _Step:
+    """What the child does, and on which case."""
+
+    doing: str = ""
+    case: str | None = None
 
 
 def record(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> Record:
@@ -48,57 +121,56 @@ def record(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, 
     with scratch() as place:
         answer = _asked(spec, checkpoint, exported, place, setting)
         cases, left_out, said = finish(spec, answer, place, into)
-    recorded = [one["name"] for one in cases]
-    planned = [*(case.name for case in plan_cases(spec)), *answer["found"]]
-    if answer["whole"] and sorted([*recorded, *left_out]) != sorted(planned):
+    recorded = [case.name for case in cases]
+    planned = [*(case.name for case in plan_cases(spec)), *answer.found]
+    if answer.whole and sorted([*recorded, *left_out]) != sorted(planned):
         raise ModelError(
             "not every planned case was recorded", where=str(into), hint="report it: this is a bug of ours"
         )
-    return Record(cases, left_out, (*said, *answer["notes"]))
+    return Record(cases, left_out, (*said, *answer.notes))
 
 
-def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> Json:
+def _asked(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting) -> RecordAnswer:
     """The answer of the child; of a further one, if one died of an input that nobody promised."""
-    step: Json = {"doing": "", "case": None}
+    step = _Step()
     given_up: list[str] = []
 
-    def follow(event: Json) -> None:
-        step.update(doing=event["doing"], case=event.get("case"))
+    def follow(event: Event) -> None:
+        step.doing, step.case = event["doing"], event.get("case")
         if setting.on_event:
             setting.on_event(event)
 
     probing = {case.name for case in plan_cases(spec) if case.kind}
-    keys: Json = {}
+    request = RecordRequest(
+        spec.without_verdict(),
+        checkpoint,
+        tuple(exported.outputs),
+        into,
+        parameters=dict(sorted(exported.parameters.items())),  # one order, of what is remembered too
+        beside=VerdictSettings.of(spec),
+    )
     while True:
         try:
-            answer = _call(spec, checkpoint, exported, into, replace(setting, on_event=follow), **keys)
+            answer = _call(request, replace(setting, on_event=follow))
         except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
-            case, fatal = step["case"], keys.get("fatal", {})
-            if step["doing"].startswith(SEARCHING) and not given_up:
+            if step.doing.startswith(SEARCHING) and request.search:
                 given_up = [f"the search for inputs that reach other lines was given up: {error.what}"]
-                keys = {**keys, "search": False}
-            elif case in probing and case not in fatal:
-                keys = {**keys, "fatal": {**fatal, case: f"eager does not survive it: {error.what}"}}
+                request = replace(request, search=False)
+            elif step.case is not None and step.case in probing and step.case not in request.fatal:
+                why = f"eager does not survive it: {error.what}"
+                request = replace(request, fatal={**request.fatal, step.case: why})
             else:
-                error.hint = f"{NARROW}; --debug shows what the child said last" if case else error.hint
+                error.hint = f"{NARROW}; --debug shows what the child said last" if step.case else error.hint
                 raise
         else:
-            answer["notes"][:0] = given_up
-            return answer
+            return replace(answer, notes=(*given_up, *answer.notes))
 
 
-def _call(spec: Spec, checkpoint: Path | None, exported: Exported, into: Path, setting: Setting, **keys: Any) -> Json:
-    request = {
-        "spec": spec.without_verdict().model_dump(mode="json"),
-        "checkpoint": str(checkpoint) if checkpoint else None,
-        "outputs": list(exported.outputs),
-        "parameters": dict(sorted(exported.parameters.items())),  # one order, of what is remembered too
-        "into": str(into),
-        "beside": spec.model_dump(mode="json", include=set(ONLY_VERDICT)),
-        **keys,
-    }
+def _call(request: RecordRequest, setting: Setting) -> RecordAnswer:
+    from exporter.prove.goldens import child
+
     return call(
-        "exporter.prove.goldens.child:record",
+        child.record,
         request,
         setting.limits,
         environment=SINGLE_THREAD,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from exporter.base.errors import CannotRun, ModelError
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Setting, call
+from exporter.export.lower.child import Trial
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
+from exporter.prove.preflight.child import try_layer
 from exporter.prove.proofs.kinds.metric import is_rated
 from exporter.spec.model import Spec
 
@@ -15,12 +17,9 @@ def needs_data(spec: Spec) -> bool:
     return any(asked.values == "dataset" for asked in spec.inputs.values())
 
 
-def beside(spec: Spec) -> Json:
-    """What has a conversion try a spec that needs no data as :func:`try_cases` does, on the layer that it builds."""
-    return {
-        "function": "exporter.prove.preflight.child:try_layer",
-        "spec": spec.without_verdict().model_dump(mode="json"),
-    }
+def trial(spec: Spec) -> Trial:
+    """Return what has a conversion try the layer that it builds, as :func:`try_cases` does; the spec needs no data."""
+    return Trial(try_layer.address, spec.without_verdict())
 
 
 def try_cases(spec: Spec, weights: Path | None, initial: Path | None, setting: Setting) -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from exporter.base.errors import ExporterError, UsageError, did_you_mean
 from exporter.base.tensors import Array
 from exporter.engines.paddle import call_layer, named_arrays
+from exporter.export.lower.child import BuiltLayer
 from exporter.export.trace.blame import blamed
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import output_names
 from exporter.export.trace.traced import bind_inputs
+from exporter.process.job import job
 from exporter.process.workers import Json, doing
 from exporter.prove.goldens.cases import Case, batch_dim, plan_cases
 from exporter.prove.goldens.domain import OutOfRange, checked_places
@@ -61,11 +63,11 @@ def try_cases(request: Json) -> Json:
     return ran
 
 
-def try_layer(layer: paddle.nn.Layer, request: Json) -> Json:
-    """As :func:`try_cases`, with a layer that is built already; for a spec that needs no data."""
-    spec = Spec.model_validate(request["spec"])
-    _draw(spec, None)
-    return _ran(layer, spec, None)
+@job
+def try_layer(built: BuiltLayer) -> None:
+    """Try a layer that is built already as :func:`try_cases` does, for a spec that needs no data; raises as that."""
+    _draw(built.spec, None)
+    _ran(built.layer, built.spec, None)
 
 
 def _draw(spec: Spec, rows: Rows | None) -> None:

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from exporter.base.numbers.golden import GoldenCase, to_run
 from exporter.base.tensors import TensorSpec
+from exporter.engines.base import SourceModel
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import effective_budget, fixed_dims
 from exporter.process.workers import Setting
@@ -87,16 +88,9 @@ class Subject:
         )
 
 
-def source_of(spec: Spec, checkpoint: Path | None, outputs: Sequence[str]) -> dict[str, Any]:
+def source_of(spec: Spec, checkpoint: Path | None, outputs: Sequence[str]) -> SourceModel:
     """What engines are told that run the source itself."""
-    return {
-        "model": spec.factory,
-        "checkpoint": str(checkpoint) if checkpoint else None,
-        "seed": spec.seed,
-        "inputs": [{"name": one.name, "dtype": one.dtype, "shape": list(one.shape)} for one in spec.input_specs()],
-        "outputs": list(outputs),
-        "fixed": fixed_dims(spec),
-    }
+    return SourceModel(spec.factory, checkpoint, spec.seed, spec.input_specs(), tuple(outputs), fixed_dims(spec))
 
 
 @dataclass(frozen=True)

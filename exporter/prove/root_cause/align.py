@@ -12,22 +12,82 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.base.numbers.norms import ratio
 from exporter.base.tensors import Array, TensorMap
 
 
 @dataclass(frozen=True)
-class Observed:
-    """One case as the source computes it: the calls of its sublayers, and each of their tensors by its key.
+class TensorArgument:
+    """An argument of a call that is a tensor: the number of the input that it is."""
 
-    `facts` says of each tensor its shape, dtype, e_ref and whether it is finite; `values` holds `<key>/truth`.
+    tensor: int
+
+
+#: What a call can be made again with.
+Argument: TypeAlias = TensorArgument | bool | int | float | str | None
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """How to make a call again: its positional and its named arguments."""
+
+    positional: tuple[Argument, ...]
+    named: Mapping[str, Argument]
+
+
+@dataclass(frozen=True)
+class SublayerCall:
+    """One call of a sublayer. `path` is its place in the layer tree (empty: the root), `line` the code that called it.
+
+    `parent` is the number of the call inside which it happened. `inputs` and `outputs` are the keys of tensors.
+    `arguments` is None where they hold more than tensors, numbers, text and None.
     """
 
-    calls: Sequence[Mapping[str, Any]]
-    facts: Mapping[str, Mapping[str, Any]]
+    path: str
+    kind: str
+    line: str
+    parent: int | None
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    arguments: Arguments | None = None
+
+
+@dataclass(frozen=True)
+class TensorFact:
+    """What is known of a tensor: `e_ref` is eager's own error by the largest value and by the L2 norm."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    finite: bool
+    e_ref: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The calls of the sublayers in one case, and what is known of each of their tensors by its key."""
+
+    calls: tuple[SublayerCall, ...]
+    facts: Mapping[int, TensorFact]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One case as the source computes it: its trace, and the tensors (`<key>/truth` and `<key>/eager`)."""
+
+    trace: Trace
     values: TensorMap
+
+    @property
+    def calls(self) -> tuple[SublayerCall, ...]:
+        """The calls of the sublayers, in the order in which they begin."""
+        return self.trace.calls
+
+    @property
+    def facts(self) -> Mapping[int, TensorFact]:
+        """What is known of each tensor, by its key."""
+        return self.trace.facts
 
     def truth(self, key: int) -> Array:
         """What the tensor should be, in float64."""
@@ -58,7 +118,7 @@ class Shown:
     def __init__(self, observed: Observed, values: TensorMap) -> None:
         self._observed = observed
         self._by_shape: dict[tuple[Any, ...], list[Array]] = defaultdict(list)
-        given = (observed.values[f"{key}/eager"] for key in observed.calls[0]["inputs"] if str(key) in observed.facts)
+        given = (observed.values[f"{key}/eager"] for key in observed.calls[0].inputs if key in observed.facts)
         for value in (*values.values(), *given):
             self._by_shape[_look(value)].append(value)
         self._known: dict[int, float | None] = {}
@@ -70,13 +130,12 @@ class Shown:
         return self._known[key]
 
     def _search(self, key: int) -> float | None:
-        fact = self._observed.facts.get(str(key))
-        if fact is None or not fact["finite"] or not math.prod(fact["shape"]):
+        fact = self._observed.facts.get(key)
+        if fact is None or not fact.finite or not math.prod(fact.shape):
             return None
         truth = self._observed.truth(key)
-        e_ref = (fact["e_ref"][0], fact["e_ref"][1])
-        found = [ratio(truth, one, e_ref) for one in self._by_shape[_look(truth)]]
-        return min((one for one in found if not math.isnan(one)), default=math.inf)
+        ratios = [ratio(truth, value, fact.e_ref) for value in self._by_shape[_look(truth)]]
+        return min((off for off in ratios if not math.isnan(off)), default=math.inf)
 
 
 def _look(value: Array) -> tuple[Any, ...]:
@@ -87,7 +146,7 @@ def visible(observed: Observed, fresh: TensorMap, threshold: float) -> frozenset
     """The tensors that a sound program shows: dead code and what a control-flow block hides are not among them."""
     shown = Shown(observed, fresh)
     found = set()
-    for key in map(int, observed.facts):
+    for key in observed.facts:
         off = shown(key)
         if off is not None and off <= threshold:
             found.add(key)
@@ -99,21 +158,19 @@ def descend(observed: Observed, distance: Distance, threshold: float) -> Place:
     calls = observed.calls
     children: dict[int, list[int]] = defaultdict(list)
     for number, call in enumerate(calls):
-        if call["parent"] is not None:
-            children[call["parent"]].append(number)
+        if call.parent is not None:
+            children[call.parent].append(number)
     at, line = 0, ""
     while True:
         wrong = next((one for one in children[at] if is_wrong(observed, one, distance, threshold)), None)
         if wrong is None:
             break
-        if worst(distance, calls[wrong]["inputs"]) > threshold:
-            line = calls[wrong]["line"]
+        if worst(distance, calls[wrong].inputs) > threshold:
+            line = calls[wrong].line
             break
         at = wrong
     own = bool(children[at])
-    return Place(
-        at, worst(distance, calls[at]["outputs"]), worst(distance, calls[at]["inputs"]), line or calls[at]["line"], own
-    )
+    return Place(at, worst(distance, calls[at].outputs), worst(distance, calls[at].inputs), line or calls[at].line, own)
 
 
 def loudest(observed: Observed, distance: Distance, threshold: float, *, folded: bool = False) -> Place | None:
@@ -124,11 +181,11 @@ def loudest(observed: Observed, distance: Distance, threshold: float, *, folded:
     """
     best, place = 0.0, None
     for number, call in enumerate(observed.calls):
-        off, before = worst(distance, call["outputs"]), worst(distance, call["inputs"])
+        off, before = worst(distance, call.outputs), worst(distance, call.inputs)
         gain = off / max(before, 1.0) if math.isfinite(off) else 0.0
         hidden = folded and not is_wrong(observed, number, distance, threshold)
         if off > threshold and gain >= best and not hidden:
-            best, place = gain, Place(number, off, before, call["line"], own=False)
+            best, place = gain, Place(number, off, before, call.line, own=False)
     return place
 
 
@@ -140,12 +197,12 @@ def worst(distance: Distance, keys: Sequence[int]) -> float:
 def is_wrong(observed: Observed, number: int, distance: Distance, threshold: float) -> bool:
     """Whether some output of a call is off, and nothing that read it came out right all the same."""
     call = observed.calls[number]
-    wrong = [key for key in call["outputs"] if not _within(distance(key), threshold)]
+    wrong = [key for key in call.outputs if not _within(distance(key), threshold)]
     if not wrong:
         return False
-    readers = [later for later in observed.calls[number + 1 :] if set(later["inputs"]) & set(wrong)]
+    readers = [later for later in observed.calls[number + 1 :] if set(later.inputs) & set(wrong)]
     return not any(
-        later["outputs"] and all(_within(distance(key), threshold) for key in later["outputs"]) for later in readers
+        later.outputs and all(_within(distance(key), threshold) for key in later.outputs) for later in readers
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +14,39 @@ import numpy as np
 from exporter.base.errors import ModelError
 from exporter.base.numbers.norms import error
 from exporter.base.tensors import Array, TensorMap, recorded_inputs, save_scratch
-from exporter.engines.base import EngineRefused, Runnable
+from exporter.engines.base import EngineRefused, Runnable, SourceModel
 from exporter.engines.paddle import border, call_layer
 from exporter.export.lower.base import Wish
 from exporter.export.trace.layer import load_layer
-from exporter.export.trace.traced import bind_inputs, specs_from_json, trace
+from exporter.export.trace.traced import bind_inputs, trace
+from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.goldens.oracle import Oracle, make_oracle
+from exporter.prove.root_cause.align import TensorFact, Trace
 from exporter.prove.root_cause.taps.kinds.pir import tap
 from exporter.prove.root_cause.watch import Call, watching
 
 
-def observe(request: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ObserveRequest:
+    """The source, the recorded case of the goldens that it is to compute, and the folder for what comes of it."""
+
+    source: SourceModel
+    golden: Path
+    case: str
+    into: Path
+
+
+@dataclass(frozen=True)
+class ObserveAnswer:
+    """The calls and tensors of the source; `why_not_fresh` says why no program could be traced, empty where one was."""
+
+    trace: Trace
+    why_not_fresh: str
+
+
+@job
+def observe(request: ObserveRequest) -> ObserveAnswer:
     """Run one case in eager, moved and float64 forms; write every sublayer's tensors, and those of a fresh program.
 
     `values.safetensors` holds `<key>/truth` and `<key>/eager`; `fresh.safetensors` what a program traced just now puts
@@ -36,26 +58,20 @@ def observe(request: dict[str, Any]) -> dict[str, Any]:
     doing("importing paddle")
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
-    source, into = request["source"], Path(request["into"])
+    source, into = request.source, request.into
     doing("building the layer")
-    layer = load_layer(source["model"], source["checkpoint"], source["seed"])
-    specs = specs_from_json(source["inputs"])
-    order = tuple(one.name for one in bind_inputs(layer, specs))
-    inputs = recorded_inputs(Path(request["golden"]), request["case"], order)
+    layer = load_layer(source.model, source.checkpoint, source.seed)
+    order = tuple(bound.name for bound in bind_inputs(layer, source.inputs))
+    inputs = recorded_inputs(request.golden, request.case, order)
     doing("running the oracle")
-    oracle = make_oracle(layer, order, tuple(source["outputs"]), source["seed"], lean=True)
-    _, truths, _ = oracle.ask(inputs)
+    oracle = make_oracle(layer, order, source.outputs, source.seed, lean=True)
+    oracle.ask(inputs)  # it finds the ways in which this layer can be computed in float64
     doing("watching sublayers")
     calls, exact, float32_runs = _watch_all(oracle, inputs)
     tensors, facts = _collect(calls, exact, float32_runs)
     save_scratch(into / "values.safetensors", tensors)
     why_not = _trace_fresh(layer, source, inputs, into)
-    return {
-        "calls": [_described(one) for one in calls],
-        "tensors": facts,
-        "method": next(iter(truths.values())).method,
-        "fresh": why_not,
-    }
+    return ObserveAnswer(Trace(tuple(call.described() for call in calls), facts), why_not)
 
 
 def _watch_all(oracle: Oracle, inputs: TensorMap) -> tuple[list[Call], list[Call] | None, list[list[Call]]]:
@@ -89,56 +105,44 @@ def _shape(call: Call) -> tuple[Any, ...]:
 
 def _collect(
     calls: list[Call], exact: list[Call] | None, runs: list[list[Call]]
-) -> tuple[dict[str, Array], dict[str, Any]]:
+) -> tuple[dict[str, Array], dict[int, TensorFact]]:
     tensors: dict[str, Array] = {}
-    facts: dict[str, Any] = {}
+    facts: dict[int, TensorFact] = {}
     for number, call in enumerate(calls):
         for side in ("inputs", "outputs"):
             for place, key in enumerate(getattr(call, side[:-1] + "_keys")):
                 values = [getattr(run[number], side)[place] for run in runs]
-                if str(key) in facts or values[0].dtype.kind not in "fiub":
+                if key in facts or values[0].dtype.kind not in "fiub":
                     continue
                 wide = values[0] if exact is None else getattr(exact[number], side)[place]
-                truth, facts[str(key)] = _fact(values, wide, known=exact is not None)
+                truth, facts[key] = _fact(values, wide, known=exact is not None)
                 tensors[f"{key}/eager"], tensors[f"{key}/truth"] = values[0], truth
     return tensors, facts
 
 
-def _fact(values: Sequence[Array], exact: Array, *, known: bool) -> tuple[Array, dict[str, Any]]:
+def _fact(values: Sequence[Array], exact: Array, *, known: bool) -> tuple[Array, TensorFact]:
     """The truth of one tensor and what is known of it; without float64 the float32 runs' centre takes its place."""
     eager = values[0]
-    about: dict[str, Any] = {"shape": list(eager.shape), "dtype": eager.dtype.name, "finite": True, "e_ref": [0.0, 0.0]}
+    fact = TensorFact(tuple(eager.shape), eager.dtype.name, finite=True, e_ref=(0.0, 0.0))
     if eager.dtype.kind != "f":
-        return eager, about
+        return eager, fact
     with np.errstate(invalid="ignore", over="ignore"):
         truth = exact if known else np.mean([one.astype("float64") for one in values], axis=0)
-    errors = [error(truth, one) for one in values]
-    about["finite"] = bool(np.isfinite(errors).all())
-    if about["finite"]:
-        about["e_ref"] = [max(one[norm] for one in errors) for norm in (0, 1)]
-    return truth, about
+    errors = [error(truth, value) for value in values]
+    if not np.isfinite(errors).all():
+        return truth, replace(fact, finite=False)
+    by_max, by_l2 = zip(*errors, strict=True)
+    return truth, replace(fact, e_ref=(float(max(by_max)), float(max(by_l2))))
 
 
-def _described(call: Call) -> dict[str, Any]:
-    return {
-        "path": call.path,
-        "kind": call.kind,
-        "line": call.line,
-        "parent": call.parent,
-        "inputs": call.input_keys,
-        "outputs": call.output_keys,
-        "arguments": call.arguments,
-    }
-
-
-def _trace_fresh(layer: Any, source: dict[str, Any], inputs: TensorMap, into: Path) -> str:
+def _trace_fresh(layer: Any, source: SourceModel, inputs: TensorMap, into: Path) -> str:
     """Write what a program traced and saved just now puts out; answer why not, or with nothing."""
     from exporter.engines.kinds.jit_load import plugin as jit_load
     from exporter.export.lower.kinds.pir import plugin as pir
 
     doing("tracing the layer anew")
     try:
-        traced = trace(layer, specs_from_json(source["inputs"]), tuple(source["outputs"]), source["fixed"])
+        traced = trace(layer, source.inputs, source.outputs, source.fixed)
         with _folders() as (plain, tapped):
             pir.write(traced, None, plain, Wish())
             names = tap(plain, tapped)

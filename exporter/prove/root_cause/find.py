@@ -68,10 +68,10 @@ def _captured(search: Search, run: Run, place: Place | None, witness: Witness | 
     if _stored_wrong(run, search.verdict):
         return "the file stores other tensors than were trained, and exported anew it would not"
     call = witness.observed.calls[place.call]
-    inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call["inputs"])
+    inputs = tuple(witness.observed.values[f"{key}/eager"] for key in call.inputs)
     details = search.bench.artifacts[run.variant].details
     asked = (details.get("opset_asked"), details.get("writer_asked", "paddle2onnx"))
-    return Captured(inputs, call["arguments"], *asked, search.keep is not None and search.keep.scramble)
+    return Captured(inputs, call.arguments, *asked, search.keep is not None and search.keep.scramble)
 
 
 def _first(bench: Bench, run: Run, verdict: Verdict) -> Claim | None:
@@ -157,17 +157,17 @@ def _locate_program(
 
 def describe(claim: Claim, stage: tuple[str, str], place: Place, observed: Observed) -> Blame:
     """Put a place into words; `stage` is its name and the sentence that says how it is known."""
-    one = observed.calls[place.call]
-    facts = [observed.facts[str(key)] for key in one["inputs"] if str(key) in observed.facts]
+    call = observed.calls[place.call]
+    facts = [observed.facts[key] for key in call.inputs if key in observed.facts]
     return Blame(
         claim=claim,
         stage=stage[0],
         reason=stage[1],
-        path=one["path"] or ".",
-        kind=one["kind"],
+        path=call.path or ".",
+        kind=call.kind,
         line=place.line,
         own=place.own,
-        inputs=tuple(f"{fact['dtype']}{fact['shape']}" for fact in facts),
+        inputs=tuple(f"{fact.dtype}{list(fact.shape)}" for fact in facts),
         error_ratio=place.error_ratio if math.isfinite(place.error_ratio) else None,
         inputs_ratio=place.inputs_ratio if math.isfinite(place.inputs_ratio) else None,
     )

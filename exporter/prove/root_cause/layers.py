@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from exporter.prove.root_cause.align import Distance, Observed, Place, is_wrong
+from exporter.prove.root_cause.align import Distance, Observed, Place, SublayerCall, is_wrong
 from exporter.prove.verdict.blame import CODE, Layer
 
 
@@ -19,42 +18,42 @@ def layers_of(observed: Observed, distance: Distance, place: Place, allowed: flo
     """
     makers: dict[int, list[int]] = defaultdict(list)
     for number, call in enumerate(observed.calls):
-        for key in call["outputs"]:
+        for key in call.outputs:
             makers[key].append(number)
     around = {place.call, *_ancestors(observed.calls, place.call)}
 
     def hidden(number: int) -> bool:
-        off = _ratio(distance, observed.calls[number]["outputs"]) or 0.0
+        off = _ratio(distance, observed.calls[number].outputs) or 0.0
         if number in around or off <= allowed:
             return False
         return not is_wrong(observed, number, distance, allowed) or (math.isinf(off) and number < place.call)
 
     return tuple(
         Layer(
-            path=call["path"] or ".",
-            kind=call["kind"],
-            parent=call["parent"],
-            reads=tuple(sorted({one for key in call["inputs"] for one in _from(observed.calls, number, key, makers)})),
-            ratio=None if hidden(number) else _ratio(distance, call["outputs"]),
-            size=_size(observed, call["outputs"]),
+            path=call.path or ".",
+            kind=call.kind,
+            parent=call.parent,
+            reads=tuple(sorted({one for key in call.inputs for one in _from(observed.calls, number, key, makers)})),
+            ratio=None if hidden(number) else _ratio(distance, call.outputs),
+            size=_size(observed, call.outputs),
             blamed=number == place.call,
         )
         for number, call in enumerate(observed.calls)
     )
 
 
-def _from(
-    calls: Sequence[Mapping[str, Any]], number: int, key: int, makers: Mapping[int, Sequence[int]]
-) -> Iterator[int]:
+def _from(calls: Sequence[SublayerCall], number: int, key: int, makers: Mapping[int, Sequence[int]]) -> Iterator[int]:
     """Who has put out what goes into a call: earlier calls, calls around it that were given it, or else code."""
-    around = [outer for outer in _ancestors(calls, number) if key in calls[outer]["inputs"]]
+    around = [outer for outer in _ancestors(calls, number) if key in calls[outer].inputs]
     earlier = [maker for maker in makers.get(key, ()) if maker < number]
     yield from (around or earlier or [CODE])
 
 
-def _ancestors(calls: Sequence[Mapping[str, Any]], number: int) -> Iterator[int]:
-    while (number := calls[number]["parent"]) is not None:
-        yield number
+def _ancestors(calls: Sequence[SublayerCall], number: int) -> Iterator[int]:
+    parent = calls[number].parent
+    while parent is not None:
+        yield parent
+        parent = calls[parent].parent
 
 
 def _ratio(distance: Distance, keys: Sequence[int]) -> float | None:
@@ -62,5 +61,5 @@ def _ratio(distance: Distance, keys: Sequence[int]) -> float | None:
 
 
 def _size(observed: Observed, keys: Sequence[int]) -> str:
-    shapes = [observed.facts[str(key)]["shape"] for key in keys if str(key) in observed.facts]
+    shapes = [observed.facts[key].shape for key in keys if key in observed.facts]
     return " x ".join(map(str, shapes[0])) if shapes else ""

@@ -60,7 +60,7 @@ def locate_by(
     observed: Observed, distance: Distance, budget: float, *, folded: bool = False
 ) -> tuple[Place | None, str]:
     """The same, by the distances of the source's tensors."""
-    off = worst(distance, observed.calls[0]["outputs"])
+    off = worst(distance, observed.calls[0].outputs)
     if off > budget:
         threshold = max(budget, math.sqrt(off * budget)) if math.isfinite(off) else budget * SLACK
         return descend(observed, distance, threshold), ""
@@ -81,10 +81,10 @@ def eager_distances(observed: Observed) -> Distance:
     """The relative error of each of eager's own tensors."""
 
     def distance(key: int) -> float | None:
-        fact = observed.facts.get(str(key))
+        fact = observed.facts.get(key)
         if fact is None:
             return None
-        return max(fact["e_ref"]) if fact["finite"] else math.inf
+        return max(fact.e_ref) if fact.finite else math.inf
 
     return distance
 
@@ -92,6 +92,6 @@ def eager_distances(observed: Observed) -> Distance:
 def locate_eager(observed: Observed) -> tuple[Place | None, str]:
     """The first sublayer where rounding alone does the damage; else the reason why no place was found."""
     distance = eager_distances(observed)
-    if not worst(distance, observed.calls[0]["outputs"]) > WORST_E_REF / 4:
+    if not worst(distance, observed.calls[0].outputs) > WORST_E_REF / 4:
         return None, "eager float32 agrees with float64 here, so it is the recorded golden that differs"
     return descend(observed, distance, WORST_E_REF / 4), ""

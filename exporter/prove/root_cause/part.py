@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import BundleError, EnvironmentLacks, ModelError, UsageError
 from exporter.base.files import remove, write_json
@@ -20,6 +18,7 @@ from exporter.export.lower.base import Format
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
 from exporter.prove.harness import Bench
+from exporter.prove.root_cause.align import Arguments
 from exporter.prove.verdict.blame import Blame
 
 FORMATS: Registry[Format] = Registry("exporter.export.lower", "format")
@@ -34,7 +33,7 @@ class Captured:
     """The call that is blamed: the tensors it got, how they were passed, and how the spec asked for ONNX."""
 
     inputs: tuple[Array, ...]
-    arguments: tuple[list[Any], dict[str, Any]] | None
+    arguments: Arguments | None
     opset: int | None = None
     writer: str = "program"
     scramble: bool = False
@@ -93,23 +92,26 @@ def _off(truth: Array, got: Array | None, e_ref: list[float]) -> float:
     return math.inf if math.isnan(found) else found
 
 
-def _export(bench: Bench, blame: Blame, captured: Captured, folder: Path, setting: Setting) -> Mapping[str, Any]:
+def _export(bench: Bench, blame: Blame, captured: Captured, folder: Path, setting: Setting) -> dict[str, object]:
+    """Return what `part.json` says of the part."""
+    from exporter.prove.root_cause.part_child import PartRequest, export
+
+    assert bench.source is not None and captured.arguments is not None  # noqa: S101  # the call was observed
     inputs = folder / "inputs.safetensors"
     save(inputs, {f"input_{number}": value for number, value in enumerate(captured.inputs)})
-    request = {
-        "source": dict(bench.source or {}),
-        "path": blame.path,
-        "inputs": str(inputs),
-        "arguments": captured.arguments,
-        "scramble": captured.scramble,
-        "format": blame.claim.format,
-        "into": str(folder),
-        "opset": captured.opset,
-        "writer": captured.writer,
-        "case": _CASE,
-    }
-    function = "exporter.prove.root_cause.part_child:export"
-    answer = call(function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
+    request = PartRequest(
+        source=bench.source,
+        path=blame.path,
+        inputs=inputs,
+        arguments=captured.arguments,
+        scramble=captured.scramble,
+        format=blame.claim.format,
+        into=folder,
+        opset=captured.opset,
+        writer=captured.writer,
+        case=_CASE,
+    )
+    answer = call(export, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE)
     inputs.unlink()
     return {
         "claim": str(blame.claim),
@@ -119,5 +121,5 @@ def _export(bench: Bench, blame: Blame, captured: Captured, folder: Path, settin
         "device": bench.device,
         "budget": bench.budget,
         "scrambled": captured.scramble,
-        **answer,
+        **asdict(answer),
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +12,47 @@ import numpy as np
 
 from exporter.base.registry import Registry
 from exporter.base.tensors import TensorSpec, load, save_scratch
+from exporter.engines.base import SourceModel
 from exporter.export.lower.base import Format, Wish
 from exporter.export.trace.layer import load_layer
 from exporter.export.trace.structure import leaves
 from exporter.export.trace.traced import trace
+from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.goldens.oracle import make_oracle
+from exporter.prove.root_cause.align import Argument, Arguments, TensorArgument
 
 
-def export(request: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PartRequest:
+    """The sublayer at `path` of a source, with the file of the `inputs` that it had and how they were passed.
+
+    `into` is the folder for what is written; `format`, `opset` and `writer` say how, and `case` names the case.
+    """
+
+    source: SourceModel
+    path: str
+    inputs: Path
+    arguments: Arguments
+    scramble: bool
+    format: str
+    into: Path
+    opset: int | None
+    writer: str
+    case: str
+
+
+@dataclass(frozen=True)
+class PartAnswer:
+    """The names of the inputs and of the outputs, those in the file's order, and e_ref of each output."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    e_ref: Mapping[str, tuple[float, float]]
+
+
+@job
+def export(request: PartRequest) -> PartAnswer:
     """Write the sublayer's artifact and `case.safetensors` into a folder; answer with names and e_ref of its outputs.
 
     With `scramble` the weights are shuffled within each tensor first: the numbers stay, what was learnt goes.
@@ -29,21 +63,21 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
     doing("importing paddle")
     import paddle
 
-    source, into = request["source"], Path(request["into"])
+    source, into = request.source, request.into
     doing("building the layer")
-    layer = load_layer(source["model"], source["checkpoint"], source["seed"])
-    sublayer = layer if request["path"] == "." else dict(layer.named_sublayers())[request["path"]]
-    if request["scramble"]:
-        _scramble(sublayer, source["seed"])
-    inputs = load(Path(request["inputs"]))
-    part = _wrapped(sublayer, request["arguments"])
+    layer = load_layer(source.model, source.checkpoint, source.seed)
+    sublayer = layer if request.path == "." else dict(layer.named_sublayers())[request.path]
+    if request.scramble:
+        _scramble(sublayer, source.seed)
+    inputs = load(request.inputs)
+    part = _wrapped(sublayer, request.arguments)
     part.eval()
     doing("running the oracle")
     with paddle.no_grad():
         count = sum(1 for _ in leaves(part(*[paddle.to_tensor(inputs[name]) for name in inputs])))
     names = tuple(f"output_{number}" for number in range(count))
-    eager, truths, _ = make_oracle(part, tuple(inputs), names, source["seed"]).ask(inputs)
-    case = request["case"]
+    eager, truths, _ = make_oracle(part, tuple(inputs), names, source.seed).ask(inputs)
+    case = request.case
     tensors = {f"{case}/input/{name}": value for name, value in inputs.items()}
     tensors |= {f"{case}/eager/{name}": value for name, value in eager.items()}
     tensors |= {f"{case}/truth/{name}": truths[name].value for name in names}
@@ -54,13 +88,10 @@ def export(request: dict[str, Any]) -> dict[str, Any]:
         part,
         specs,
         names,
-        (request["format"], into / request["format"], Wish(request["opset"], writer=request["writer"])),
+        (request.format, into / request.format, Wish(request.opset, writer=request.writer)),
     )
-    return {
-        "inputs": list(inputs),
-        "outputs": list(native),
-        "e_ref": {name: [one.e_ref_max, one.e_ref_l2] for name, one in truths.items()},
-    }
+    e_ref = {name: (truth.e_ref_max, truth.e_ref_l2) for name, truth in truths.items()}
+    return PartAnswer(tuple(inputs), tuple(native), e_ref)
 
 
 def _write(part: Any, specs: list[TensorSpec], names: tuple[str, ...], how: tuple[str, Path, Wish]) -> tuple[str, ...]:
@@ -85,7 +116,7 @@ def _scramble(layer: Any, seed: int) -> None:
         tensor.set_value(generator.permutation(value.ravel()).reshape(value.shape))
 
 
-def _wrapped(sublayer: Any, arguments: tuple[list[Any], dict[str, Any]]) -> Any:
+def _wrapped(sublayer: Any, arguments: Arguments) -> Any:
     """A layer whose inputs are the tensors of the recorded call, in order; other arguments are repeated as they were.
 
     `forward` names its parameters, since `to_static` binds no `*args` (3.3.1).
@@ -98,13 +129,13 @@ def _wrapped(sublayer: Any, arguments: tuple[list[Any], dict[str, Any]]) -> Any:
             self.part = sublayer
 
         def forward(self, input_0, input_1=None, input_2=None, input_3=None, input_4=None):  # type: ignore[no-untyped-def]
-            given = (input_0, input_1, input_2, input_3, input_4)
-            positional = [_filled(one, given) for one in arguments[0]]
-            named = {name: _filled(one, given) for name, one in arguments[1].items()}
+            tensors = (input_0, input_1, input_2, input_3, input_4)
+            positional = [_filled(argument, tensors) for argument in arguments.positional]
+            named = {name: _filled(argument, tensors) for name, argument in arguments.named.items()}
             return self.part(*positional, **named)
 
     return Part()
 
 
-def _filled(one: Any, given: tuple[Any, ...]) -> Any:
-    return given[one["tensor"]] if isinstance(one, dict) else one
+def _filled(argument: Argument, tensors: tuple[Any, ...]) -> Any:
+    return tensors[argument.tensor] if isinstance(argument, TensorArgument) else argument

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from exporter.base.tensors import Array
 from exporter.export.trace.structure import leaves
+from exporter.prove.root_cause.align import Argument, Arguments, SublayerCall, TensorArgument
 
 if TYPE_CHECKING:
     import paddle
@@ -27,8 +28,7 @@ class Call:
 
     `parent` is the number of the call inside which it happened. Inputs and outputs are the tensors among what went in
     and came out, as they were then; `keys` are the numbers by which a tensor is the same one at two places.
-    `arguments` says how to make the same call again: positional and named ones, with `{"tensor": i}` for the i-th
-    input; None where they hold more than tensors, numbers, text and None.
+    `arguments` says how to make the same call again; None where they hold more than tensors, numbers, text and None.
     """
 
     path: str
@@ -39,7 +39,12 @@ class Call:
     outputs: list[Array] = field(default_factory=list)
     input_keys: list[int] = field(default_factory=list)
     output_keys: list[int] = field(default_factory=list)
-    arguments: tuple[list[Any], dict[str, Any]] | None = None
+    arguments: Arguments | None = None
+
+    def described(self) -> SublayerCall:
+        """The same without the tensors."""
+        keys = tuple(self.input_keys), tuple(self.output_keys)
+        return SublayerCall(self.path, self.kind, self.line, self.parent, *keys, self.arguments)
 
 
 @contextlib.contextmanager
@@ -106,18 +111,18 @@ class _Watch:
         return self._seen[identity]
 
 
-def _template(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]] | None:
+def _template(positional: tuple[Any, ...], named: Mapping[str, Any]) -> Arguments | None:
     import paddle
 
-    count = iter(range(len(arguments) + len(named)))
+    count = iter(range(len(positional) + len(named)))
     plain = (type(None), bool, int, float, str)
-    if not all(isinstance(one, (paddle.Tensor, *plain)) for one in (*arguments, *named.values())):
+    if not all(isinstance(value, (paddle.Tensor, *plain)) for value in (*positional, *named.values())):
         return None
 
-    def one(value: Any) -> Any:
-        return {"tensor": next(count)} if isinstance(value, paddle.Tensor) else value
+    def argument(value: Any) -> Argument:
+        return TensorArgument(next(count)) if isinstance(value, paddle.Tensor) else cast(Argument, value)
 
-    return [one(value) for value in arguments], {name: one(value) for name, value in named.items()}
+    return Arguments(tuple(map(argument, positional)), {name: argument(value) for name, value in named.items()})
 
 
 def _calling_line() -> str:

@@ -26,7 +26,7 @@ class Witness:
 
     def sound(self, budget: float) -> bool:
         """Whether the program traced anew computes the case right."""
-        outputs = self.observed.calls[0]["outputs"]
+        outputs = self.observed.calls[0].outputs
         return self.fresh is not None and worst(Shown(self.observed, self.fresh), outputs) <= budget
 
 
@@ -56,15 +56,17 @@ def observe(bench: Bench, case: str, into: Path, setting: Setting) -> Witness:
     Raises:
         ModelError, UsageError, EnvironmentLacks: the source does not run here, or not twice in the same way.
     """
-    request = {"source": dict(bench.source or {}), "golden": str(bench.golden), "case": case, "into": str(into)}
+    from exporter.prove.root_cause import child
+
+    assert bench.source is not None  # noqa: S101  # nobody asks where the source is not at hand
     answer = call(
-        "exporter.prove.root_cause.child:observe",
-        request,
+        child.observe,
+        child.ObserveRequest(bench.source, bench.golden, case, into),
         setting.limits,
         environment=SINGLE_THREAD,
         imports=PADDLE,
         on_event=setting.on_event,
     )
-    observed = Observed(answer["calls"], answer["tensors"], load(into / "values.safetensors"))
-    fresh = None if answer["fresh"] else load(into / "fresh.safetensors")
-    return Witness(observed, fresh, answer["fresh"])
+    observed = Observed(answer.trace, load(into / "values.safetensors"))
+    fresh = None if answer.why_not_fresh else load(into / "fresh.safetensors")
+    return Witness(observed, fresh, answer.why_not_fresh)

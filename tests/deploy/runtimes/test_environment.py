@@ -58,10 +58,10 @@ def test_an_engine_that_was_built_for_numpy_1_gets_it(runtime: Runtime, wanted: 
 
 def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert user_cache("runtimes") == tmp_path / "exporter/deploy/runtimes"
+    assert user_cache("runtimes") == tmp_path / "exporter/runtimes"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/somebody")
-    assert user_cache("runtimes") == Path("/home/somebody/.cache/exporter/deploy/runtimes")
+    assert user_cache("runtimes") == Path("/home/somebody/.cache/exporter/runtimes")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("cache")
     tag = f"py{sys.version_info.major}.{sys.version_info.minor}"
     for runtime in (ONNX, PADDLE):
-        home = place / "cache/exporter/deploy/runtimes" / f"{runtime.replace('==', '-')}-{tag}"
+        home = place / "cache/exporter/runtimes" / f"{runtime.replace('==', '-')}-{tag}"
         venv.create(home, symlinks=True, with_pip=False)
         packages = next(path for path in map(Path, sys.path) if path.name == "site-packages")
         (home / f"lib/python{tag[2:]}/site-packages/here.pth").write_text(f"{packages}\n")

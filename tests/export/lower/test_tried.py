@@ -16,7 +16,7 @@ from exporter.base.errors import CannotRun, ChildCrashed, ModelError
 from exporter.export.lower.convert import convert_all
 from exporter.process.workers import Setting
 from exporter.prove.goldens.record import Exported, record
-from exporter.prove.preflight.cases import beside
+from exporter.prove.preflight.cases import trial
 from exporter.spec.model import Spec
 
 
@@ -96,7 +96,7 @@ def spec_of(layer: type[paddle.nn.Layer], *formats: str) -> Spec:
 
 
 def test_what_forward_leaves_in_the_layer_is_not_traced(tmp_path: Path) -> None:
-    convert_all(spec_of(Counting), None, tmp_path, Setting(), tried=beside(spec_of(Counting)))
+    convert_all(spec_of(Counting), None, tmp_path, Setting(), trial=trial(spec_of(Counting)))
     made = paddle.jit.load(str(tmp_path / "pir/model"))(paddle.ones([2, 2]))
     assert np.array_equal(made.numpy(), np.ones((2, 2)))
 
@@ -109,7 +109,7 @@ def test_a_layer_that_does_not_run_is_no_fault_of_the_format(
     layer: type[paddle.nn.Layer], said: str, where: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CannotRun, match=said) as raised:
-        convert_all(spec_of(layer), None, tmp_path, Setting(), tried=beside(spec_of(layer)))
+        convert_all(spec_of(layer), None, tmp_path, Setting(), trial=trial(spec_of(layer)))
     assert where in raised.value.where and not raised.value.what.startswith("pir")
 
 

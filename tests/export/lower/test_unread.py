@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from exporter.base.errors import ModelError
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower.base import Wish
+from exporter.export.lower.child import Destination, ExportTracedRequest, LayerSource, export_traced
 from exporter.process.workers import call
 
 MODEL = """
@@ -36,12 +39,14 @@ def test_it_is_named_and_those_that_are_read_are_not(
     (tmp_path / "forgetful.py").write_text(MODEL)
     (tmp_path / format).mkdir()
     monkeypatch.chdir(tmp_path)
-    request = {
-        "format": format, "into": str(tmp_path / format), "source": None, "model": "forgetful:Net", "checkpoint": None,
-        "seed": 0, "outputs": None, "fixed": {}, "opset": None, "writer": "paddle2onnx", "held": [], "target": None,
-        "inputs": [{"name": n, "dtype": "float32", "shape": ["b", 3]} for n in ("used", "looped", "unused", "lost")],
-    }  # fmt: skip
+    inputs = tuple(TensorSpec(name, "float32", ("b", 3)) for name in ("used", "looped", "unused", "lost"))
+    request = ExportTracedRequest(
+        format,
+        (Destination(format, tmp_path / format),),
+        LayerSource("forgetful:Net", None, 0, None, {}),
+        Wish(inputs=inputs, writer="paddle2onnx"),
+    )
     environment = {"FLAGS_enable_pir_api": "0"} if format == "pdmodel" else {}
     with pytest.raises(ModelError, match=f"no output depends on the input {named}") as refusal:
-        call("exporter.export.lower.child:export", request, environment=environment)
+        call(export_traced, request, environment=environment)
     assert "take it out of inputs" in refusal.value.hint

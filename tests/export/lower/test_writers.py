@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from exporter.base.errors import ChildCrashed, EnvironmentLacks, ModelError
+from exporter.base.tensors import TensorSpec
+from exporter.export.lower import child as lower
 from exporter.export.lower import paddle2onnx
+from exporter.export.lower.base import Wish
+from exporter.export.lower.child import Destination, ExportRequest, ExportTracedRequest, LayerSource
 from exporter.export.lower.convert import convert_all
+from exporter.process.job import job
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting, call
 from exporter.spec.model import Spec
 from tests.command import ROOT
@@ -53,16 +60,18 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def export(model: str, format: str, folder: Path, source: Path | None = None, writer: str = "program") -> Any:
+def export(
+    model: str, format: str, folder: Path, source: Path | None = None, writer: str = "program"
+) -> Mapping[str, Any]:
     folder.mkdir()
-    request = {
-        "format": format, "into": str(folder), "source": str(source) if source else None, "model": f"nets:{model}",
-        "checkpoint": None, "seed": 0, "outputs": ["y"], "fixed": {}, "opset": None, "writer": writer, "target": None,
-        "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 3, 8, 8]}],
-    }  # fmt: skip
-    return call("exporter.export.lower.child:export", request, environment=SINGLE_THREAD, imports=PADDLE)["artifact"][
-        "details"
-    ]
+    layer = LayerSource(f"nets:{model}", None, 0, ("y",), {})
+    wish = Wish(inputs=(TensorSpec("x", "float32", ("batch", 3, 8, 8)),), writer=writer)
+    if source:
+        request = ExportRequest(format, folder, source, ("y",), layer, wish)
+        return call(lower.export, request, environment=SINGLE_THREAD, imports=PADDLE).artifact.details
+    several = ExportTracedRequest(format, (Destination(format, folder),), layer, wish)
+    answer = call(lower.export_traced, several, environment=SINGLE_THREAD, imports=PADDLE)
+    return answer.written[format].artifact.details
 
 
 def test_the_file_is_the_same_whether_pir_is_released_beside_it_or_not(place: Path) -> None:
@@ -95,20 +104,30 @@ def test_paddle2onnx_writes_its_own_file_as_it_is(place: Path) -> None:
     pytest.importorskip("paddle2onnx", reason=NO_WHEEL)
     export("Net", "pir", place / "pir")
     details = export("Net", "onnx", place / "onnx", place / "pir", "paddle2onnx")
-    asked = {"pir": str(place / "pir")}
-    own = call("tests.export.lower.test_writers:by_paddle2onnx", asked, Limits(code=ROOT))
-    assert own == {"same": (place / "onnx/model.onnx").read_bytes().hex()}
+    own = call(by_paddle2onnx, PirFiles(place / "pir"), Limits(code=ROOT))
+    assert own == Content((place / "onnx/model.onnx").read_bytes().hex())
     assert (details["writer_asked"], details["opset_asked"]) == ("paddle2onnx", 17) and "folded" not in details
 
 
-def by_paddle2onnx(request: dict[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PirFiles:
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Content:
+    digits: str
+
+
+@job
+def by_paddle2onnx(request: PirFiles) -> Content:
     import paddle2onnx
 
-    files = [f"{request['pir']}/model.{suffix}" for suffix in ("json", "pdiparams")]
+    files = [f"{request.folder}/model.{suffix}" for suffix in ("json", "pdiparams")]
     content = paddle2onnx.export(
         *files, opset_version=17, auto_upgrade_opset=True, enable_onnx_checker=True, optimize_tool="None"
     )
-    return {"same": content.hex()}
+    return Content(content.hex())
 
 
 def test_where_paddle2onnx_ends_the_process_the_error_names_the_format(place: Path) -> None:

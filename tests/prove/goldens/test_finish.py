@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,14 @@ from hypothesis import strategies as st
 from exporter.base.numbers.golden import SPREAD
 from exporter.base.numbers.norms import FLOOR, SMALLEST_SCALE, WORST_E_REF, error, norms
 from exporter.base.tensors import Array, load, save
+from exporter.process.job import to_json
 from exporter.prove.goldens.cases import Case, plan_cases
 from exporter.prove.goldens.finish import (
     SAMPLE,
+    CaseFacts,
+    OutputFacts,
     Recorded,
+    Scores,
     batch_note,
     bounded,
     describe,
@@ -26,6 +31,7 @@ from exporter.prove.goldens.finish import (
     note_scores,
     untelling,
 )
+from exporter.prove.goldens.record import RecordAnswer, RecordedCase
 from exporter.prove.goldens.truth import UNTOLD, Truth, measured
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
@@ -37,12 +43,16 @@ def truth(value: Array, e_ref: float = 1e-6, **more: Any) -> Truth:
     return Truth(value, e_ref, e_ref / 2, "float64", **more)
 
 
-def facts(value: Array = VALUES, told: Truth | None = None, unstable: str = "") -> dict[str, Any]:
+def facts(value: Array = VALUES, told: Truth | None = None, unstable: str = "") -> OutputFacts:
     return describe(value.astype("float32"), told or truth(value), unstable)
 
 
+def sizes(output: OutputFacts) -> list[float]:
+    return [output.scale_max, output.scale_l2, output.e_ref_max, output.e_ref_l2]
+
+
 def test_an_output_is_described_by_its_size_and_its_error() -> None:
-    assert facts(told=truth(VALUES, allowance=1.5)) == {
+    assert to_json(OutputFacts, facts(told=truth(VALUES, allowance=1.5))) == {
         "dtype": "float32",
         "shape": [4, 5],
         "exact": False,
@@ -60,42 +70,42 @@ def test_an_output_is_described_by_its_size_and_its_error() -> None:
 def test_integers_have_neither_size_nor_gate() -> None:
     labels = np.array([3, 0, 1])
     found = describe(labels, Truth(labels, 0.0, 0.0, "exact"), "")
-    assert (found["exact"], found["scale_max"], found["scale_l2"], found["gate"]) == (True, 0.0, 0.0, "")
-    assert describe(labels, Truth(labels, 0.0, 0.0, "exact"), "eager differs")["gate"] == "eager differs"
+    assert (found.exact, found.scale_max, found.scale_l2, found.gate) == (True, 0.0, 0.0, "")
+    assert describe(labels, Truth(labels, 0.0, 0.0, "exact"), "eager differs").gate == "eager differs"
 
 
 def test_what_is_not_finite_has_a_gate_and_is_still_json() -> None:
     eager = VALUES.astype("float32")
     eager[0, 0] = np.inf
     found = describe(eager, Truth(VALUES, math.inf, 1e-6, "float64"), "")
-    assert found["gate"] == "eager is not finite"
-    assert [found[key] for key in ("scale_max", "scale_l2", "e_ref_max", "e_ref_l2")] == [0.0] * 4
-    json.dumps(found, allow_nan=False)
+    assert found.gate == "eager is not finite"
+    assert sizes(found) == [0.0] * 4
+    json.dumps(to_json(OutputFacts, found), allow_nan=False)
     for worst in (Truth(VALUES, 1e-6, math.inf, "float64"), Truth(VALUES * np.inf, 1e-6, 1e-6, "float64")):
         told = describe(VALUES.astype("float32"), worst, "")
-        assert told["gate"] and [told[key] for key in ("scale_max", "scale_l2", "e_ref_max", "e_ref_l2")] == [0.0] * 4
-    assert describe(VALUES.astype("float32"), truth(VALUES * np.nan), "")["gate"] == "float64 is not finite"
+        assert told.gate and sizes(told) == [0.0] * 4
+    assert describe(VALUES.astype("float32"), truth(VALUES * np.nan), "").gate == "float64 is not finite"
 
 
 def test_a_gate_names_what_is_unstable_first() -> None:
-    assert facts(unstable="eager gives other values when run twice: y")["gate"].startswith("eager gives other values")
+    assert facts(unstable="eager gives other values when run twice: y").gate.startswith("eager gives other values")
 
 
 @pytest.mark.parametrize(("largest", "shut"), [(SMALLEST_SCALE, False), (SMALLEST_SCALE * 0.99, True), (0.0, True)])
 def test_near_the_denormals_nothing_is_proven(largest: float, shut: bool) -> None:
     value = np.array([largest, largest / 2])
-    assert ("near the denormals" in facts(value)["gate"]) == shut
+    assert ("near the denormals" in facts(value).gate) == shut
 
 
 def test_an_empty_output_is_not_near_the_denormals() -> None:
-    assert facts(np.zeros((0, 3)))["gate"] == ""
+    assert facts(np.zeros((0, 3))).gate == ""
 
 
 @pytest.mark.parametrize("norm", ["max", "l2"])
 @pytest.mark.parametrize(("e_ref", "shut"), [(WORST_E_REF / 4, False), (WORST_E_REF / 4 * 1.001, True), (1e-6, False)])
 def test_what_amplifies_rounding_too_much_is_not_judged(norm: str, e_ref: float, shut: bool) -> None:
     told = Truth(VALUES, e_ref, 0.0, "float64") if norm == "max" else Truth(VALUES, 0.0, e_ref, "float64")
-    assert facts(told=told)["gate"].startswith("rounding alone moves it") == shut
+    assert facts(told=told).gate.startswith("rounding alone moves it") == shut
 
 
 def test_the_gate_lets_the_largest_error_through_that_a_budget_of_four_makes_a_hundredth() -> None:
@@ -105,15 +115,15 @@ def test_the_gate_lets_the_largest_error_through_that_a_budget_of_four_makes_a_h
 
 def recorded(kind: str, value: Array, key: str = "truth", method: str = "float64", name: str = "") -> Recorded:
     name = name or (f"batch=4:{kind}" if kind else "batch=4")
-    about = {**facts(value), "method": method, "exact": key == "eager"}
+    about = replace(facts(value), method=method, exact=key == "eager")
     tensors = {f"{name}/{key}/y": value, f"{name}/eager/y": value if key == "eager" else value.astype("float32")}
-    made = {"name": name, "dims": {"batch": len(value)}, "seed": 0, "outputs": {"y": about}}
+    made = CaseFacts(name, {"batch": len(value)}, 0, {"y": about})
     return Recorded(Case(name, {"batch": len(value)}, 0, kind), made, tensors)
 
 
 def test_a_case_gives_its_inputs_by_their_own_names() -> None:
     tensors = {"a/input/x": VALUES, "a/input/part/input": VALUES + 1, "a/eager/y": VALUES, "ab/input/z": VALUES}
-    found = Recorded(Case("a", {}, 0), {}, tensors).inputs()
+    found = Recorded(Case("a", {}, 0), CaseFacts("a", {}, 0, {}), tensors).inputs()
     assert list(found) == ["x", "part/input"] and found["x"] is VALUES
 
 
@@ -149,11 +159,11 @@ def test_the_scores_of_a_label_are_named_in_every_case() -> None:
     cases = []
     for name in ("batch=4", "batch=4#2"):
         tensors = {f"{name}/eager/scores": scores, f"{name}/eager/label": scores.argmax(1)}
-        about = {"scores": facts(), "label": {**facts(), "exact": True}}
-        cases.append(Recorded(Case(name, {}, 0), {"name": name, "outputs": about}, tensors))
+        about = {"scores": facts(), "label": replace(facts(), exact=True)}
+        cases.append(Recorded(Case(name, {}, 0), CaseFacts(name, {}, 0, about), tensors))
     note_scores(cases)
-    assert [case.facts["outputs"]["label"]["scores"] for case in cases] == [{"output": "scores", "axis": 1}] * 2
-    assert cases[0].facts["outputs"]["scores"]["scores"] is None
+    assert [case.facts.outputs["label"].scores for case in cases] == [Scores("scores", 1)] * 2
+    assert cases[0].facts.outputs["scores"].scores is None
 
 
 def test_only_probing_cases_that_tell_nothing_are_left_out() -> None:
@@ -174,8 +184,8 @@ def test_a_probing_case_that_amplifies_rounding_is_left_out(times: float, told: 
     probing = recorded("zeros", np.random.default_rng(4).standard_normal((4, 5)))
     plain = [recorded("", VALUES), recorded("", VALUES[::-1] * 2, name="batch=4#2")]
     for case in (*plain, probing):
-        case.facts["outputs"]["y"].update(e_ref_max=FLOOR, e_ref_l2=FLOOR)
-    probing.facts["outputs"]["y"].update(e_ref_max=FLOOR * times)
+        case.facts = case.facts.with_output("y", replace(case.facts.outputs["y"], e_ref_max=FLOOR, e_ref_l2=FLOOR))
+    probing.facts = probing.facts.with_output("y", replace(probing.facts.outputs["y"], e_ref_max=FLOOR * times))
     reasons = untelling([*plain, probing], 4.0)
     assert ["amplifies rounding 20 times" in reason for reason in reasons.values()] == [True] * told
 
@@ -247,7 +257,8 @@ class Child:
     def __init__(self, folder: Path, planned: Spec) -> None:
         self.folder = folder
         weights = np.random.default_rng(0).standard_normal((3, 5))
-        self.answer: dict[str, Any] = {"cases": [], "unstable": {}, "tied": {}, "left_out": {}, "whole": True}
+        self.cases: list[RecordedCase] = []
+        self.told: dict[str, Any] = {"unstable": {}, "tied": {}, "left_out": {}, "whole": True}
         self.arrays: list[dict[str, Array]] = []
         for case in plan_cases(planned):
             rows = np.random.default_rng(case.seed).standard_normal((case.dims["batch"], 3)).astype("float32")
@@ -264,14 +275,14 @@ class Child:
                     f"{case.name}/eager/label": eager.argmax(1),
                 }
             )
-            outputs = {"y": {"method": "float64", "e_ref_max": 7.0}, "label": {"method": "exact"}}
-            about = {"name": case.name, "dims": dict(case.dims), "seed": case.seed, "outputs": outputs}
-            self.answer["cases"].append(about)
+            methods = {"y": "float64", "label": "exact"}
+            self.cases.append(RecordedCase(case.name, dict(case.dims), case.seed, methods))
 
-    def finish(self, planned: Spec) -> tuple[list[dict[str, Any]], dict[str, str], list[str]]:
+    def finish(self, planned: Spec) -> tuple[tuple[CaseFacts, ...], dict[str, str], list[str]]:
         for number, arrays in enumerate(self.arrays):
             save(self.folder / f"{number}.safetensors", arrays)
-        return finish(planned, self.answer, self.folder, self.folder / "golden.safetensors")
+        answer = RecordAnswer(cases=tuple(self.cases), notes=(), found=(), **self.told)
+        return finish(planned, answer, self.folder, self.folder / "golden.safetensors")
 
 
 @pytest.fixture
@@ -284,27 +295,27 @@ def test_what_is_said_is_measured_from_the_arrays(child: Child) -> None:
     cases, left_out, notes = child.finish(spec())
     assert list(left_out) == ["batch=4:zeros"] and notes == []
     planned = [case.name for case in plan_cases(spec())]
-    assert [case["name"] for case in cases] == [name for name in planned if name != "batch=4:zeros"]
+    assert [case.name for case in cases] == [name for name in planned if name != "batch=4:zeros"]
     first, arrays = cases[0], child.arrays[0]
     eager, run, exact = (arrays[f"batch=4/{key}/y"] for key in ("eager", "run1", "truth"))
-    assert first["outputs"]["y"]["e_ref_max"] == max(error(exact, eager)[0], error(exact, run)[0])
-    assert first["outputs"]["y"]["allowance"] == measured([eager, run, eager], exact, "").allowance
-    assert first["outputs"]["label"]["scores"] == {"output": "y", "axis": 1}
-    assert (first["outputs"]["label"]["e_ref_max"], first["outputs"]["label"]["e_ref_l2"]) == (0.0, 0.0)
-    assert (first["seed"], first["dims"]) == (0, {"batch": 4})
+    assert first.outputs["y"].e_ref_max == max(error(exact, eager)[0], error(exact, run)[0])
+    assert first.outputs["y"].allowance == measured([eager, run, eager], exact, "").allowance
+    assert first.outputs["label"].scores == Scores("y", 1)
+    assert (first.outputs["label"].e_ref_max, first.outputs["label"].e_ref_l2) == (0.0, 0.0)
+    assert (first.seed, first.dims) == (0, {"batch": 4})
 
 
 def test_the_goldens_hold_the_cases_that_are_said_and_no_runs(child: Child) -> None:
     cases, _, _ = child.finish(spec())
     stored = load(child.folder / "golden.safetensors")
-    expected = {f"{case['name']}/{key}" for case in cases for key in ("input/x", "eager/y", "truth/y", "eager/label")}
+    expected = {f"{case.name}/{key}" for case in cases for key in ("input/x", "eager/y", "truth/y", "eager/label")}
     assert set(stored) == expected
 
 
 def add_found(child: Child, name: str, factor: float) -> None:
     """One more case, as a search finds it: another seed's values, times so much."""
     other = Child(child.folder, spec(seed=77))
-    child.answer["cases"].append({**other.answer["cases"][0], "name": name})
+    child.cases.append(replace(other.cases[0], name=name))
     renamed = {key.replace("batch=4/", f"{name}/"): value for key, value in other.arrays[0].items()}
     child.arrays.append({key: (value * factor).astype(value.dtype) for key, value in renamed.items()})
 
@@ -312,7 +323,7 @@ def add_found(child: Child, name: str, factor: float) -> None:
 def test_a_case_that_a_search_found_is_one_more(child: Child) -> None:
     add_found(child, "batch=4:reaches net.py:7", 1.0)
     cases, _, _ = child.finish(spec())
-    assert (cases[-1]["name"], cases[-1]["seed"]) == ("batch=4:reaches net.py:7", 77)
+    assert (cases[-1].name, cases[-1].seed) == ("batch=4:reaches net.py:7", 77)
 
 
 def test_a_found_case_that_tells_nothing_is_left_out(child: Child) -> None:
@@ -322,16 +333,16 @@ def test_a_found_case_that_tells_nothing_is_left_out(child: Child) -> None:
 
 
 def test_why_the_child_left_a_case_out_is_kept(child: Child) -> None:
-    child.answer["left_out"] = {"batch=4:tiny": "eager refused it"}
+    child.told["left_out"] = {"batch=4:tiny": "eager refused it"}
     _, left_out, _ = child.finish(spec())
     assert left_out["batch=4:tiny"] == "eager refused it" and "batch=4:zeros" in left_out
 
 
 def test_unstable_cases_have_a_gate(child: Child) -> None:
-    child.answer["unstable"] = {"batch=4": "eager gives other values when run twice: y"}
+    child.told["unstable"] = {"batch=4": "eager gives other values when run twice: y"}
     cases, _, _ = child.finish(spec())
-    assert all(about["gate"] for about in cases[0]["outputs"].values())
-    assert not any(about["gate"] for about in cases[1]["outputs"].values())
+    assert all(about.gate for about in cases[0].outputs.values())
+    assert not any(about.gate for about in cases[1].outputs.values())
 
 
 def test_rows_that_depend_are_told_where_all_cases_were_recorded(child: Child) -> None:
@@ -339,29 +350,28 @@ def test_rows_that_depend_are_told_where_all_cases_were_recorded(child: Child) -
     child.arrays[at]["batch=4:one_row/truth/y"] = child.arrays[0]["batch=4/truth/y"][:1] * 1.5
     child.arrays[at]["batch=4:one_row/eager/y"] = child.arrays[at]["batch=4:one_row/truth/y"].astype("float32")
     assert len(child.finish(spec())[2]) == 1
-    child.answer["whole"] = False
+    child.told["whole"] = False
     assert child.finish(spec())[2] == []
 
 
 def test_without_float64_the_spread_of_the_runs_is_measured(child: Child) -> None:
-    for about in child.answer["cases"]:
-        about["outputs"]["y"]["method"] = f"{SPREAD} (float64: float32 in matmul)"
+    spread = {"y": f"{SPREAD} (float64: float32 in matmul)", "label": "exact"}
+    child.cases = [replace(case, methods=spread) for case in child.cases]
     cases, _, _ = child.finish(spec())
     arrays = child.arrays[0]
     runs = [arrays[f"batch=4/{key}/y"] for key in ("eager", "run1", "run2")]
     expected = measured(runs, None, SPREAD)
-    assert cases[0]["outputs"]["y"]["e_ref_max"] == expected.e_ref_max > 0
-    assert cases[0]["outputs"]["y"]["method"].startswith(SPREAD)
+    assert cases[0].outputs["y"].e_ref_max == expected.e_ref_max > 0
+    assert cases[0].outputs["y"].method.startswith(SPREAD)
 
 
 def test_where_rounding_changes_the_shape_there_is_no_truth(child: Child) -> None:
-    for about in child.answer["cases"]:
-        about["outputs"]["y"]["method"] = UNTOLD
-    child.answer["unstable"] = {case.name: "rounding alone changes the shape of y" for case in plan_cases(spec())}
+    child.cases = [replace(case, methods={"y": UNTOLD, "label": "exact"}) for case in child.cases]
+    child.told["unstable"] = {case.name: "rounding alone changes the shape of y" for case in plan_cases(spec())}
     cases, _, _ = child.finish(spec())
-    found = cases[0]["outputs"]["y"]
-    assert (found["gate"], found["method"]) == ("rounding alone changes the shape of y", UNTOLD)
-    assert (found["e_ref_max"], found["scale_max"]) == (0.0, 0.0)
+    found = cases[0].outputs["y"]
+    assert (found.gate, found.method) == ("rounding alone changes the shape of y", UNTOLD)
+    assert (found.e_ref_max, found.scale_max) == (0.0, 0.0)
 
 
 def test_large_goldens_are_bounded_by_the_spec(tmp_path: Path) -> None:
@@ -377,22 +387,22 @@ def test_large_goldens_are_bounded_by_the_spec(tmp_path: Path) -> None:
 @given(st.floats(1e-12, 1e-3), st.floats(1e-12, 1e-3))
 def test_the_gate_is_shut_by_the_worse_of_both_norms(first: float, second: float) -> None:
     shut = 4 * max(first, second, FLOOR) > WORST_E_REF
-    assert bool(facts(told=Truth(VALUES, first, second, "float64"))["gate"]) == shut
+    assert bool(facts(told=Truth(VALUES, first, second, "float64")).gate) == shut
 
 
 def test_only_what_another_choice_among_equals_would_fail_is_closed(child: Child) -> None:
     """A choice that moves one output by its rounding and the other altogether, in a promised and a probing case."""
-    for at, name in enumerate(one["name"] for one in child.answer["cases"]):
+    for at, name in enumerate(case.name for case in child.cases):
         if name in ("batch=1", "batch=4:large"):
             arrays = child.arrays[at]
             arrays[f"{name}/otherwise0/y"] = np.nextafter(arrays[f"{name}/eager/y"], np.float32(9))
             arrays[f"{name}/otherwise0/label"] = arrays[f"{name}/eager/label"]
             arrays[f"{name}/otherwise1/y"] = arrays[f"{name}/eager/y"]
             arrays[f"{name}/otherwise1/label"] = (arrays[f"{name}/eager/label"] + 1) % 5
-            child.answer["tied"][name] = "argsort, topk"
+            child.told["tied"][name] = "argsort, topk"
     cases, left_out, _ = child.finish(spec())
     reason = "it depends on which of equal elements argsort, topk takes, and Paddle promises no order"
     assert left_out["batch=4:large"] == reason
-    gates = {(case["name"], output): about["gate"] for case in cases for output, about in case["outputs"].items()}
+    gates = {(case.name, output): about.gate for case in cases for output, about in case.outputs.items()}
     assert {key: gate for key, gate in gates.items() if gate} == {("batch=1", "label"): reason}
     assert not [key for key in load(child.folder / "golden.safetensors") if "otherwise" in key]

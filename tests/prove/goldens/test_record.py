@@ -11,12 +11,14 @@ import pytest
 from exporter.base.errors import ChildCrashed, ModelError, UsageError
 from exporter.base.files import sha256_file
 from exporter.base.tensors import load, save
+from exporter.process.job import to_json
 from exporter.process.workers import SINGLE_THREAD, Limits, Setting, call
 from exporter.prove.compare.golden import read_goldens
 from exporter.prove.compare.informative import doubts
+from exporter.prove.goldens import child
 from exporter.prove.goldens.explore import RECORDING, TRYING
-from exporter.prove.goldens.finish import finish
-from exporter.prove.goldens.record import SEARCHING, Exported
+from exporter.prove.goldens.finish import CaseFacts, finish
+from exporter.prove.goldens.record import SEARCHING, Exported, RecordAnswer, RecordRequest
 from exporter.prove.goldens.record import record as record_in_child
 from exporter.spec.read import validate
 
@@ -40,10 +42,10 @@ def record(into: Path, outputs: list[str], **keys: Any) -> dict[str, Any]:
     spec = validate({**SPEC, **keys}, "test")
     scratch = into.with_suffix("")
     scratch.mkdir()
-    request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": outputs, "into": str(scratch)}
-    answer = call("exporter.prove.goldens.child:record", request, environment=SINGLE_THREAD)
+    answer = call(child.record, RecordRequest(spec, None, tuple(outputs), scratch), environment=SINGLE_THREAD)
     cases, left_out, said = finish(spec, answer, scratch, into)
-    return {**answer, "cases": cases, "left_out": left_out, "notes": [*said, *answer["notes"]]}
+    as_stored = [to_json(CaseFacts, case) for case in cases]
+    return {**vars(answer), "cases": as_stored, "left_out": left_out, "notes": [*said, *answer.notes]}
 
 
 def test_a_sound_model_leaves_a_float64_truth_close_to_eager_twice_the_same(tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_a_probing_case_that_eager_cannot_compute_is_left_out(tmp_path: Path) ->
     spec = validate({**SPEC, "model": "models.unsound:Divides", "inputs": inputs}, "test")
     made = record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert "Integer division by zero" in made.left_out["batch=2:zeros"]
-    assert "batch=2" in {case["name"] for case in made.cases}
+    assert "batch=2" in {case.name for case in made.cases}
 
 
 def test_whatever_forward_raises_is_a_models_mistake(tmp_path: Path) -> None:
@@ -112,15 +114,14 @@ def test_whatever_forward_raises_is_a_models_mistake(tmp_path: Path) -> None:
         record(tmp_path / "g.safetensors", ["y"], model="models.unsound:Raises")
 
 
-def doings(into: Path, model: str, **keys: Any) -> tuple[dict[str, Any], list[str]]:
+def doings(into: Path, model: str, **keys: Any) -> tuple[RecordAnswer, list[str]]:
     """The child's answer, and what it said that it did."""
     said: list[str] = []
     spec = validate({**SPEC, "model": model, **keys}, "test")
     into.mkdir()
-    request = {"spec": spec.model_dump(mode="json"), "checkpoint": None, "outputs": ["y"], "into": str(into)}
     answer = call(
-        "exporter.prove.goldens.child:record",
-        request,
+        child.record,
+        RecordRequest(spec, None, ("y",), into),
         environment=SINGLE_THREAD,
         on_event=lambda event: said.append(event["doing"]),
     )
@@ -132,23 +133,23 @@ WIDE: dict[str, Any] = {"dims": {"batch": {"min": 1, "typical": 2, "max": 20}}}
 
 def test_branches_on_values_and_named_dims_are_searched_for_and_others_are_not_named(tmp_path: Path) -> None:
     told, tried = doings(tmp_path / "g.safetensors", "models.branching:Branching", **WIDE)
-    assert told["notes"] == [], "training, configuration and a size that never varies are no branches of inputs"
-    by_size = [case for case in told["cases"] if case["dims"]["batch"] == 7]
-    assert len(told["found"]) == 2 and len(by_size) == 1 and by_size[0]["name"].startswith("batch=7:search-")
+    assert told.notes == (), "training, configuration and a size that never varies are no branches of inputs"
+    by_size = [case for case in told.cases if case.dims["batch"] == 7]
+    assert len(told.found) == 2 and len(by_size) == 1 and by_size[0].name.startswith("batch=7:search-")
     assert 2 <= len(tried) <= 20
 
 
 def test_the_entries_of_a_table_that_a_size_is_looked_up_in_are_run(tmp_path: Path) -> None:
     told, _ = doings(tmp_path / "g.safetensors", "models.branching:Scaled", **WIDE)
-    assert told["notes"] == [] and {case["dims"]["batch"] for case in told["cases"]} >= {7, 13}
-    assert len(told["found"]) == 2, "the spec promises no batch of 48"
+    assert told.notes == () and {case.dims["batch"] for case in told.cases} >= {7, 13}
+    assert len(told.found) == 2, "the spec promises no batch of 48"
 
 
 def test_what_no_trial_reaches_is_named_and_the_search_costs_no_more_than_the_recording(tmp_path: Path) -> None:
     told, tried = doings(tmp_path / "g.safetensors", "models.branching:Unreachable", **WIDE)
-    (note,) = [one for one in told["notes"] if "is reached by no case" in one]
-    assert note.startswith("models/branching.py:") and not told["found"]
-    planned = sum(case["dims"]["batch"] for case in told["cases"]) / 2
+    (note,) = [one for one in told.notes if "is reached by no case" in one]
+    assert note.startswith("models/branching.py:") and not told.found
+    planned = sum(case.dims["batch"] for case in told.cases) / 2
     assert 0 < TRYING * len(tried) <= RECORDING * planned
 
 
@@ -176,7 +177,7 @@ def test_a_probing_case_that_kills_the_process_is_left_out(tmp_path: Path) -> No
     spec = validate({**SPEC, "model": "models.branching:DiesOfZeros"}, "test")
     kept = record_in_child(spec, None, Exported(["y"]), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
     assert kept.left_out["batch=2:zeros"] == "eager does not survive it: the child died by SIGABRT"
-    names = {case["name"] for case in kept.cases}
+    names = {case.name for case in kept.cases}
     assert "batch=2:zeros" not in names and "batch=2:large" in names
 
 
@@ -211,7 +212,7 @@ def test_what_a_release_gets_is_what_the_child_recorded_of_the_checkpoint(tmp_pa
     made = record_in_child(
         validate(content, "t"), tmp_path / "w.safetensors", Exported(["y"]), tmp_path / "g.safetensors", setting
     )
-    names = [case["name"] for case in made.cases]
+    names = [case.name for case in made.cases]
     assert len([name for name in names if ":search-" in name]) == 2 and made.left_out == {} and made.notes == ()
     goldens = load(tmp_path / "g.safetensors")
     hidden = np.maximum(goldens["batch=2/input/x"] @ weights["first.weight"] + weights["first.bias"], 0)
@@ -246,7 +247,7 @@ def test_where_the_promised_cases_tell_nothing_the_rest_is_not_recorded_and_that
     spec = validate({**SPEC, "model": "models.unsound:Vacuous"}, "test")
     outputs = ["a", "zero", "one", "tiny"]
     made = record_in_child(spec, None, Exported(outputs), tmp_path / "g.safetensors", Setting(Limits(seconds=60)))
-    assert [case["name"] for case in made.cases] == ["batch=2", "batch=2#2"]
+    assert [case.name for case in made.cases] == ["batch=2", "batch=2#2"]
 
 
 def test_a_probing_case_that_a_choice_among_equals_decides_is_left_out_and_the_rest_is_compared(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,16 @@ from exporter.base.watch import Seen
 from exporter.process.memo import Question, remembering
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, Setting
 from exporter.prove.goldens.cases import plan_cases
-from exporter.prove.goldens.record import SEARCHING, Exported, Record, record
+from exporter.prove.goldens.child import record as record_job
+from exporter.prove.goldens.record import (
+    SEARCHING,
+    Exported,
+    Record,
+    RecordAnswer,
+    RecordedCase,
+    RecordRequest,
+    record,
+)
 from exporter.spec.model import ONLY_VERDICT, Spec
 from exporter.spec.read import validate
 
@@ -42,17 +52,17 @@ class Child:
         self.ends, self.lost, self.told = list(ends), lost, told
         self.asked: list[dict[str, Any]] = []
 
-    def __call__(self, function: str, request: dict[str, Any], limits: Limits, **how: Any) -> dict[str, Any]:
-        self.asked.append({"function": function, "request": dict(request), "limits": limits, **how})
+    def __call__(self, job: Any, request: RecordRequest, limits: Limits, **how: Any) -> RecordAnswer:
+        self.asked.append({"job": job, "request": request, "limits": limits, **how})
         doings, end = self.ends.pop(0) if self.ends else (["running eager"], None)
         for doing in doings:
             said, _, case = doing.partition(" of ")
             how["on_event"]({"doing": said, **({"case": case} if case else {})})
         if end:
             raise end
-        return self.answer(Path(request["into"]))
+        return self.answer(request.into)
 
-    def answer(self, into: Path) -> dict[str, Any]:
+    def answer(self, into: Path) -> RecordAnswer:
         spec, cases = validate(SPEC, "test"), []
         dims = {case.name: (dict(case.dims), case.seed) for case in plan_cases(spec)}
         dims |= {name: ({"batch": 2}, 7) for name in self.told.get("found", ())}
@@ -61,16 +71,16 @@ class Child:
             exact = rows.astype("float64") @ WEIGHT
             tensors = {"input/x": rows, "eager/y": exact.astype("float32"), "truth/y": exact}
             save(into / f"{number}.safetensors", {f"{name}/{key}": value for key, value in tensors.items()})
-            cases.append({"name": name, "dims": sizes, "seed": seed, "outputs": {"y": {"method": "float64"}}})
-        told = {
+            cases.append(RecordedCase(name, sizes, seed, {"y": "float64"}))
+        told: dict[str, Any] = {
             "unstable": {},
             "tied": {},
             "left_out": {},
-            "found": [],
+            "found": (),
             "whole": True,
-            "notes": ["a note of the child's"],
+            "notes": ("a note of the child's",),
         }
-        return {"cases": cases, **told, **self.told}
+        return RecordAnswer(cases=tuple(cases), **{**told, **self.told})
 
 
 @pytest.fixture
@@ -90,32 +100,33 @@ Recorder = Callable[..., Record]
 
 def test_all_that_was_planned_and_found_is_recorded_or_left_out(recorded: Recorder, tmp_path: Path) -> None:
     refused = {"batch=2:zeros": "eager refuses it"}
-    child = Child(found=[FOUND], lost="batch=2:zeros", left_out=refused)
+    child = Child(found=(FOUND,), lost="batch=2:zeros", left_out=refused)
     made = recorded(child, Path("w.safetensors"))
-    assert sorted([*(case["name"] for case in made.cases), *made.left_out]) == sorted([*PLANNED, FOUND])
-    assert made.left_out == refused and FOUND in {case["name"] for case in made.cases}
+    assert sorted([*(case.name for case in made.cases), *made.left_out]) == sorted([*PLANNED, FOUND])
+    assert made.left_out == refused and FOUND in {case.name for case in made.cases}
     assert made.notes[-1] == "a note of the child's"
     goldens = load(tmp_path / "g.safetensors")
     assert np.allclose(goldens["batch=2/eager/y"], goldens["batch=2/input/x"] @ WEIGHT, atol=1e-5)
     (asked,) = child.asked
-    assert asked.pop("on_event") and asked["request"].pop("spec") and asked["request"].pop("beside")
-    into = Path(asked["request"].pop("into"))
-    assert not into.exists(), "what the child left is gone"
+    request = asked.pop("request")
+    assert asked.pop("on_event") and request.spec and request.beside
+    assert not request.into.exists(), "what the child left is gone"
     assert asked == {
-        **{"function": "exporter.prove.goldens.child:record", "limits": Limits(seconds=7)},
-        "request": {"checkpoint": "w.safetensors", "outputs": ["y"], "parameters": {}},
+        **{"job": record_job, "limits": Limits(seconds=7)},
         **{"environment": SINGLE_THREAD, "imports": PADDLE},
     }
+    common = {"spec": request.spec, "beside": request.beside, "into": request.into}
+    assert request == RecordRequest(checkpoint=Path("w.safetensors"), outputs=("y",), parameters={}, **common)
 
 
-@pytest.mark.parametrize("found", [[], [FOUND]])
+@pytest.mark.parametrize("found", [(), (FOUND,)])
 def test_a_case_that_is_neither_recorded_nor_left_out_is_told(
-    recorded: Recorder, tmp_path: Path, found: list[str]
+    recorded: Recorder, tmp_path: Path, found: tuple[str, ...]
 ) -> None:
     with pytest.raises(ModelError, match="not every planned case was recorded") as caught:
-        recorded(Child(lost=(found or PLANNED)[0], found=found))
+        recorded(Child(lost=[*found, *PLANNED][0], found=found))
     assert caught.value.where == str(tmp_path / "g.safetensors")
-    assert PLANNED[0] not in {case["name"] for case in recorded(Child(lost=PLANNED[0], whole=False)).cases}
+    assert PLANNED[0] not in {case.name for case in recorded(Child(lost=PLANNED[0], whole=False)).cases}
 
 
 def test_who_asked_hears_what_the_child_does(recorded: Recorder) -> None:
@@ -136,7 +147,7 @@ def test_a_child_that_ends_in_its_search_is_followed_by_one_that_does_not_search
     child = Child((["running eager", f"{SEARCHING}: 3"], end))
     made = recorded(child, on_event=heard.append)
     first, second = (asked["request"] for asked in child.asked)
-    assert second == {**first, "search": False} and "search" not in first
+    assert second == replace(first, search=False) and first.search
     given_up = f"the search for inputs that reach other lines was given up: {end.what}"
     assert given_up in made.notes and made.notes.index(given_up) == made.notes.index("a note of the child's") - 1
     assert [event["doing"] for event in heard] == ["running eager", f"{SEARCHING}: 3", "running eager"]
@@ -162,7 +173,7 @@ def test_a_search_is_given_up_once_and_stays_so(recorded: Recorder, end: ChildFa
         recorded(child)
     first, *others = (asked["request"] for asked in child.asked)
     fatal = {"batch=2:zeros": f"eager does not survive it: {end.what}"}
-    assert others == [{**first, "search": False}, {**first, "search": False, "fatal": fatal}]
+    assert others == [replace(first, search=False), replace(first, search=False, fatal=fatal)]
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -176,7 +187,7 @@ def test_each_probing_case_that_a_child_ends_in_is_left_out_by_the_next(recorded
     why = f"eager does not survive it: {end.what}"
     first, *others = (asked["request"] for asked in child.asked)
     one, both = {"batch=2:zeros": why}, {"batch=2:zeros": why, "batch=2:large": why}
-    assert others == [{**first, "fatal": one}, {**first, "fatal": both}, {**first, "fatal": both, "search": False}]
+    assert others == [replace(first, fatal=one), replace(first, fatal=both), replace(first, fatal=both, search=False)]
 
 
 @pytest.mark.parametrize("end", ENDS)

@@ -34,10 +34,10 @@ def test_every_output_that_depends_is_named() -> None:
     batch, alone = recorded("", VALUES), recorded("one_row", VALUES[:1])
     for case, rows, factor in ((batch, VALUES, 1.0), (alone, VALUES[:1], 2.0)):
         for name, times in (("z", factor), ("w", 1.0), ("v", factor)):
-            case.facts["outputs"][name] = dict(case.facts["outputs"]["y"])
+            case.facts = case.facts.with_output(name, case.facts.outputs["y"])
             case.tensors[f"{case.case.name}/truth/{name}"] = rows * times
     assert batch_note([batch, alone]) == ["in z, v a row's result depends on the other rows of its batch"]
-    batch.facts["outputs"]["w"]["method"] = SPREAD
+    batch.facts = batch.facts.with_output("w", replace(batch.facts.outputs["w"], method=SPREAD))
     assert batch_note([batch, alone]) == []
 
 

@@ -19,7 +19,7 @@ from exporter.export.lower.base import Artifact
 from exporter.process.workers import Setting
 from exporter.prove.harness import Bench
 from exporter.prove.proofs.kinds.sublayers import NOT_COMPARED, Look, plugin
-from exporter.prove.root_cause.align import Observed
+from exporter.prove.root_cause.align import Observed, SublayerCall, TensorFact, Trace
 from exporter.prove.root_cause.witness import Witness, Witnesses
 from exporter.prove.verdict.claim import Claim, Evidence, Outcome
 from exporter.prove.verdict.plan import ENGINES, Run
@@ -54,16 +54,16 @@ def witness(path: str = "first") -> Witness:
     """The source: a layer of two, `first` and `last`."""
     values: dict[str, Array] = {"0/truth": ROWS.astype("float64"), "1/truth": HIDDEN, "2/truth": TRUTH, "0/eager": ROWS}
     facts = {
-        str(key): {"shape": list(value.shape), "dtype": "float32", "finite": True, "e_ref": list(e_ref)}
+        key: TensorFact(tuple(value.shape), "float32", finite=True, e_ref=e_ref)
         for key, value in enumerate((ROWS, HIDDEN, TRUTH))
         for e_ref in [error(value.astype("float64"), value.astype("float32"))]
     }
-    calls = [
-        {"parent": None, "path": "", "line": "", "inputs": [0], "outputs": [2]},
-        {"parent": 0, "path": path, "line": "net.py:7", "inputs": [0], "outputs": [1]},
-        {"parent": 0, "path": "last", "line": "net.py:8", "inputs": [1], "outputs": [2]},
-    ]
-    return Witness(Observed(calls, facts, values), None, "nothing was traced anew")
+    calls = (
+        SublayerCall("", "", "", None, (0,), (2,)),
+        SublayerCall(path, "", "net.py:7", 0, (0,), (1,)),
+        SublayerCall("last", "", "net.py:8", 0, (1,), (2,)),
+    )
+    return Witness(Observed(Trace(calls, facts), values), None, "nothing was traced anew")
 
 
 def off(times: float = 1e-3) -> tuple[Array, Array]:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from exporter.base.numbers.golden import to_run
-from exporter.base.tensors import save
+from exporter.base.tensors import TensorSpec, save
+from exporter.engines.base import SourceModel
 from exporter.export.lower.convert import PRECISIONS
 from exporter.prove.judge.judge import PROOFS
 from exporter.prove.proofs.base import Narrowing
@@ -54,18 +55,16 @@ class TestTheHarness:
         assert bench.cases == to_run(made.recorded) and bench.controls == ()
         assert list(bench.artifacts) == ["onnx", "onnx-int8"] and (bench.device, bench.budget) == ("gpu:0", 3)
         assert (bench.outputs, bench.inputs) == (("y", "label"), ("x", "m"))
-        assert bench.source == {
-            "model": "a:b",
-            "checkpoint": "w.safetensors",
-            "seed": 7,
-            "inputs": [
-                {"name": "x", "dtype": "float32", "shape": ["batch", 3]},
-                {"name": "m", "dtype": "bool", "shape": ["seq"]},
-            ],
-            "outputs": ["y", "label"],
-            "fixed": {"seq": 3},
-        }
-        assert (subject().bench().source or {})["checkpoint"] is None
+        assert bench.source == SourceModel(
+            "a:b",
+            Path("w.safetensors"),
+            7,
+            (TensorSpec("x", "float32", ("batch", 3)), TensorSpec("m", "bool", ("seq",))),
+            ("y", "label"),
+            {"seq": 3},
+        )
+        without = subject().bench().source
+        assert without is not None and without.checkpoint is None
 
     def test_of_one_case_alone_all_are_controls(self) -> None:
         made = subject(*BOTH, only="batch=6")

@@ -14,7 +14,7 @@ from exporter.base import machine
 from exporter.base.errors import ChildFailed
 from exporter.base.tensors import load, save
 from exporter.engines.cost import beyond
-from exporter.engines.job import Timing, TimingJob
+from exporter.engines.job import TimedCase, Timing, TimingJob
 from exporter.process.workers import Setting
 from exporter.prove.proofs.base import Narrowing
 from exporter.prove.proofs.kinds import speed
@@ -104,7 +104,7 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     def measure(job: TimingJob, _: Setting) -> Timing:
         middle = next(told[job.artifact.folder.name if job.artifact.folder else ""])
         told["asked"].append((job.engine, job.cases, job.seconds, job.device, load(job.golden)))
-        return Timing("CPU", "1", 0.0, 0, {"speed": {"times": [middle / 2, middle, middle * 9]}})
+        return Timing("CPU", "1", 0.0, 0, {"speed": TimedCase((middle / 2, middle, middle * 9))})
 
     monkeypatch.setattr(TimingJob, "measure", measure)
     yield told
@@ -172,7 +172,7 @@ def test_each_side_may_take_four_times_what_it_took_at_the_release(work: Path, m
 
     def measure(_: TimingJob, setting: Setting) -> Timing:
         asked.append(setting.limits.beyond)
-        return Timing("CPU", "1", 0.0, 0, {"speed": {"times": [1.0]}})
+        return Timing("CPU", "1", 0.0, 0, {"speed": TimedCase((1.0,))})
 
     monkeypatch.setattr(TimingJob, "measure", measure)
     costs = {name: {"seconds": at, "megabytes": 300.0} for name, at in ((LOWS, 3.0), ("onnx/onnxruntime", 5.0))}

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from exporter.prove.root_cause.align import Observed, Place, Shown, descend, loudest, visible, worst
+from exporter.prove.root_cause.align import (
+    Observed,
+    Place,
+    Shown,
+    SublayerCall,
+    TensorFact,
+    Trace,
+    descend,
+    loudest,
+    visible,
+    worst,
+)
 
-E_REF = [1e-7, 1e-7]
+E_REF = (1e-7, 1e-7)
 
 
-def call(path: str, parent: int | None, inputs: list[int], outputs: list[int]) -> dict[str, Any]:
-    return {"path": path, "kind": "Layer", "line": f"net.py:{len(path)}", "parent": parent} | {
-        "inputs": inputs,
-        "outputs": outputs,
-    }
+def call(path: str, parent: int | None, inputs: list[int], outputs: list[int]) -> SublayerCall:
+    return SublayerCall(path, "Layer", f"net.py:{len(path)}", parent, tuple(inputs), tuple(outputs))
 
 
 #: root( a, b( b.x, b.y ), c ): 0 -> a -> 1 -> b.x -> 2 -> b.y -> 3 -> c -> 4
@@ -31,15 +40,15 @@ CHAIN = (
 )
 
 
-def observed(calls: tuple[dict[str, Any], ...] = CHAIN, keys: int = 5) -> Observed:
+def observed(calls: tuple[SublayerCall, ...] = CHAIN, keys: int = 5) -> Observed:
     generator = np.random.default_rng(0)
     values: dict[str, Any] = {}
     facts = {}
     for key in range(keys):
         truth = generator.standard_normal((2, 3))
         values[f"{key}/truth"], values[f"{key}/eager"] = truth, truth.astype("float32")
-        facts[str(key)] = {"shape": [2, 3], "dtype": "float32", "finite": True, "e_ref": E_REF}
-    return Observed(calls, facts, values)
+        facts[key] = TensorFact((2, 3), "float32", finite=True, e_ref=E_REF)
+    return Observed(Trace(calls, facts), values)
 
 
 def shown(source: Observed, **changed: Any) -> dict[str, Any]:
@@ -53,7 +62,7 @@ def find(source: Observed, values: dict[str, Any], threshold: float = 16.0) -> P
 
 
 def blamed(source: Observed, place: Place) -> str:
-    return str(source.calls[place.call]["path"])
+    return source.calls[place.call].path
 
 
 @pytest.mark.parametrize(("first_wrong", "path"), [(1, "a"), (2, "b.x"), (3, "b.y"), (4, "c")])
@@ -109,8 +118,8 @@ def test_not_a_number_is_as_wrong_as_can_be() -> None:
 
 def test_what_is_not_finite_in_the_source_cannot_be_judged() -> None:
     source = observed()
-    facts = {**source.facts, "1": {**source.facts["1"], "finite": False}}
-    unsure = Observed(source.calls, facts, source.values)
+    facts = {**source.facts, 1: replace(source.facts[1], finite=False)}
+    unsure = Observed(Trace(source.calls, facts), source.values)
     assert Shown(unsure, {})(1) is None
     assert Shown(unsure, {})(99) is None, "nor what was not recorded"
     assert worst(Shown(unsure, {}), [1]) == 0.0
@@ -118,9 +127,9 @@ def test_what_is_not_finite_in_the_source_cannot_be_judged() -> None:
 
 def test_integers_are_equal_or_wrong() -> None:
     source = observed()
-    facts = {**source.facts, "1": {"shape": [3], "dtype": "int64", "finite": True, "e_ref": [0.0, 0.0]}}
+    facts = {**source.facts, 1: TensorFact((3,), "int64", finite=True, e_ref=(0.0, 0.0))}
     values = {**source.values, "1/truth": np.array([1, 2, 3]), "1/eager": np.array([1, 2, 3])}
-    whole = Observed(source.calls, facts, values)
+    whole = Observed(Trace(source.calls, facts), values)
     assert Shown(whole, {"n": np.array([1, 2, 3], "int32")})(1) == 0.0
     assert Shown(whole, {"n": np.array([1, 2, 4])})(1) > 1e5
     assert Shown(whole, {"n": np.array([1.0, 2.0, 3.0])})(1) == math.inf

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from exporter.prove.root_cause.align import Observed, Place, Shown
+from exporter.prove.root_cause.align import Observed, Place, Shown, Trace
 from exporter.prove.root_cause.layers import layers_of
 from exporter.prove.verdict.blame import CODE
 from tests.prove.root_cause.test_align import CHAIN, call, observed, shown
@@ -48,10 +49,10 @@ def test_what_looks_wrong_while_its_reader_is_right_is_not_shown() -> None:
 
 def test_what_no_value_is_like_is_not_shown_before_the_place_and_infinite_from_it_on() -> None:
     source = observed()
-    source.facts["1"]["shape"], source.facts["4"]["shape"] = [7], [7]  # type: ignore[index]
+    facts = {**source.facts, **{key: replace(source.facts[key], shape=(7,)) for key in (1, 4)}}
     nothing = {"truth": source.values["0/truth"].ravel()[:5], "eager": source.values["0/eager"].ravel()[:5]}
     values = {**source.values, **{f"{key}/{side}": value for key in (1, 4) for side, value in nothing.items()}}
-    hollow = Observed(source.calls, source.facts, values)
+    hollow = Observed(Trace(source.calls, facts), values)
     layers = told(hollow, {f"t{key}": source.values[f"{key}/eager"] for key in (2, 3)}, 5)
     assert layers["a"].ratio is None and layers["b.x"].ratio is not None
     assert layers["c"].ratio is not None and math.isinf(layers["c"].ratio)

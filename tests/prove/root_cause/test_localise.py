@@ -150,14 +150,14 @@ def test_a_trace_that_takes_another_way_is_seen(
     assert witness.fresh is not None and not witness.sound(4.0)
     place, why_not = locate(witness, witness.fresh, 4.0)
     assert place is not None, why_not
-    assert (witness.observed.calls[place.call]["path"], place.own) == (path, own)
+    assert (witness.observed.calls[place.call].path, place.own) == (path, own)
 
 
 def test_an_overflow_inside_eager_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     witness = observed("overflow", tmp_path, monkeypatch)
     place, why_not = locate_eager(witness.observed)
     assert place is not None, why_not
-    assert witness.observed.calls[place.call]["path"] == "filling"
+    assert witness.observed.calls[place.call].path == "filling"
 
 
 def observed(model: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Witness:

@@ -26,6 +26,6 @@ def test_an_output_that_was_judged_right_is_judged_as_mildly_as_a_sublayer(
     values = {name: value.astype("float64") for name, value in values.items()}
     witness = Witness(source, None, "not traced")
     place = locate_inside(witness, values, 4.0)
-    assert (None if place is None else source.calls[place.call]["path"]) == path
+    assert (None if place is None else source.calls[place.call].path) == path
     if key == OUTPUT:
         assert locate(witness, values, 4.0)[0] is not None, "a claim that failed is another matter"

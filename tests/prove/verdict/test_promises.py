@@ -8,9 +8,9 @@ import pytest
 
 from exporter.base.errors import UsageError
 from exporter.prove.verdict.plan import refuse_promises, with_defaults
-from exporter.spec.documentation import sections
 from exporter.spec.model import Spec
 from exporter.spec.read import validate
+from tools.spec_pages import sections
 
 IMAGE = {"dtype": "float32", "shape": [2], "values": "dataset"}
 

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import exporter
 from exporter.base.diagnostics import Diagnostic, Severity
 from exporter.check.codes import OWN_CODES
-from exporter.check.documentation import page
 from exporter.check.forms.base import Form
+from exporter.check.rule_page import page
 from exporter.check.run import Examination, rules
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from exporter.base.files import write_draft
 from exporter.base.readers.kinds.onnx import read_onnx
-from exporter.export.lower.base import Format, Wish
+from exporter.export.lower.base import Details, Format, Wish
 from exporter.export.lower.onnx_program.call import NeedsOpset
 from exporter.export.lower.onnx_program.passes.run import canonical_model
 from exporter.export.lower.onnx_program.write import from_program
@@ -35,7 +33,7 @@ class Onnx(Format):
         del target
         return remembering_writes()
 
-    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         del traced
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
         asked = wish.opset or DEFAULT_OPSET
@@ -59,7 +57,7 @@ class Onnx(Format):
 class ByPaddle2Onnx(Onnx):
     """What paddle2onnx writes, as it is: a second opinion that the same gate judges."""
 
-    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         del traced
         assert source is not None  # noqa: S101  # `after` is pir, so the caller made it
         asked = wish.opset or DEFAULT_OPSET

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from packaging.version import Version
 
-from exporter.export.lower.base import Format, Wish
+from exporter.export.lower.base import Details, Format, Wish
 from exporter.export.lower.paddle_save import save
 from exporter.export.lower.pdmodel.files import finish
 from exporter.export.lower.pdmodel.runtimes import runtimes
@@ -27,7 +25,7 @@ class Pdmodel(Format):
     def session(self, target: str | None) -> AbstractContextManager[None]:
         return legacy_export(Version(target) if target else None)
 
-    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         save(traced, into, ".pdmodel")
         mend(into / self.model, traced.native_outputs)

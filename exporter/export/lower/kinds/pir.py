@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from exporter.base.files import write_draft
-from exporter.export.lower.base import Format, Wish
+from exporter.export.lower.base import Details, Format, Wish
 from exporter.export.lower.paddle_save import save
 from exporter.export.trace.traced import Traced
 from exporter.paddle.in_place import follow_in_place, remembering_writes
@@ -25,7 +24,7 @@ class Pir(Format):
         del target
         return remembering_writes()
 
-    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Mapping[str, Any]:
+    def write(self, traced: Traced | None, source: Path | None, into: Path, wish: Wish) -> Details:
         assert traced is not None  # noqa: S101  # `after` is None, so the caller traced
         follow_in_place(traced.layer)
         _anchor_outputs(traced.layer)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+#: Of Paddle's operators: Variables, or lists of them, by slot; and attributes by name.
+Tensors: TypeAlias = dict[str, Any]
+Attributes: TypeAlias = dict[str, Any]
 
 
 @dataclass
@@ -13,9 +17,9 @@ class Appended:
 
     block: Any
     operator: str
-    inputs: dict[str, Any]
-    outputs: dict[str, Any]
-    attributes: dict[str, Any]
+    inputs: Tensors
+    outputs: Tensors
+    attributes: Attributes
 
     @property
     def output(self) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from packaging.version import Version
 
-from exporter.export.lower.pdmodel.appended import Appended, Step, only
+from exporter.export.lower.pdmodel.appended import Appended, Attributes, Step, Tensors, only
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Older:
     """
 
     since: Version
-    how: Callable[[dict[str, Any], dict[str, Any]], Any]
+    how: Callable[[Tensors, Attributes], Any]
     why: str
 
 
@@ -46,21 +46,21 @@ def step(target: Version | None) -> Step:
     return write
 
 
-def _masked_fill(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _masked_fill(inputs: Tensors, attributes: Attributes) -> Any:
     import paddle
 
     x, mask, value = inputs["x"], inputs["mask"], inputs["value"]
     return paddle.where(mask, value.astype(x.dtype), x)
 
 
-def _baddbmm(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _baddbmm(inputs: Tensors, attributes: Attributes) -> Any:
     import paddle
 
     product = paddle.matmul(inputs["X"], inputs["Y"])
     return attributes["Beta"] * inputs["Input"] + attributes["Alpha"] * product
 
 
-def _copysign(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _copysign(inputs: Tensors, attributes: Attributes) -> Any:
     """The sign of -0.0 shows in its reciprocal."""
     import paddle
 
@@ -70,8 +70,8 @@ def _copysign(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     return paddle.where(negative, -size, size)
 
 
-def _shift(left: bool) -> Callable[[dict[str, Any], dict[str, Any]], Any]:
-    def how(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _shift(left: bool) -> Callable[[Tensors, Attributes], Any]:
+    def how(inputs: Tensors, attributes: Attributes) -> Any:
         import paddle
 
         x, y = inputs["x"], inputs["y"]
@@ -81,13 +81,13 @@ def _shift(left: bool) -> Callable[[dict[str, Any], dict[str, Any]], Any]:
     return how
 
 
-def _gammaln(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _gammaln(inputs: Tensors, attributes: Attributes) -> Any:
     import paddle
 
     return paddle.lgamma(inputs["x"])
 
 
-def _strided_slice(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _strided_slice(inputs: Tensors, attributes: Attributes) -> Any:
     """`x[::-2]` is written from 2147483647 to -2147483648; 2.6 leaves an element out. So: flip, then every second."""
     import paddle
 
@@ -106,7 +106,7 @@ def _strided_slice(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     return paddle.strided_slice(flipped, *map(list, zip(*kept, strict=True)))
 
 
-def _roll(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _roll(inputs: Tensors, attributes: Attributes) -> Any:
     """2.6 has no kernel for bool."""
     import paddle
 
@@ -116,7 +116,7 @@ def _roll(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     return paddle.roll(x.astype("int32"), attributes["shifts"], attributes["axis"] or None).astype("bool")
 
 
-def _isinf(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _isinf(inputs: Tensors, attributes: Attributes) -> Any:
     """2.6 has no kernels for small integers."""
     import paddle
 
@@ -124,7 +124,7 @@ def _isinf(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     return paddle.isinf(x.astype("int32")) if x.dtype.name in ("UINT8", "INT8", "INT16") else None
 
 
-def _matrix_rank(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _matrix_rank(inputs: Tensors, attributes: Attributes) -> Any:
     """Before 3.1 the result is int32."""
     from exporter.paddle.programs import append
     from exporter.paddle.values import is_variable
@@ -135,7 +135,7 @@ def _matrix_rank(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
     return append("matrix_rank", tensors, attributes, core.VarDesc.VarType.INT32).astype("int64")
 
 
-def _assign_value(inputs: dict[str, Any], attributes: dict[str, Any]) -> Any:
+def _assign_value(inputs: Tensors, attributes: Attributes) -> Any:
     """float64 has no place in the operator before 3.0: the value is the sum of up to three float32."""
     import paddle
 

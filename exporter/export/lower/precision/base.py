@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from exporter.base.distribution import how_to_install
 from exporter.base.errors import EnvironmentLacks, ExporterError, UsageError
 from exporter.base.tensors import TensorMap
+from exporter.export.lower.base import Details
 from exporter.spec.model import Budget, PrecisionSettings
 
 
@@ -75,7 +76,7 @@ class Precision(ABC):
         return None
 
     @abstractmethod
-    def write(self, order: Order) -> Mapping[str, Any]:
+    def write(self, order: Order) -> Details:
         """Write the files into `order.into`; return details for the manifest, the same for the same input.
 
         Raises:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import ModelError
 from exporter.base.files import room_explains
@@ -12,6 +12,7 @@ from exporter.base.registry import Registry
 from exporter.base.tensors import Array, load
 from exporter.export.lower.base import Artifact, Format
 from exporter.export.lower.precision.base import Order, Precision
+from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.spec.model import Budget, PrecisionSettings
 
@@ -19,29 +20,51 @@ from exporter.spec.model import Budget, PrecisionSettings
 SAME_SIZE = 0.9
 
 
-def lower(request: dict[str, Any]) -> dict[str, Any]:
-    """Write one variant into a folder; answer with its artifact."""
-    into = Path(request["into"])
-    with room_explains(into):
-        return _lower(request, into)
+@dataclass(frozen=True)
+class LowerRequest:
+    """One variant to write from the fp32 files in `source` into the empty folder `into`.
+
+    `samples` is a file of calibration samples, `rows` says how many it holds; the rest is as in :class:`Order`.
+    """
+
+    precision: str
+    format: str
+    source: Path
+    into: Path
+    settings: PrecisionSettings
+    budget: Budget
+    samples: Path | None
+    rows: int
+    ranges: Mapping[str, tuple[float, float]]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
-def _lower(request: dict[str, Any], into: Path) -> dict[str, Any]:
-    name, format = request["precision"], request["format"]
+@job(reuse="writing {format}-{precision}")
+def lower(request: LowerRequest) -> Artifact:
+    """Write one variant into a folder and return its artifact.
+
+    Raises:
+        ModelError: nothing in the program can be made so, or the files are no smaller than those of fp32.
+    """
+    with room_explains(request.into):
+        return _lower(request)
+
+
+def _lower(request: LowerRequest) -> Artifact:
+    name, format, into, source = request.precision, request.format, request.into, request.source
     precisions: Registry[Precision] = Registry("exporter.export.lower.precision", "precision")
     formats: Registry[Format] = Registry("exporter.export.lower", "format")
-    source = Path(request["source"])
-    calls = _calls(Path(request["samples"])) if request["samples"] else []
     order = Order(
         format=format,
         source=source,
         model=formats[format].model,
         into=into,
-        settings=PrecisionSettings.model_validate(request["settings"]),
-        budget=Budget.model_validate(request["budget"]),
-        calls=calls,
-        rows=request["rows"],
-        ranges={weight: (float(low), float(high)) for weight, (low, high) in request["ranges"].items()},
+        settings=request.settings,
+        budget=request.budget,
+        calls=_calls(request.samples) if request.samples else [],
+        rows=request.rows,
+        ranges=request.ranges,
     )
     doing(f"writing {format}-{name}")
     details = dict(precisions[name].write(order))
@@ -53,8 +76,7 @@ def _lower(request: dict[str, Any], into: Path) -> dict[str, Any]:
             hint="leave this variant out, or keep fewer layers in float32",
         )
     files = tuple(sorted(f"{into.name}/{path.name}" for path in into.iterdir()))
-    names, outputs = tuple(item["name"] for item in request["inputs"]), tuple(request["outputs"])
-    return {"artifact": asdict(Artifact(format, name, files, names, outputs, outputs, details))}
+    return Artifact(format, name, files, request.inputs, request.outputs, request.outputs, details)
 
 
 def _calls(path: Path) -> list[dict[str, Array]]:

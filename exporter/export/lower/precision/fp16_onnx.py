@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from exporter.base.bounded_json import Data
 from exporter.base.errors import ModelError
 from exporter.base.files import write_draft
 from exporter.base.tensors import Array
@@ -27,7 +28,7 @@ from exporter.export.lower.precision.search import Candidate, choose
 IN_FLOAT32 = ("CumSum", "Exp", "Log", "Pow", "Reciprocal", "ReduceL2", "ReduceProd", "ReduceSumSquare", "Softplus")
 
 
-def halve(order: Order) -> dict[str, Any]:
+def halve(order: Order) -> dict[str, Data]:
     """Write `model.onnx` in fp16.
 
     Raises:

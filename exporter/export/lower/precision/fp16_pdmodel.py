@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
+from exporter.base.bounded_json import Data
 from exporter.base.errors import ModelError
 from exporter.export.lower.precision.base import Order
 from exporter.paddle.programs import legacy_programs
@@ -12,7 +12,7 @@ from exporter.paddle.programs import legacy_programs
 _WEIGHTS = "model.pdiparams"
 
 
-def halve(order: Order) -> dict[str, Any]:
+def halve(order: Order) -> dict[str, Data]:
     """Write `model.pdmodel` and `model.pdiparams` in fp16 for GPUs; inputs and outputs stay fp32.
 
     Raises:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from exporter.base.bounded_json import Data
 from exporter.base.errors import ModelError
 from exporter.base.files import write_draft
 from exporter.base.tensors import Array, TensorMap
@@ -21,7 +22,8 @@ from exporter.export.lower.onnx_program.passes.graph import Graph, captured
 from exporter.export.lower.precision.base import Order
 from exporter.export.lower.precision.noise import snr_db
 from exporter.export.lower.precision.onnx_file import finished, hold, name_nodes
-from exporter.export.lower.precision.ranges import Flow, Range, told, trained_ranges
+from exporter.export.lower.precision.ranges import Flow, Range, rounded_by, trained_ranges
+from exporter.export.lower.precision.rounded import RoundedLayer
 from exporter.export.lower.precision.saturation import safe_steps
 from exporter.export.lower.precision.search import Candidate, choose, resolve
 from exporter.export.lower.precision.speed import speedup
@@ -39,7 +41,7 @@ MOVES = ("Flatten", "MaxPool", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 _METHODS = {"minmax": "MinMax", "entropy": "Entropy", "percentile": "Percentile"}
 
 
-def quantise(order: Order) -> dict[str, Any]:
+def quantise(order: Order) -> dict[str, Data]:
     """Write `model.onnx` with int8 weights per channel and calibrated activations.
 
     Raises:
@@ -54,9 +56,9 @@ def quantise(order: Order) -> dict[str, Any]:
     layers = maker.describe(content)
     return {
         "writer": f"onnxruntime {version('onnxruntime')}",
-        "layers": layers,
+        "layers": {name: layer.to_json() for name, layer in layers.items()},
         "kept": list(kept),
-        **({"ranges": told(layers, maker.trained, order.model)} if order.ranges else {}),
+        **({"ranges": rounded_by(layers, maker.trained, order.model)} if order.ranges else {}),
         "calibration": {"method": order.settings.method, "rows": order.rows},
         "activations": order.settings.activations,
         **tried.to_json(),
@@ -92,7 +94,7 @@ class _Maker:
         if order.settings.cpu == "any":
             self._steps = self._safe(self.describe(self.bytes_of(resolve(order.settings.keep, self.layers))))
 
-    def _safe(self, layers: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    def _safe(self, layers: Mapping[str, RoundedLayer]) -> dict[str, list[dict[str, Any]]]:
         """By weight, what the quantizer takes for a step of one's own: in each output channel one that is safe.
 
         Where layers share a weight, the axis of the last counts, as for the quantizer.
@@ -103,10 +105,10 @@ class _Maker:
         stored = {weight.name: weight for weight in self._model.graph.initializer}
         found = {}
         for layer in layers.values():
-            steps = safe_steps(to_array(stored[layer["weight"]]), layer["axis"])
+            steps = safe_steps(to_array(stored[layer.weight]), layer.axis)
             channels: list[dict[str, Any]] = [{"scale": step, "zero_point": 0} for step in steps]
-            channels[0] |= {"axis": layer["axis"], "quant_type": QuantType.QInt8}
-            found[layer["weight"]] = channels
+            channels[0] |= {"axis": layer.axis, "quant_type": QuantType.QInt8}
+            found[layer.weight] = channels
         return found
 
     def __call__(self, kept: tuple[str, ...]) -> Candidate:
@@ -152,7 +154,7 @@ class _Maker:
         quantizer.quantize_model()
         return finished(_float_outputs(quantizer.model.model))
 
-    def describe(self, content: bytes) -> dict[str, Any]:
+    def describe(self, content: bytes) -> dict[str, RoundedLayer]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
         import onnx
         from onnx.numpy_helper import to_array
@@ -161,23 +163,23 @@ class _Maker:
         makers = {name: node for node in model.graph.node for name in node.output}
         stored = {one.name: one for one in model.graph.initializer}
         nodes = {node.name: node for node in model.graph.node}
-        found: dict[str, Any] = {}
+        found: dict[str, RoundedLayer] = {}
         for layer, name in self.layers.items():
             rounded, weight = (makers.get(one) for one in nodes[name].input[:2])
             if rounded is None or weight is None or {rounded.op_type, weight.op_type} != {"DequantizeLinear"}:
                 continue
             there = makers[rounded.input[0]]
             zero = to_array(stored[there.input[2]])
-            found[layer] = {
-                "input": there.input[0],
-                "scale": float(to_array(stored[there.input[1]])),
-                "zero_point": int(zero),
-                "range": [0, 255] if zero.dtype.name == "uint8" else [-128, 127],
-                "weight": self._weights[layer],
-                "codes": weight.input[0],
-                "scales": weight.input[1],
-                "axis": next((one.i for one in weight.attribute if one.name == "axis"), 0),
-            }
+            found[layer] = RoundedLayer(
+                input=there.input[0],
+                scale=float(to_array(stored[there.input[1]])),
+                zero_point=int(zero),
+                range=(0, 255) if zero.dtype.name == "uint8" else (-128, 127),
+                weight=self._weights[layer],
+                codes=weight.input[0],
+                scales=weight.input[1],
+                axis=next((one.i for one in weight.attribute if one.name == "axis"), 0),
+            )
         return found
 
 

@@ -7,12 +7,15 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from exporter.base.bounded_json import Data
 from exporter.base.errors import ModelError
 from exporter.base.readers.nodes import Node, nodes
 from exporter.base.tensors import Array, TensorMap
@@ -22,7 +25,8 @@ from exporter.export.lower.precision.kernels import convolutions
 from exporter.export.lower.precision.linear_pdmodel import as_convolutions
 from exporter.export.lower.precision.mend_pdmodel import mend
 from exporter.export.lower.precision.noise import snr_db
-from exporter.export.lower.precision.ranges import Flow, told, trained_ranges
+from exporter.export.lower.precision.ranges import Flow, rounded_by, trained_ranges
+from exporter.export.lower.precision.rounded import FoldedNorm, RoundedLayer
 from exporter.export.lower.precision.saturation import ACTIVATION, largest_activation
 from exporter.export.lower.precision.search import Candidate, choose
 from exporter.export.lower.precision.speed import speedup
@@ -40,7 +44,7 @@ _METHODS = {"minmax": "abs_max", "entropy": "KL", "percentile": "hist"}
 _PARAMETERS = "model.pdiparams"
 
 
-def quantise(order: Order) -> dict[str, Any]:
+def quantise(order: Order) -> dict[str, Data]:
     """Write `model.pdmodel` and `model.pdiparams` with int8 weights per channel and calibrated activations.
 
     Raises:
@@ -54,9 +58,9 @@ def quantise(order: Order) -> dict[str, Any]:
         layers = maker.describe(order.into)
         return {
             "writer": f"paddlepaddle {version('paddlepaddle')}",
-            "layers": {name: maker.as_in_float32(layer) for name, layer in layers.items()},
+            "layers": {name: maker.as_in_float32(layer).to_json() for name, layer in layers.items()},
             "kept": list(kept),
-            **({"ranges": told(layers, maker.trained, order.model)} if order.ranges else {}),
+            **({"ranges": rounded_by(layers, maker.trained, order.model)} if order.ranges else {}),
             "calibration": {"method": order.settings.method, "rows": order.rows},
             **tried.to_json(),
         }
@@ -74,7 +78,7 @@ class _Maker:
         self._linears = as_convolutions(order.source, order.model, folder)
         self._kinds = CONVOLUTIONS if order.settings.cpu == "any" else LAYERS
         self.layers, self._folded = layers_of(folder / order.model, self._kinds)
-        self._scales: dict[str, Any] | None = None
+        self._scales: dict[str, npt.ArrayLike] | None = None
         self._limits: dict[str, float] = {}
         self._truth: list[dict[str, Array]] = []
         self.trained = trained_ranges(flow_of(folder / order.model), order.ranges)
@@ -119,7 +123,7 @@ class _Maker:
         products = self._order.settings.cpu == "vnni"
         mend(into / self._model, into / _PARAMETERS, self._limits, products=products)
 
-    def _quantised(self, kept: tuple[str, ...], into: Path) -> dict[str, Any]:
+    def _quantised(self, kept: tuple[str, ...], into: Path) -> dict[str, npt.ArrayLike]:
         """What the quantizer writes by itself; the scales that it took."""
         import paddle
         from paddle.static.quantization import PostTrainingQuantization
@@ -147,11 +151,11 @@ class _Maker:
             quantizer.save_quantized_model(str(into), model_filename=self._model, params_filename=_PARAMETERS)
             return dict(quantizer._scale_dict)
 
-    def as_in_float32(self, layer: Mapping[str, Any]) -> dict[str, Any]:
+    def as_in_float32(self, layer: RoundedLayer) -> RoundedLayer:
         """With the value that the float32 program knows, where the layer takes an image of it."""
-        return {**layer, "input": self._linears.images.get(layer["input"], layer["input"])}
+        return replace(layer, input=self._linears.images.get(layer.input, layer.input))
 
-    def describe(self, folder: Path) -> dict[str, Any]:
+    def describe(self, folder: Path) -> dict[str, RoundedLayer]:
         """For each layer in int8, how its input and its weight were rounded, by the names in the two files."""
         from exporter.paddle.private import core
 
@@ -162,7 +166,7 @@ class _Maker:
         operators = [block.op(index) for index in range(block.op_size())]
         makers = {name: one for one in operators for name in one.output_arg_names()}
         names = {weight: layer for layer, weight in self.layers.items()}
-        found: dict[str, Any] = {}
+        found: dict[str, RoundedLayer] = {}
         for one in operators:
             slot = LAYERS.get(one.type())
             weight = makers.get(one.input(slot)[0]) if slot else None
@@ -177,25 +181,24 @@ class _Maker:
             layer = names.get(codes) or names[codes.removesuffix(".quantized")]
             engine = served.get(codes)
             unsigned = engine is not None and bool(engine.chain)
-            linear = self._linears.transposed.get(self.layers[layer])
-            found[layer] = {
-                "input": there.input("X")[0],
-                "scale": scale / (255 if unsigned else 127),  # as served: behind a relu oneDNN takes unsigned codes
-                "zero_point": 0,
-                "range": [0, engine.most] if engine is not None and unsigned else [-128, 127],
-                **({"halved": True} if engine is not None and not unsigned else {}),  # the weights, without VNNI
-                "weight": self.layers[layer],
-                **({} if linear is None else {"transposed": linear}),
-                **self._folded.get(layer, {}),
-                "codes": codes,
-                "scales": weight.input("Scale")[0],
-                "divisor": 127,  # Paddle stores the largest value, not the step
-                "axis": max(0, int(weight.attr("quant_axis"))),
-            }
+            found[layer] = RoundedLayer(
+                input=there.input("X")[0],
+                scale=scale / (255 if unsigned else 127),  # as served: behind a relu oneDNN takes unsigned codes
+                zero_point=0,
+                range=(0, engine.most) if engine is not None and unsigned else (-128, 127),
+                weight=self.layers[layer],
+                codes=codes,
+                scales=weight.input("Scale")[0],
+                axis=max(0, int(weight.attr("quant_axis"))),
+                halved=engine is not None and not unsigned,
+                transposed=self._linears.transposed.get(self.layers[layer]),
+                norm=self._folded.get(layer),
+                divisor=127,  # Paddle stores the largest value, not the step
+            )
         return found
 
 
-def layers_of(path: Path, kinds: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
+def layers_of(path: Path, kinds: Mapping[str, str]) -> tuple[dict[str, str], dict[str, FoldedNorm]]:
     """The weights of the layers, by their names without what Paddle appends (`conv2d_0.w_0`: `conv2d_0`).
 
     And of each layer that only a batch norm follows, by what its weights are multiplied when it is folded.
@@ -206,7 +209,7 @@ def layers_of(path: Path, kinds: Mapping[str, str]) -> tuple[dict[str, str], dic
     block = program.block(0)
     operators = [block.op(index) for index in range(block.op_size())]
     found: dict[str, str] = {}
-    folded: dict[str, Any] = {}
+    folded: dict[str, FoldedNorm] = {}
     for one in operators:
         slot = kinds.get(one.type())
         weight = one.input(slot)[0] if slot else ""
@@ -217,13 +220,13 @@ def layers_of(path: Path, kinds: Mapping[str, str]) -> tuple[dict[str, str], dic
         after = [other for other in operators if set(one.output_arg_names()) & set(other.input_arg_names())]
         if slot == "Filter" and [other.type() for other in after] == ["batch_norm"]:
             norm = after[0]
-            names = {key: norm.input(slot)[0] for key, slot in (("gain", "Scale"), ("variance", "Variance"))}
-            folded[layer] = {"norm": {**names, "epsilon": float(norm.attr("epsilon"))}}
+            gain, variance = (norm.input(slot)[0] for slot in ("Scale", "Variance"))
+            folded[layer] = FoldedNorm(gain, variance, float(norm.attr("epsilon")))
     return found, folded
 
 
 def safe_scales(
-    program: Sequence[Node], stored: Mapping[str, Array], scales: Mapping[str, Any]
+    program: Sequence[Node], stored: Mapping[str, Array], scales: Mapping[str, npt.ArrayLike]
 ) -> tuple[dict[str, float], dict[str, float]]:
     """What keeps convolutions of unsigned codes from overflowing 16 bits: limits of relus, and wider scales.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from exporter.base.errors import ModelError
+from exporter.export.lower.precision.rounded import RoundedLayer
 
 Range = tuple[float, float]
 
@@ -41,13 +41,13 @@ def trained_ranges(flow: Flow, by_weight: Mapping[str, Range]) -> dict[str, Rang
     return found
 
 
-def told(layers: Mapping[str, Mapping[str, Any]], ranges: Mapping[str, Range], where: str) -> dict[str, list[str]]:
-    """Which layers of a written file round by trained ranges and which by calibrated ones, read from what was written.
+def rounded_by(layers: Mapping[str, RoundedLayer], ranges: Mapping[str, Range], where: str) -> dict[str, list[str]]:
+    """Return which layers of a written file round by `trained` ranges and which by `calibrated` ones.
 
     Raises:
         ModelError: none by a trained one, so that the file is not what was asked for.
     """
-    trained = [name for name, layer in layers.items() if _spans(layer, ranges.get(layer["input"]))]
+    trained = [name for name, layer in layers.items() if _spans(layer, ranges.get(layer.input))]
     if not trained:
         raise ModelError(
             "no layer of the written file has the range that was trained for it",
@@ -57,10 +57,9 @@ def told(layers: Mapping[str, Mapping[str, Any]], ranges: Mapping[str, Range], w
     return {"trained": trained, "calibrated": [name for name in layers if name not in trained]}
 
 
-def _spans(layer: Mapping[str, Any], trained: Range | None) -> bool:
+def _spans(layer: RoundedLayer, trained: Range | None) -> bool:
     """Whether the outermost code stands, but for two steps, where the trained range ends."""
     if trained is None:
         return False
-    scale: float = layer["scale"]
-    reach: float = max(abs(code - int(layer["zero_point"])) for code in layer["range"]) * scale
-    return abs(reach - max(-trained[0], trained[1])) <= 2 * scale
+    reach = max(abs(code - layer.zero_point) for code in layer.range) * layer.scale
+    return abs(reach - max(-trained[0], trained[1])) <= 2 * layer.scale

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from exporter.base import machine
+from exporter.base.bounded_json import Data
 from exporter.base.errors import UsageError, did_you_mean
 from exporter.export.lower.precision.base import Order
 from exporter.process.workers import doing
@@ -31,10 +31,10 @@ class Candidate:
     snr_db: float
     speedup: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Data]:
         """As it stands in the manifest's details."""
-        told: dict[str, Any] = {"kept": list(self.kept), "bytes": self.size, "snr_db": round(self.snr_db, 2)}
-        return told if self.speedup is None else {**told, "speedup": round(self.speedup, 2)}
+        measured: dict[str, Data] = {"kept": list(self.kept), "bytes": self.size, "snr_db": round(self.snr_db, 2)}
+        return measured if self.speedup is None else {**measured, "speedup": round(self.speedup, 2)}
 
     def beats(self, other: Candidate) -> bool:
         """Nowhere worse (larger, noisier, slower) and not the same."""
@@ -53,15 +53,18 @@ class Tried:
     alone: Mapping[str, float] = field(default_factory=dict)
     candidates: tuple[Candidate, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Data]:
         """Nothing, where nothing was searched."""
         if not self.candidates:
             return {}
         alone = {name: round(value, 2) for name, value in sorted(self.alone.items(), key=lambda one: one[1])}
-        told: dict[str, Any] = {"alone_snr_db": alone, "front": [one.to_json() for one in front(self.candidates)]}
+        best = [candidate.to_json() for candidate in front(self.candidates)]
+        learnt: dict[str, Data] = {"alone_snr_db": alone, "front": best}
         if any(one.speedup is not None for one in self.candidates):
-            told["timed_on"] = {**machine.cpu(), "threads": 1}
-        return told
+            cpu = machine.cpu()
+            about: dict[str, Data] = {"model": cpu["model"], "cores": cpu["cores"], "abilities": cpu["abilities"]}
+            learnt["timed_on"] = {**about, "threads": 1}
+        return learnt
 
 
 def choose(

@@ -112,7 +112,7 @@ def _median(bench: Bench, run: Run, inputs: Path, setting: Setting) -> float:
     artifact = runnable(bench.artifacts[run.variant], bench.folder)
     bounded = bench.bounded(run, setting, times=_MORE)
     timing = TimingJob(run.engine, artifact, inputs, ("speed",), SECONDS, bench.device).measure(bounded)
-    return float(statistics.median(timing.cases["speed"]["times"]))
+    return float(statistics.median(timing.cases["speed"].times))
 
 
 def on_the_like(evidence: Evidence, released_on: Sequence[str]) -> Evidence:

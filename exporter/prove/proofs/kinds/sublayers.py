@@ -97,7 +97,7 @@ class Look:
         place = locate_inside(witness, values, self.bench.budget, folded=self.bench.folds(run.variant))
         if place is None:
             return Evidence(Outcome.MATCH, f"{len(values)} intermediate values were looked into", elements=compared)
-        path = witness.observed.calls[place.call]["path"] or "the model itself"
+        path = witness.observed.calls[place.call].path or "the model itself"
         reason = (
             f"case {claim.case}, {claim.output}: within the budget at the output, but the error ratio of its sublayer "
             f"{path} is {place.error_ratio:.3g}"

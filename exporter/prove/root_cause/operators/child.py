@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,10 @@ from exporter.export.lower.onnx_program.excerpt import latest
 from exporter.export.lower.onnx_program.graph import value_name
 from exporter.paddle.choices import CHOOSE
 from exporter.paddle.threads import run_programs_in_place
+from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.root_cause.operators.boundary import BOUNDS, RECORDED, TIES, points
+from exporter.prove.root_cause.operators.judge import JudgeAnswer, JudgedOperator, JudgeRequest
 from exporter.prove.root_cause.operators.pieces import Piece, operators_for, pieces_of
 from exporter.prove.root_cause.operators.scopes import Scope
 from exporter.prove.root_cause.operators.sessions import Programs, trial
@@ -39,25 +40,24 @@ _NOT_ASKED = {
 }
 
 
-def judge(request: dict[str, Any]) -> dict[str, Any]:
+@job
+def judge(request: JudgeRequest) -> JudgeAnswer:
     """Judge every operator of one ONNX file at the values that one case gives it, and at others around them.
 
-    The answer holds a list `operators`: how far each is off at its worst point (None: beyond measure), where, and
-    which nodes compute it.
+    The answer says how far each is off at its worst point (None: beyond measure), where, and which nodes compute it.
     """
     doing("importing paddle")
     import onnx
 
     run_programs_in_place()
-    source, file = Path(request["pir"]), Path(request["onnx"])
-    block = read_operators(source / "model.json")
+    block = read_operators(request.pir / "model.json")
     names = [str(one.attributes["name"]) for one in block.operators if one.name == "data"]
-    inputs = recorded_inputs(Path(request["golden"]), request["case"], names)
+    inputs = recorded_inputs(request.golden, request.case, names)
     doing("reading the programs")
-    programs = Programs.of(source, onnx.load_model(str(file)))
+    programs = Programs.of(request.pir, onnx.load_model(str(request.onnx)))
     scope = whole(block, programs)
     given = {number: inputs[name] for number, name in scope.given.items()}
-    return {"operators": list(_Judge(programs, request["budget"]).block(scope, given))}
+    return JudgeAnswer(tuple(_Judge(programs, request.budget).block(scope, given)))
 
 
 def whole(block: Block, programs: Programs) -> Scope:
@@ -75,12 +75,12 @@ class _Judge:
     programs: Programs
     budget: float
 
-    def block(self, scope: Scope, given: Mapping[int, Array]) -> Iterator[dict[str, Any]]:
+    def block(self, scope: Scope, given: Mapping[int, Array]) -> Iterator[JudgedOperator]:
         """The operators of a block, then those of the blocks inside it, in their first turn."""
         values = {**given, **self._recorded(scope, given)}
         for piece in pieces_of(scope):
             doing(f"judging {piece.operator.name}")
-            yield _told(piece, *self._worst(piece, scope, values))
+            yield _judged(piece, *self._worst(piece, scope, values))
         for owner, inner in scope.bodies():
             operands = [latest(number, scope.means[owner.index]) for number in owner.operands[1:]]
             carried = zip(inner.block.arguments, operands, strict=False)
@@ -139,16 +139,16 @@ def _repeats(value: Array, axis: Any) -> bool:
     return bool(value.ndim and (np.diff(np.sort(value, along), axis=along) == 0).any())
 
 
-def _told(piece: Piece, ratio: float | None, point: str, why_not: str) -> dict[str, Any]:
-    one = piece.operator
-    return {
-        "index": one.index,
-        "name": one.name,
-        "sublayer": one.layer.strip("/"),
-        "folded": [folded.name for folded in piece.folded],
-        "nodes": [node.name for node in piece.nodes],
-        "judged": ratio is not None,
-        "ratio": ratio if ratio is not None and math.isfinite(ratio) else None,
-        "point": point,
-        "why_not": why_not,
-    }
+def _judged(piece: Piece, ratio: float | None, point: str, why_not: str) -> JudgedOperator:
+    operator = piece.operator
+    return JudgedOperator(
+        index=operator.index,
+        name=operator.name,
+        sublayer=operator.layer.strip("/"),
+        folded=tuple(folded.name for folded in piece.folded),
+        nodes=tuple(node.name for node in piece.nodes),
+        judged=ratio is not None,
+        ratio=ratio if ratio is not None and math.isfinite(ratio) else None,
+        point=point,
+        why_not=why_not,
+    )

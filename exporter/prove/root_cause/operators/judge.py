@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from exporter.process.answers import told
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.prove.harness import Bench
 from exporter.prove.root_cause.locate import SLACK
@@ -49,8 +49,19 @@ class JudgedOperator:
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """The child's answer."""
+class JudgeRequest:
+    """The folder of a PIR program, the ONNX file that was written from it, and the recorded case to judge them at."""
+
+    pir: Path
+    onnx: Path
+    golden: Path
+    case: str
+    budget: float
+
+
+@dataclass(frozen=True)
+class JudgeAnswer:
+    """Every operator of the program."""
 
     operators: tuple[JudgedOperator, ...]
 
@@ -69,20 +80,14 @@ def judge_operators(bench: Bench, variant: str, case: str, setting: Setting) -> 
     Raises:
         ExporterError: as :func:`exporter.process.workers.call`.
     """
-    plain = bench.artifacts["pir"]
-    request = {
-        "pir": str((bench.folder / plain.main).parent),
-        "onnx": str(bench.folder / bench.artifacts[variant].main),
-        "golden": str(bench.golden),
-        "case": case,
-        "budget": bench.budget,
-    }
+    from exporter.prove.root_cause.operators.child import judge
+
+    pir = (bench.folder / bench.artifacts["pir"].main).parent
+    onnx = bench.folder / bench.artifacts[variant].main
+    request = JudgeRequest(pir, onnx, bench.golden, case, bench.budget)
     setting.say(f"judging the operators of {variant}")
-    function = "exporter.prove.root_cause.operators.child:judge"
-    answer = call(
-        function, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event
-    )
-    return told(_Answer, answer).operators
+    answer = call(judge, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=setting.on_event)
+    return answer.operators
 
 
 def first_wrong(operators: Sequence[JudgedOperator], budget: float) -> JudgedOperator | None:

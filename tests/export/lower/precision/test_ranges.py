@@ -12,7 +12,8 @@ from onnx import helper
 
 from exporter.base.errors import ModelError
 from exporter.export.lower.precision.kinds.int8 import plugin
-from exporter.export.lower.precision.ranges import Flow, told, trained_ranges
+from exporter.export.lower.precision.ranges import Flow, rounded_by, trained_ranges
+from exporter.export.lower.precision.rounded import RoundedLayer
 from tests.export.lower.passes.models import constant, made, model
 from tests.export.lower.precision.test_int8 import FIRST, SECOND, network, order
 
@@ -74,6 +75,6 @@ def test_ranges_of_no_layer_that_is_there_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_range_that_did_not_reach_the_file_is_not_told_as_trained() -> None:
-    layer = {"input": "x", "scale": 1 / 255, "zero_point": 0, "range": [0, 255]}
+    layer = RoundedLayer("x", 1 / 255, 0, (0, 255), weight="w", codes="w.codes", scales="w.scales", axis=0)
     with pytest.raises(ModelError, match="no layer of the written file"):
-        told({"one": layer}, {"x": (0.0, 5.0)}, "model.onnx")
+        rounded_by({"one": layer}, {"x": (0.0, 5.0)}, "model.onnx")

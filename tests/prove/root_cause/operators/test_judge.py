@@ -15,9 +15,9 @@ import pytest
 from exporter.base.tensors import TensorSpec, save
 from exporter.export.lower.base import Wish
 from exporter.export.lower.kinds.onnx import plugin as onnx_format
-from exporter.process.answers import told
+from exporter.process.job import from_json, to_json
 from exporter.prove.root_cause.operators.child import judge
-from exporter.prove.root_cause.operators.judge import JudgedOperator, first_wrong
+from exporter.prove.root_cause.operators.judge import JudgeAnswer, JudgeRequest, first_wrong
 from tests.command import exporter
 from tests.conftest import working_folder
 from tests.export.lower.test_onnx_program import Small, X, traced_to_pir
@@ -60,8 +60,8 @@ def judged(layer: Any, spec: TensorSpec, folder: Path, change: Callable[[Any], N
         model = onnx.load(str(file))
         change(model)
         onnx.save(model, str(file))
-    request = {"pir": str(folder / "pir"), "onnx": str(file), "golden": str(golden), "case": "case", "budget": 4.0}
-    return [told(JudgedOperator, one) for one in judge(request)["operators"]]
+    answer = judge(JudgeRequest(folder / "pir", file, golden, "case", 4.0))
+    return from_json(JudgeAnswer, to_json(JudgeAnswer, answer)).operators
 
 
 def test_a_sound_file_is_right_operator_by_operator_in_branches_and_loops_too(tmp_path: Path) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from exporter.base.errors import EnvironmentLacks, ExporterError
+from exporter.export.lower.base import Details
 from exporter.export.lower.precision.base import Order, Precision
 from exporter.spec.model import Budget, PrecisionSettings
 
@@ -39,9 +39,9 @@ class Fp16(Precision):
             )
         return super().refuse(format, name, settings)
 
-    def write(self, order: Order) -> Mapping[str, Any]:
+    def write(self, order: Order) -> Details:
         way = importlib.import_module(f"exporter.export.lower.precision.fp16_{order.format}")
-        details: Mapping[str, Any] = way.halve(order)
+        details: Details = way.halve(order)
         return details
 
 

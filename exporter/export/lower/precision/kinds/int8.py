@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from exporter.export.lower.base import Details
 from exporter.export.lower.precision.base import Order, Precision
 from exporter.export.lower.precision.kernels import kernels
 from exporter.spec.model import Budget
@@ -26,9 +26,9 @@ class Int8(Precision):
     budget = Budget(min_snr_db=25.0, max_metric_loss=0.01, max_size=0.5)
     needs: ClassVar = {"onnx": ("onnxruntime", "onnx", "ml_dtypes"), "pdmodel": ("paddle",)}
 
-    def write(self, order: Order) -> Mapping[str, Any]:
+    def write(self, order: Order) -> Details:
         way = importlib.import_module(f"exporter.export.lower.precision.int8_{order.format}")
-        details: Mapping[str, Any] = way.quantise(order)
+        details: Details = way.quantise(order)
         layers = kernels(sorted(path.name for path in order.into.iterdir()), order.into)
         effective = "vnni" if any(layer.pairs.saturate for layer in layers) else "any"
         return {**details, "cpu": {"asked": order.settings.cpu, "effective": effective}}

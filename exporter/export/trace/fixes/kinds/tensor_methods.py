@@ -80,7 +80,7 @@ class TensorMethods(Fix):
             patches.attribute(Variable, "shape", property(lambda self: paddle.Size(stock.fget(self))))
 
 
-def _missing() -> dict[str, Any]:
+def _missing() -> dict[str, property | Callable[..., Any]]:
     import paddle
 
     from exporter.paddle.private import manipulation

@@ -9,10 +9,10 @@ import pytest
 from pydantic import BaseModel
 
 from exporter.spec import model, yaml12
-from exporter.spec.documentation import CHINESE, ENGLISH, EXAMPLES, Language, page, sections, untranslated, words
 from exporter.spec.read import validate
 from exporter.spec.values import FORMS, check_values, known_values
 from tests.command import ROOT
+from tools.spec_pages import CHINESE, ENGLISH, EXAMPLES, Language, page, sections, untranslated, words
 
 BASE: dict[str, Any] = {
     "name": "net",
@@ -26,7 +26,7 @@ BASE: dict[str, Any] = {
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=["english", "chinese"])
 def test_the_page_is_fresh(language: Language) -> None:
     there = (ROOT / "docs" / language.file).read_text(encoding="utf-8")
-    assert there == page(language), "run: python -m exporter.spec.documentation docs"
+    assert there == page(language), "run: python -m tools.spec_pages docs"
 
 
 @pytest.mark.parametrize("language", [ENGLISH, CHINESE], ids=["english", "chinese"])

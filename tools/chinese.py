@@ -16,7 +16,7 @@ spec 描述导出什么，以及对导出结果作出哪些承诺。它是单个
 - `exporter init --schema` 打印 JSON Schema。编辑器据此补全键名，并显示本页的说明。
 - `--set KEY=VALUE` 在命令行上按位置设置单个键：`--set dims.batch.max=16`。
 
-位置中的 `NAME` 是 spec 自己起的名称，`[]` 表示列表中的一项。本页由命令生成：`python -m exporter.spec.documentation docs`。"""
+位置中的 `NAME` 是 spec 自己起的名称，`[]` 表示列表中的一项。本页由命令生成：`python -m tools.spec_pages docs`。"""
 
 PHRASES = {
     "start": START,

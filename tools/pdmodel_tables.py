@@ -1,4 +1,4 @@
-"""The tables as Markdown, for docs/legacy.md: python -m exporter.export.lower.pdmodel.describe."""
+"""The tables as Markdown, for docs/legacy.md: python -m tools.pdmodel_tables."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ no key comes twice. An unknown key is refused, with the likely one named. Paths 
 - `--set KEY=VALUE` sets one key from the command line, by its place: `--set dims.batch.max=16`.
 
 In a place, `NAME` is a name of the spec's own, and `[]` an entry of a list. This page is generated:
-`python -m exporter.spec.documentation docs`."""
+`python -m tools.spec_pages docs`."""
 
 PHRASES = {
     "start": START,

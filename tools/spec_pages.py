@@ -1,6 +1,6 @@
 """docs/spec.md, made of the JSON Schema of a spec: every key with its values, its default and its description.
 
-`python -m exporter.spec.documentation docs` writes it anew, and docs/spec.zh.md with the sentences of `chinese.py`.
+`python -m tools.spec_pages docs` writes it anew, and docs/spec.zh.md with the sentences of `chinese.py`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from exporter.base.registry import Registry
-from exporter.spec import chinese, english, model
+from exporter.spec import model
 from exporter.spec.model import Budget, Spec
 from exporter.spec.schema import schema
 from exporter.spec.values import FORMS
+from tools import chinese, english
 
 Node = Mapping[str, Any]
 #: The reference to a value of any kind, which has no keys of its own.

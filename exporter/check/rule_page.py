@@ -1,16 +1,10 @@
-"""The pages of the rules: read from their docstrings, shown by `explain`, written to `docs/rules`.
-
-`python -m exporter.check.documentation docs/rules` writes them anew.
-"""
+"""The page of a rule, read from its docstring: shown by `explain`, and in SARIF. docs/rules is made of them."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import indent
 
 from exporter.check.rules.base import Rule
@@ -65,24 +59,3 @@ def page(rule: Rule) -> Page:
 
 def _flow(text: str) -> str:
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def pages(every: Iterable[Rule]) -> dict[str, str]:
-    """The files of `docs/rules`, by name: a page a rule, and a list of them."""
-    found = [page(rule) for rule in every]
-    table = "\n".join(f"| [{one.code}]({one.code}.md) | {one.severity} | {one.title} |" for one in found)
-    index = f"# Rules\n\n| code | severity | what is found |\n| --- | --- | --- |\n{table}\n"
-    return {"README.md": index, **{f"{one.code}.md": one.markdown() for one in found}}
-
-
-def _main(folder: Path) -> None:
-    from exporter.base.files import write_bytes
-    from exporter.check.run import rules
-
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in pages(rules().values()).items():
-        write_bytes(folder / name, text.encode())
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]))
