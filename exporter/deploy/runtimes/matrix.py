@@ -76,7 +76,7 @@ class Matrix:
             return "failed" if any(row.exit is ExitCode.REFUSED for row in self.rows) else "none"
         return "partial" if any(cell.outcome == NOT_RUN for row in self.rows for cell in row.cells) else "passed"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object that `verify --runtime --json` prints."""
         rows = [{**asdict(row), "exit": int(row.exit)} for row in self.rows]
         return {"bundle": self.bundle, "digest": self.digest, "verdict": self.word, "runtimes": rows}
