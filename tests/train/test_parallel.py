@@ -125,7 +125,7 @@ def test_a_spec_trains_by_ranks_and_takes_a_run_of_as_many() -> None:
     said: list[str] = []
     again = [make.train(one, Setting(say=said.append)) for one in (spec(ranks=2), spec())]
     assert again == [made, made] and len(said) == 2 and all("was trained before" in line for line in said)
-    with pytest.raises(UsageError, match="no finished make") as refused:
+    with pytest.raises(UsageError, match="no finished checkpoint") as refused:
         find_whole(spec(ranks=3))
     assert "--ranks 3" in refused.value.hint
     assert find_whole(spec(ranks=2)) == made.checkpoint
@@ -133,7 +133,7 @@ def test_a_spec_trains_by_ranks_and_takes_a_run_of_as_many() -> None:
 
 def test_ranks_of_a_spec_are_refused_before_anything_is_trained(place: Path) -> None:
     with pytest.raises(ValidationError, match="ranks train by a recipe"):
-        spec(ranks=2, make="x.safetensors", recipe="plain")
+        spec(ranks=2, checkpoint="x.safetensors", recipe="plain")
     with pytest.raises(UsageError, match="not shared among ranks"):
         preflight.rehearse(spec(ranks=2, recipe="with_fit"), place / "smaller", Setting())
     assert not (place / "runs").exists()

@@ -35,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_in(folder: Path, value: float, *, seed: int = 0, epochs: int = 3, goal: str = "max", **more: Any) -> Path:
-    """Leave what a training leaves: the file that describes a finished run, and a make."""
+    """Leave what a training leaves: the file that describes a finished run, and a checkpoint."""
     folder.mkdir(parents=True)
     weights = f"{seed} {epochs} {value}".encode()
     (folder / "best.safetensors").write_bytes(weights)
@@ -43,7 +43,7 @@ def run_in(folder: Path, value: float, *, seed: int = 0, epochs: int = 3, goal: 
         **{"recipe": RECIPE, "recipe_digest": source_digest(RECIPE), "recipe_epochs": 3, "epochs": epochs},
         **{"seed": seed, "device": "cpu", "paddle": "3.3.1", "finished": True},
         "metric": {"name": "accuracy", "goal": goal, "value": value, "epoch": 1},
-        "make": {"file": "best.safetensors", "sha256": sha256_bytes(weights)},
+        "checkpoint": {"file": "best.safetensors", "sha256": sha256_bytes(weights)},
         **more,
     }
     (folder / "run.json").write_text(json.dumps(told))
@@ -163,7 +163,7 @@ def test_a_seed_that_the_spec_gives_is_kept_to(home: Path) -> None:
     first, _ = made(home, 0.9)
     made(home, 0.95, seed=7)
     assert find_whole(spec(seed=0)) == first / "best.safetensors"
-    with pytest.raises(UsageError, match="no finished make"):
+    with pytest.raises(UsageError, match="no finished checkpoint"):
         find_whole(spec(seed=3))
     assert runs_of(spec(seed=3), RECIPE).placed().into not in set(home.iterdir())
 
@@ -174,7 +174,8 @@ def test_another_best_run_is_another_release(home: Path) -> None:
     record = {"spec": asked, "day": "", "run": first.name, "identity": {}, "depends": {}}
     better, _ = made(home, 0.95, seed=1)
     assert cached._difference(record, asked, {}) == f"the best run of its recipe is {better.name}"
-    assert cached._best_run({**asked, "make": "w.safetensors"}) == cached._best_run({**asked, "recipe": None}) == ""
+    given = {**asked, "checkpoint": "w.safetensors"}
+    assert cached._best_run(given) == cached._best_run({**asked, "recipe": None}) == ""
 
 
 def test_the_command_says_where_it_wrote_and_which_run_is_best(workplace: Path) -> None:
@@ -187,7 +188,7 @@ def test_the_command_says_where_it_wrote_and_which_run_is_best(workplace: Path) 
     assert lines[1] == "runs/tiny/best: none with as many epochs as the recipe says"
     told = exporter("train", "tiny", "--seed", "5", "--json", "--quiet", cwd=workplace).json()
     best = workplace / "runs/tiny" / (workplace / "runs/tiny/best").read_text().strip()
-    assert str(best.relative_to(workplace)) == told["best"] == str(Path(told["make"]).parent)
+    assert str(best.relative_to(workplace)) == told["best"] == str(Path(told["checkpoint"]).parent)
     assert sorted(path.name for path in (workplace / "runs/tiny").iterdir()) == sorted(
         ["best", best.name, Path(lines[0].partition(":")[0]).parent.name]
     )

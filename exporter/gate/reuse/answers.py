@@ -41,8 +41,6 @@ FUNCTIONS: Mapping[str, str] = {
     "exporter.prove.preflight.compare:program": "comparing the program",
     "exporter.prove.proofs.kinds.metric:prepare": "the metric's samples",
     "exporter.prove.proofs.kinds.metric:rate": "the metric",
-    "exporter.train.rating:rate": "the checkpoint's metric",
-    "exporter.train.rehearsal:rehearse": "rehearsing the training",
 }
 
 
