@@ -30,8 +30,6 @@ _SCHEMA = 1
 #: the request says; with what each does, in words and keys of its request. Not among them: training, which keeps its
 #: own runs, and whatever measures a time.
 FUNCTIONS: Mapping[str, str] = {
-    "exporter.train.rating:rate": "the checkpoint's metric",
-    "exporter.train.rehearsal:rehearse": "rehearsing the training",
 }
 
 
