@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.errors import BundleError, ChildTimedOut, EnvironmentLacks, ModelError, UsageError
+from exporter.process.job import job
 from exporter.process.workers import doing
 
 KINDS = {kind.__name__: kind for kind in (UsageError, EnvironmentLacks, ModelError, BundleError, ChildTimedOut)}
@@ -32,23 +33,28 @@ while True:
 """
 
 
+@job
 def echo(request: dict[str, Any]) -> dict[str, Any]:
     return request
 
 
+@job
 def surroundings(request: dict[str, Any]) -> dict[str, Any]:
     return {"env": dict(os.environ), "cwd": str(Path.cwd()), "path": sys.path, "pid": os.getpid()}
 
 
+@job
 def ours(request: dict[str, Any]) -> dict[str, Any]:
     raise KINDS[request["kind"]]("what it is", where="where it is", hint="what to do")
 
 
+@job
 def theirs(_: dict[str, Any]) -> dict[str, Any]:
     doing("thinking")
     raise ZeroDivisionError("a mistake in user code")
 
 
+@job
 def leaves(request: dict[str, Any]) -> dict[str, Any]:
     doing("leaving")
     if request["how"] == "sys.exit":
@@ -56,6 +62,7 @@ def leaves(request: dict[str, Any]) -> dict[str, Any]:
     os._exit(request["code"])
 
 
+@job
 def segfaults(_: dict[str, Any]) -> dict[str, Any]:
     print("last words")
     doing("reading address 0", stage="run")
@@ -63,6 +70,7 @@ def segfaults(_: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+@job
 def segfaults_beside_paddle(request: dict[str, Any]) -> dict[str, Any]:
     import paddle
 
@@ -70,6 +78,7 @@ def segfaults_beside_paddle(request: dict[str, Any]) -> dict[str, Any]:
     return segfaults(request)
 
 
+@job
 def feeds_a_length_beyond_the_sequence(_: dict[str, Any]) -> dict[str, Any]:
     import paddle
 
@@ -80,12 +89,14 @@ def feeds_a_length_beyond_the_sequence(_: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+@job
 def dies(request: dict[str, Any]) -> dict[str, Any]:
     os.kill(os.getpid(), request["signal"])
     time.sleep(60)
     return {}
 
 
+@job
 def hangs(request: dict[str, Any]) -> dict[str, Any]:
     doing("waiting for ever")
     if request.get("deaf"):
@@ -97,6 +108,7 @@ def hangs(request: dict[str, Any]) -> dict[str, Any]:
         time.sleep(0.05)
 
 
+@job
 def spins(request: dict[str, Any]) -> dict[str, Any]:
     """A loop without end, in as many threads or processes."""
     doing("spinning", case="batch=2")
@@ -106,6 +118,7 @@ def spins(request: dict[str, Any]) -> dict[str, Any]:
         pass
 
 
+@job
 def waits_for_another(request: dict[str, Any]) -> dict[str, Any]:
     """Does nothing itself while a process below it computes so many seconds; short-lived ones if there are many."""
     for _ in range(request.get("times", 1)):
@@ -114,12 +127,14 @@ def waits_for_another(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+@job
 def stops(_: dict[str, Any]) -> dict[str, Any]:
     doing("stopping itself")
     os.kill(os.getpid(), signal.SIGSTOP)
     return {}
 
 
+@job
 def locks(_: dict[str, Any]) -> dict[str, Any]:
     doing("waiting for a lock", case="batch=2")
     lock = threading.Lock()
@@ -129,17 +144,20 @@ def locks(_: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+@job
 def eats(_: dict[str, Any]) -> dict[str, Any]:
     doing("eating")
     exec(EAT)
     return {}
 
 
+@job
 def asks_for_too_much(_: dict[str, Any]) -> dict[str, Any]:
     doing("asking")
     return {"size": len(bytearray(1 << 40))}
 
 
+@job
 def eats_through_another(request: dict[str, Any]) -> dict[str, Any]:
     doing("letting another eat")
     process = subprocess.Popen([sys.executable, "-c", EAT])
@@ -148,26 +166,31 @@ def eats_through_another(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+@job
 def tells(request: dict[str, Any]) -> dict[str, Any]:
     for number in range(request["count"]):
         doing("x" * request["length"], number=number)
     return {"told": request["count"]}
 
 
+@job
 def talks(request: dict[str, Any]) -> dict[str, Any]:
     print("line\n" * request["lines"])
     os.write(1, b"\xff\xfe not text")
     raise ValueError("after much talk")
 
 
+@job
 def gives_nan(_: dict[str, Any]) -> dict[str, Any]:
     return {"value": float("nan")}
 
 
+@job
 def gives_no_json(_: dict[str, Any]) -> dict[str, Any]:
     return {"value": object()}
 
 
+@job
 def leaves_a_daemon(request: dict[str, Any]) -> dict[str, Any]:
     """It forks twice and begins a session of its own, so that nothing ties it to this process any more."""
     if os.fork() == 0:
@@ -182,6 +205,7 @@ def leaves_a_daemon(request: dict[str, Any]) -> dict[str, Any]:
     return {"after": request["how"]} if request["how"] == "answers" else segfaults(request)
 
 
+@job
 def imported(request: dict[str, Any]) -> dict[str, Any]:
     return {"imported": request["name"] in sys.modules, "server": _parent(_parent(os.getpid())), "here": os.getpid()}
 
@@ -190,6 +214,7 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@job
 def burns(request: dict[str, Any]) -> dict[str, Any]:
     """So many seconds of processor time, on however busy a machine."""
     while time.process_time() < request["seconds"]:
@@ -197,6 +222,7 @@ def burns(request: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+@job
 def floods(request: dict[str, Any]) -> dict[str, Any]:
     """Progress, then megabytes without a newline, then progress again."""
     doing("before")
@@ -210,24 +236,28 @@ def floods(request: dict[str, Any]) -> dict[str, Any]:
     return {"done": True}
 
 
+@job
 def forges(_: dict[str, Any]) -> dict[str, Any]:
     """Leave before the answer is written, and another one in its place."""
     Path(os.environ["TMPDIR"], "answer.json").write_text("null")
     os._exit(0)
 
 
+@job
 def forges_a_pipe(_: dict[str, Any]) -> dict[str, Any]:
     """As above; whoever reads it would wait for ever."""
     os.mkfifo(Path(os.environ["TMPDIR"], "answer.json"))
     os._exit(0)
 
 
+@job
 def talks_more_than_fits(_: dict[str, Any]) -> dict[str, Any]:
     """The answer finds no room on the disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
     return {"much": "x" * 1000}
 
 
+@job
 def loads_what_a_stranger_wrote(request: dict[str, Any]) -> dict[str, Any]:
     """Imports, then loads; each for so many seconds of processor time, and the load with so many megabytes."""
     doing("importing")
@@ -248,6 +278,7 @@ def _compute(seconds: float) -> None:
         pass
 
 
+@job
 def run_onnx(request: dict[str, Any]) -> dict[str, Any]:
     """Opens and runs a model in ONNX Runtime, and waits for what it does behind that."""
     import numpy as np
@@ -263,6 +294,7 @@ def run_onnx(request: dict[str, Any]) -> dict[str, Any]:
     return {"ran": given.tolist() == [-1, -1]}
 
 
+@job
 def loads_a_program(request: dict[str, Any]) -> dict[str, Any]:
     """By Paddle, whose compiled code opens the files."""
     import paddle
@@ -291,6 +323,7 @@ BESIDES: dict[str, Callable[[Any], object]] = {
 }
 
 
+@job(reuse="transforming {source}")
 def transforms(request: dict[str, Any]) -> dict[str, Any]:
     """Reads what the request names and a file that it does not, writes where it says, and names both."""
     said = Path(request["source"]).read_text()

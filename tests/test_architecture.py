@@ -10,11 +10,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 
+from exporter.process.job import Job, job_at
 from tests.command import COMMAND, ROOT, environment
 from tools.walk import House, Way
 
@@ -201,6 +203,18 @@ def test_every_function_that_is_addressed_as_text_is_there() -> None:
         ):
             stale.add(f"{module}: {address}")
     assert not stale
+
+
+def test_every_job_is_found_at_its_address_and_its_types_are_known() -> None:
+    """`call` sends the address alone; the child looks the job up, and both sides check by the types."""
+    modules = [importlib.import_module(module_of(path)) for path in FILES if path.name not in PROGRAMS]
+    jobs = {value.address: value for module in modules for value in vars(module).values() if isinstance(value, Job)}
+    assert len(jobs) > 40
+    for address, job in jobs.items():
+        assert job_at(address) is job
+        request, answer = job.types
+        assert is_dataclass(request), f"{address} takes {request}"
+        assert answer is type(None) or is_dataclass(answer) or get_origin(answer) is dict, f"{address} gives {answer}"
 
 
 #: Parts of Paddle that are no API: each name of them that is used stands in the table of `exporter/paddle/private.py`.

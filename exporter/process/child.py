@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import signal
@@ -11,14 +10,14 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar
 
 from exporter.base.errors import BY_NAME, ExitCode, ExporterError
 from exporter.base.files import NO_ROOM
 from exporter.base.watch import SEEN, WATCHED, Seen, unseen, watch
 from exporter.paddle.child import prepare_paddle
 from exporter.process.answers import ANSWER, DATA_LIMIT, EVENTS, NO_ROOM_LEFT, read_answer, read_what_was_seen
-from exporter.process.job import Job, answer_from_json, answer_to_json, from_json
+from exporter.process.job import answer_from_json, answer_to_json, from_json, job_at
 from exporter.process.workers import Json, doing
 
 A = TypeVar("A")
@@ -30,12 +29,9 @@ def _run_child(function: str, place: Path) -> str:
 
 
 def _answer(function: str, request: Json) -> Json:
-    module, _, name = function.partition(":")
-    found = getattr(importlib.import_module(module), name)
-    if not isinstance(found, Job):
-        return cast(Json, found(request))
-    asked, answered = found.types
-    return answer_to_json(answered, found(from_json(asked, request)))
+    job = job_at(function)
+    asked, answered = job.types
+    return answer_to_json(answered, job(from_json(asked, request)))
 
 
 def forkable() -> bool:

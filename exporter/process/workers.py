@@ -18,7 +18,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any, TypeAlias, overload
+from typing import IO, Any, TypeAlias
 
 from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, ChildTimedOut
 from exporter.base.watch import SEEN, WATCHED, Seen, saw, watched
@@ -136,7 +136,6 @@ class Setting:
         return max(1, min(processors, int(psutil.virtual_memory().available >> 20) // megabytes))
 
 
-@overload
 def call(
     job: Job[Q, A],
     request: Q,
@@ -145,26 +144,7 @@ def call(
     environment: Mapping[str, str | None] | None = None,
     imports: Sequence[str] = (),
     on_event: OnEvent | None = None,
-) -> A: ...
-@overload
-def call(
-    job: str,
-    request: Mapping[str, Any],
-    limits: Limits | None = None,
-    *,
-    environment: Mapping[str, str | None] | None = None,
-    imports: Sequence[str] = (),
-    on_event: OnEvent | None = None,
-) -> Json: ...
-def call(
-    job: Job[Q, A] | str,
-    request: Any,
-    limits: Limits | None = None,
-    *,
-    environment: Mapping[str, str | None] | None = None,
-    imports: Sequence[str] = (),
-    on_event: OnEvent | None = None,
-) -> Any:
+) -> A:
     """Run a job on a request in a child and return its answer.
 
     The child runs in the folder `limits.code`, which is also on its `sys.path`, so that `recipes.digits:build` works.
@@ -178,9 +158,6 @@ def call(
         ChildCrashed, ChildTimedOut, ChildOutOfMemory: it ended in another way.
         KeyboardInterrupt: the child was interrupted and has saved what it could.
     """
-    if isinstance(job, str):
-        question = Question(job, request, environment or {}, (limits or Limits()).code)
-        return _call(question, limits or Limits(), imports, on_event)
     asked, answered = job.types
     limits = limits or Limits()
     question = Question(job.address, to_json(asked, request), environment or {}, limits.code, job.reuse)

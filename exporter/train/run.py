@@ -19,7 +19,7 @@ from exporter.base.errors import UsageError
 from exporter.base.files import TEMPORARY, remove, replace_folder, sha256_file, translated
 from exporter.process import answers, workers
 from exporter.process.job import A, Job, Q
-from exporter.process.workers import Json, Limits, OnEvent, Setting
+from exporter.process.workers import Limits, OnEvent, Setting
 from exporter.spec.recipe.source import source_digest
 from exporter.train import child, examination, log, parallel, rehearsal
 from exporter.train.child import RecipeModel, RunAnswer, RunRequest, Start

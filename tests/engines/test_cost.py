@@ -13,9 +13,10 @@ from exporter.engines.cost import LEAST_TIMES_SECONDS, TIMES_MEGABYTES, TIMES_SE
 from exporter.process.workers import Beyond, Limits, Setting, call
 from exporter.prove.harness import Bench
 from exporter.prove.verdict.plan import Run
+from tests import children
 from tests.command import ROOT
 
-CHILD = "tests.children:loads_what_a_stranger_wrote"
+CHILD = children.loads_what_a_stranger_wrote
 TINY = {"seconds": 0.5, "megabytes": 128}
 
 

@@ -22,6 +22,7 @@ from exporter.engines.job import EngineAnswer
 from exporter.process.answers import MOST_LINE, read_answer, read_events, told
 from exporter.process.job import NotOfType, from_json, to_json
 from exporter.process.workers import Limits, call
+from tests import children
 from tests.command import ROOT
 
 ERROR = {"kind": "UsageError", "what": "a", "where": "b", "hint": "c", "details": "d"}
@@ -113,7 +114,7 @@ def test_progress_without_end_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(ROOT)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     heard: list[Any] = []
-    assert call("tests.children:floods", {"megabytes": 400}, on_event=heard.append) == {"done": True}
+    assert call(children.floods, {"megabytes": 400}, on_event=heard.append) == {"done": True}
     assert [event["doing"] for event in heard] == ["before", "after"]
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 50
 
@@ -122,14 +123,14 @@ def test_progress_without_end_takes_no_memory(monkeypatch: pytest.MonkeyPatch) -
 def test_a_child_that_writes_its_answer_itself(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(ROOT)
     with pytest.raises(ChildCrashed):
-        call(f"tests.children:{name}", {})
+        call(getattr(children, name), {})
 
 
 def test_no_room_for_the_answer_is_the_machine_s_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The temporary folder is full when the child is done: exit 3, and not a model that cannot be exported."""
     monkeypatch.chdir(ROOT)
     with pytest.raises(EnvironmentLacks, match="temporary files"):
-        call("tests.children:talks_more_than_fits", {}, Limits())
+        call(children.talks_more_than_fits, {}, Limits())
 
 
 SCRATCH = """

@@ -15,6 +15,7 @@ from exporter.base.errors import ChildCrashed
 from exporter.gate.together import in_processes
 from exporter.process import forks
 from exporter.process.workers import _EVERY_CHILD, SINGLE_THREAD, call
+from tests import children
 from tests.command import ROOT, environment
 from tests.process.test_workers import assert_soon, gone
 
@@ -44,7 +45,7 @@ def servers_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Itera
 
 
 def test_one_import_serves_many_children(tmp_path: Path) -> None:
-    seen = [call("tests.children:imported", {"name": "counted_import"}, imports=("counted_import",)) for _ in range(3)]
+    seen = [call(children.imported, {"name": "counted_import"}, imports=("counted_import",)) for _ in range(3)]
     assert all(child["imported"] for child in seen) and (tmp_path / "count").read_text() == "x"
     assert len({child["server"] for child in seen}) == 1 and len({child["here"] for child in seen}) == 3
 
@@ -53,7 +54,7 @@ def test_the_module_of_a_function_is_imported_once_too() -> None:
     """Where no bytecode may be written, compiling it takes each child longer than the job itself."""
 
     def imported() -> bool:
-        child = call("tests.children:imported", {"name": MODULE}, environment=SINGLE_THREAD, imports=("numpy",))
+        child = call(children.imported, {"name": MODULE}, environment=SINGLE_THREAD, imports=("numpy",))
         return bool(child["imported"])
 
     assert not imported()
@@ -64,29 +65,27 @@ def test_the_module_of_a_function_is_imported_once_too() -> None:
 
 def test_another_environment_has_another_server(tmp_path: Path) -> None:
     for value in ("1", "2", "1"):
-        child = call(
-            "tests.children:surroundings", {}, environment={"OMP_NUM_THREADS": value}, imports=("counted_import",)
-        )
+        child = call(children.surroundings, {}, environment={"OMP_NUM_THREADS": value}, imports=("counted_import",))
         assert child["env"]["OMP_NUM_THREADS"] == value
     assert (tmp_path / "count").read_text() == "xx"
 
 
 def test_a_variable_can_be_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NVIDIA_TF32_OVERRIDE", "0")
-    child = call("tests.children:surroundings", {}, environment={"NVIDIA_TF32_OVERRIDE": None})
+    child = call(children.surroundings, {}, environment={"NVIDIA_TF32_OVERRIDE": None})
     assert "NVIDIA_TF32_OVERRIDE" not in child["env"]
 
 
 @pytest.mark.parametrize("name", ["crashing_import", "threaded_import", "no_such_module"])
 def test_what_cannot_be_imported_for_all_is_left_to_each_child(name: str) -> None:
     """A fork of a process with threads has their locks and not the threads."""
-    child = call("tests.children:imported", {"name": name}, imports=(name,))
+    child = call(children.imported, {"name": name}, imports=(name,))
     assert not child["imported"]
 
 
 def test_servers_that_were_not_used_for_longest_are_ended() -> None:
     for number in range(forks.KEPT + 2):
-        call("tests.children:echo", {}, environment={"NUMBER": str(number)})
+        call(children.echo, {}, environment={"NUMBER": str(number)})
     assert len(forks._servers) == forks.KEPT
 
 
@@ -95,16 +94,18 @@ def test_a_daemon_of_a_child_ends_with_it(how: str, tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     request = {"pid": str(pid), "how": how}
     if how == "answers":
-        assert call("tests.children:leaves_a_daemon", request) == {"after": "answers"}
+        assert call(children.leaves_a_daemon, request) == {"after": "answers"}
     else:
         with pytest.raises(ChildCrashed):
-            call("tests.children:leaves_a_daemon", request)
+            call(children.leaves_a_daemon, request)
     assert gone(int(pid.read_text())), "it is gone when the answer is there, so that it changes nothing afterwards"
 
 
-SCRIPT = (
-    "from exporter.process.workers import call\ncall('tests.children:hangs', {'pid': %r, 'deaf': True}, imports=(%r,))"
-)
+SCRIPT = """
+from exporter.process.workers import call
+from tests import children
+call(children.hangs, {'pid': %r, 'deaf': True}, imports=(%r,))
+"""
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -124,7 +125,7 @@ def test_processes_share_the_servers_that_were_started_before_them(server: str, 
     """Where such a server is gone, each has one of its own."""
 
     def asked() -> int:
-        return int(call("tests.children:imported", {"name": "counted_import"}, imports=("counted_import",))["server"])
+        return int(call(children.imported, {"name": "counted_import"}, imports=("counted_import",))["server"])
 
     forks.prepare(environment=_EVERY_CHILD, imports=("counted_import",))
     (shared,) = forks._servers.values()
@@ -151,7 +152,7 @@ def test_a_server_that_still_imports_ends_at_once() -> None:
 
 def test_a_server_ends_in_order_when_it_is_stopped() -> None:
     """So that it has waited for what it started, and the processor time of that counts."""
-    call("tests.children:imported", {"name": "json"})
+    call(children.imported, {"name": "json"})
     servers = list(forks._servers.values())
     forks.stop_servers()
     assert servers and [server.process.returncode for server in servers] == [0] * len(servers)
@@ -160,7 +161,8 @@ def test_a_server_ends_in_order_when_it_is_stopped() -> None:
 def test_the_processor_time_of_a_child_counts_as_the_command_s(tmp_path: Path) -> None:
     script = (
         "import resource; from exporter.process import forks; from exporter.process.workers import call\n"
-        "call('tests.children:burns', {'seconds': 1.0}); forks.stop_servers()\n"
+        "from tests import children\n"
+        "call(children.burns, {'seconds': 1.0}); forks.stop_servers()\n"
         "print(sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment())

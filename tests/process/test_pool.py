@@ -16,6 +16,7 @@ import pytest
 
 from exporter.process.pool import MOST, in_order, share
 from exporter.process.workers import Limits, Setting, call
+from tests import children
 from tests.command import ROOT, environment
 from tests.process.test_workers import assert_soon, gone
 
@@ -89,8 +90,7 @@ def test_a_machine_of_little_memory_runs_one() -> None:
 def test_children_of_several_threads_answer_and_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     tasks: list[Callable[[], object]] = [
-        partial(call, "tests.children:echo", {"number": number}, environment={"LANE": str(number % 3)})
-        for number in range(9)
+        partial(call, children.echo, {"number": number}, environment={"LANE": str(number % 3)}) for number in range(9)
     ]
     assert list(in_order(tasks, 3)) == [{"number": number} for number in range(9)]
     assert share().of == 1
@@ -100,8 +100,9 @@ SCRIPT = """
 from functools import partial
 from exporter.process.pool import in_order
 from exporter.process.workers import call
+from tests import children
 requests = [{'pid': %r + str(number), 'deaf': False} for number in range(2)]
-list(in_order([partial(call, 'tests.children:hangs', request) for request in requests], 2))
+list(in_order([partial(call, children.hangs, request) for request in requests], 2))
 """
 
 

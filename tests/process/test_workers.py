@@ -55,11 +55,11 @@ def assert_soon(condition: Any) -> None:
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none() | st.lists(st.booleans()), max_size=3))
 def test_what_is_asked_comes_through_and_so_does_the_answer(request_: dict[str, Any]) -> None:
-    assert call("tests.children:echo", request_) == request_
+    assert call(children.echo, request_) == request_
 
 
 def test_a_child_runs_in_our_folder_with_its_own_environment() -> None:
-    seen = call("tests.children:surroundings", {}, environment={"FLAGS_enable_pir_api": "0"})
+    seen = call(children.surroundings, {}, environment={"FLAGS_enable_pir_api": "0"})
     assert seen["pid"] != os.getpid() and seen["cwd"] == str(ROOT) and str(ROOT) in [*seen["path"], seen["cwd"]]
     assert seen["env"]["FLAGS_enable_pir_api"] == "0" and "FLAGS_enable_pir_api" not in os.environ
     assert seen["env"]["PYTHONHASHSEED"] == "0", "sets must have one order"
@@ -69,7 +69,7 @@ def test_a_child_runs_in_our_folder_with_its_own_environment() -> None:
 def test_an_error_of_ours_comes_back_as_it_was(name: str) -> None:
     kind = children.KINDS[name]
     with pytest.raises(ExporterError) as caught:
-        call("tests.children:ours", {"kind": name})
+        call(children.ours, {"kind": name})
     error = caught.value
     assert (error.what, error.where, error.hint) == ("what it is", "where it is", "what to do")
     assert error.exit_code == kind.exit_code and isinstance(error, kind if kind is not ChildTimedOut else ModelError)
@@ -77,7 +77,7 @@ def test_an_error_of_ours_comes_back_as_it_was(name: str) -> None:
 
 def test_an_error_of_the_user_s_code_names_the_line_and_keeps_the_traceback() -> None:
     with pytest.raises(ChildFailed) as caught:
-        call("tests.children:theirs", {})
+        call(children.theirs, {})
     assert caught.value.what == "ZeroDivisionError: a mistake in user code"
     line = 1 + (ROOT / "tests/children.py").read_text().splitlines().index(
         '    raise ZeroDivisionError("a mistake in user code")'
@@ -90,13 +90,13 @@ def test_an_error_of_the_user_s_code_names_the_line_and_keeps_the_traceback() ->
 @pytest.mark.parametrize("code", [0, 1, 70])
 def test_a_child_that_leaves_early_has_not_succeeded(how: str, code: int) -> None:
     with pytest.raises(ChildFailed) as caught:
-        call("tests.children:leaves", {"how": how, "code": code})
+        call(children.leaves, {"how": how, "code": code})
     assert caught.value.exit_code is ExitCode.MODEL and caught.value.hint
 
 
 def test_a_crash_says_the_signal_and_what_came_last() -> None:
     with pytest.raises(ChildCrashed) as caught:
-        call("tests.children:segfaults", {})
+        call(children.segfaults, {})
     assert caught.value.what == "the child died by SIGSEGV" and caught.value.where == "while reading address 0"
     assert "last words" in caught.value.details and "string_at" in caught.value.details
     assert caught.value.hint
@@ -106,23 +106,23 @@ def test_a_crash_says_the_signal_and_what_came_last() -> None:
 def test_paddle_s_handler_of_signals_is_gone_wherever_paddle_was_imported(imports: tuple[str, ...]) -> None:
     """It prints no Python, and may wait for ever for a lock of an allocator whose memory a kernel has corrupted."""
     with pytest.raises(ChildCrashed, match="SIGSEGV") as caught:
-        call("tests.children:segfaults_beside_paddle", {}, imports=imports)
+        call(children.segfaults_beside_paddle, {}, imports=imports)
     assert "string_at" in caught.value.details and "FatalError" not in caught.value.details
     with pytest.raises(ChildCrashed, match=r"SIG(SEGV|ABRT)") as caught:
-        call("tests.children:feeds_a_length_beyond_the_sequence", {}, imports=imports)
+        call(children.feeds_a_length_beyond_the_sequence, {}, imports=imports)
     assert caught.value.where == "while running an LSTM" and "Fatal Python error" in caught.value.details
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGABRT, signal.SIGFPE, signal.SIGTERM])
 def test_every_deadly_signal_is_a_crash(number: signal.Signals) -> None:
     with pytest.raises(ChildCrashed, match=number.name):
-        call("tests.children:dies", {"signal": int(number)})
+        call(children.dies, {"signal": int(number)})
 
 
 @pytest.mark.parametrize("deaf", [False, True])
 def test_a_hang_ends_at_its_limit(deaf: bool, tmp_path: Path) -> None:
     with pytest.raises(ChildTimedOut) as caught:
-        call("tests.children:hangs", {"deaf": deaf, "pid": str(tmp_path / "pid")}, SHORT)
+        call(children.hangs, {"deaf": deaf, "pid": str(tmp_path / "pid")}, SHORT)
     assert "1.5 s" in caught.value.what and caught.value.where == "while waiting for ever" and caught.value.hint
     assert gone(int((tmp_path / "pid").read_text()))
 
@@ -146,7 +146,7 @@ def load() -> Iterator[None]:
 @pytest.mark.parametrize("function", ["burns", "waits_for_another"])
 def test_a_busy_machine_ends_no_child_that_computes_less_than_its_limit(function: str) -> None:
     began = time.monotonic()
-    call(f"tests.children:{function}", {"seconds": 0.8}, Limits(seconds=1.6))
+    call(getattr(children, function), {"seconds": 0.8}, Limits(seconds=1.6))
     assert time.monotonic() - began > 1.6, "the clock would have ended it: else the load was none"
 
 
@@ -162,18 +162,18 @@ def test_where_linux_counts_no_queues_a_child_that_computes_is_charged_just_that
 ) -> None:
     """A kernel without CONFIG_SCHED_INFO, or with it switched off, says 0."""
     without_queues(monkeypatch, ran=0.0)
-    call("tests.children:burns", {"seconds": 0.8}, Limits(seconds=1.6))
+    call(children.burns, {"seconds": 0.8}, Limits(seconds=1.6))
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
-        call("tests.children:locks", {}, SHORT)
+        call(children.locks, {}, SHORT)
 
 
 @pytest.mark.usefixtures("load")
 def test_a_thread_that_is_in_the_queue_for_a_processor_does_not_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Linux adds the time in the queue when a thread leaves it, which on a busy machine is after many looks."""
     without_queues(monkeypatch, ran=1.0)
-    call("tests.children:burns", {"seconds": 1.5}, Limits(seconds=4.5))  # with the queue it would be charged some 8 s
+    call(children.burns, {"seconds": 1.5}, Limits(seconds=4.5))  # with the queue it would be charged some 8 s
     with pytest.raises(ChildTimedOut, match="waited for nothing"):
-        call("tests.children:locks", {}, SHORT)
+        call(children.locks, {}, SHORT)
 
 
 def charged(monkeypatch: pytest.MonkeyPatch, *looks: usage._Look) -> usage.Meter:
@@ -262,13 +262,13 @@ def test_what_the_host_took_from_a_processor_is_no_sleep(monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("load")
 def test_processes_that_come_and_go_are_not_charged_for_waiting() -> None:
-    assert call("tests.children:waits_for_another", {"seconds": 0.05, "times": 10}, Limits(seconds=4)) == {}
+    assert call(children.waits_for_another, {"seconds": 0.05, "times": 10}, Limits(seconds=4)) == {}
 
 
 @pytest.mark.usefixtures("load")
 def test_a_loop_without_end_is_ended_on_a_busy_machine_too() -> None:
     with pytest.raises(ChildTimedOut, match=r"used up its limit of 1\.5 s of processor time") as caught:
-        call("tests.children:spins", {}, SHORT)
+        call(children.spins, {}, SHORT)
     assert caught.value.where == "while spinning" and "--timeout" in caught.value.hint
 
 
@@ -276,14 +276,14 @@ def test_a_loop_without_end_is_ended_on_a_busy_machine_too() -> None:
 def test_what_computes_at_once_is_charged_once(processes: int) -> None:
     began = time.monotonic()
     with pytest.raises(ChildTimedOut, match="processor time"):
-        call("tests.children:spins", {"processes": processes}, Limits(seconds=3))
+        call(children.spins, {"processes": processes}, Limits(seconds=3))
     assert time.monotonic() - began > 2.8
 
 
 @pytest.mark.parametrize("function", ["locks", "hangs", "stops"])
 def test_a_child_that_does_nothing_is_charged_the_time_that_it_sleeps(function: str) -> None:
     with pytest.raises(ChildTimedOut, match=r"waited for nothing through its limit of 1\.5 s") as caught:
-        call(f"tests.children:{function}", {}, SHORT)
+        call(getattr(children, function), {}, SHORT)
     assert caught.value.where.startswith("while ") and caught.value.where != "while starting"
     assert "lock" in caught.value.hint
 
@@ -295,19 +295,19 @@ def test_what_the_child_said_last_is_known_however_late_it_is_read() -> None:
         time.sleep(1.5)
 
     with pytest.raises(ChildTimedOut) as caught:
-        call("tests.children:spins", {}, Limits(seconds=1), on_event=slow)
+        call(children.spins, {}, Limits(seconds=1), on_event=slow)
     assert caught.value.where == "while spinning"
 
 
 def test_memory_without_end_ends_at_its_limit() -> None:
     with pytest.raises(ChildOutOfMemory) as caught:
-        call("tests.children:eats", {}, Limits(seconds=60, megabytes=200))
+        call(children.eats, {}, Limits(seconds=60, megabytes=200))
     assert "200 MB" in caught.value.what and caught.value.where == "while eating" and caught.value.hint
 
 
 def test_what_is_refused_at_once_is_out_of_memory_too() -> None:
     with pytest.raises(ChildOutOfMemory) as caught:
-        call("tests.children:asks_for_too_much", {}, Limits(seconds=60, megabytes=200))
+        call(children.asks_for_too_much, {}, Limits(seconds=60, megabytes=200))
     assert "200 MB of memory (MemoryError" in caught.value.what and caught.value.hint
     assert "children.py" in caught.value.where
 
@@ -315,7 +315,7 @@ def test_what_is_refused_at_once_is_out_of_memory_too() -> None:
 def test_the_memory_of_a_child_s_children_counts_and_they_die_with_it(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     with pytest.raises(ChildOutOfMemory):
-        call("tests.children:eats_through_another", {"pid": str(pid)}, Limits(seconds=60, megabytes=200))
+        call(children.eats_through_another, {"pid": str(pid)}, Limits(seconds=60, megabytes=200))
     assert_soon(lambda: gone(int(pid.read_text())))
 
 
@@ -327,28 +327,29 @@ def test_without_a_limit_the_machine_s_own_is_the_limit() -> None:
 @pytest.mark.parametrize(("count", "length"), [(3, 10), (2000, 100), (3, MOST_SAID), (3, 200_000)])
 def test_progress_arrives_whole_and_in_order(count: int, length: int) -> None:
     events: list[dict[str, Any]] = []
-    call("tests.children:tells", {"count": count, "length": length}, on_event=events.append)
+    call(children.tells, {"count": count, "length": length}, on_event=events.append)
     assert [event["number"] for event in events] == list(range(count))
     assert {event["doing"] for event in events} == {"x" * min(length, MOST_SAID)}, "what is longer is cut"
 
 
 def test_much_talk_on_stdout_is_no_answer_and_does_not_block() -> None:
     with pytest.raises(ChildFailed, match="after much talk"):
-        call("tests.children:talks", {"lines": 200_000})
+        call(children.talks, {"lines": 200_000})
 
 
 @pytest.mark.parametrize("name", ["gives_nan", "gives_no_json"])
 def test_an_answer_that_is_no_json_is_a_failure(name: str) -> None:
     with pytest.raises(ChildFailed) as caught:
-        call(f"tests.children:{name}", {})
+        call(getattr(children, name), {})
     assert "JSON" in caught.value.what, "it must say what was wrong with the answer"
 
 
 def test_a_full_temporary_folder_is_said(tmp_path: Path) -> None:
     script = (
         "import resource; from exporter.base import errors; from exporter.process import workers\n"
+        "from tests import children\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
-        "try: workers.call('tests.children:echo', {'much': 'x' * 1000})\n"
+        "try: workers.call(children.echo, {'much': 'x' * 1000})\n"
         "except errors.EnvironmentLacks as error: print(error, error.hint)\n"
     )
     done = subprocess.run(
@@ -362,7 +363,11 @@ def test_a_full_temporary_folder_is_said(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-PARENT = "from exporter.process.workers import call\ncall('tests.children:hangs', {'pid': %r, 'deaf': %r})"
+PARENT = """
+from exporter.process.workers import call
+from tests import children
+call(children.hangs, {'pid': %r, 'deaf': %r})
+"""
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
@@ -393,6 +398,6 @@ def test_what_a_child_runs_in_onnx_runtime_leaves_nothing_in_the_home_folder(tmp
     """Its wheels for Linux keep a device's number there, for the telemetry that they send from 1.29 on."""
     home = tmp_path / "home"
     home.mkdir()
-    answer = call("tests.children:run_onnx", {}, environment={"HOME": str(home), "XDG_CACHE_HOME": None})
+    answer = call(children.run_onnx, {}, environment={"HOME": str(home), "XDG_CACHE_HOME": None})
     assert answer == {"ran": True}
     assert list(home.rglob("*")) == []

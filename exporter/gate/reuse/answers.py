@@ -26,11 +26,6 @@ from exporter.process.memo import Question
 from exporter.process.scratch import scratch
 
 _SCHEMA = 1
-#: The children whose answer follows from what they are asked and from what they read, and which write nothing but where
-#: the request says; with what each does, in words and keys of its request. Not among them: training, which keeps its
-#: own runs, and whatever measures a time.
-FUNCTIONS: Mapping[str, str] = {
-}
 
 
 @dataclass
@@ -52,12 +47,12 @@ class Answers:
 
     def answer(self, question: Question, run: Callable[[], tuple[dict[str, Any], Seen]]) -> dict[str, Any]:
         """As :class:`exporter.process.memo.Memo` says."""
-        if not (words := question.reuse or FUNCTIONS.get(question.function, "")) or question.code not in (None, Path()):
+        if not question.reuse or question.code not in (None, Path()):
             return run()[0]
         with unseen():
             asked = _Asked.of(question, identity(self.device))
             answer, why = self._recalled(asked)
-        what = words.format_map(question.request)
+        what = question.reuse.format_map(question.request)
         self.tell(what, why)
         if answer is not None:
             return answer

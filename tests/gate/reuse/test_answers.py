@@ -15,17 +15,17 @@ import pytest
 from exporter.base import watch
 from exporter.base.errors import UsageError
 from exporter.base.watch import Seen, watching
-from exporter.gate.reuse import answers as room
 from exporter.gate.reuse import identity
-from exporter.gate.reuse.answers import FUNCTIONS, Answers
+from exporter.gate.reuse.answers import Answers
 from exporter.gate.reuse.places import Places
 from exporter.gate.reuse.store import Store
 from exporter.process.memo import remembering
 from exporter.process.scratch import scratch
 from exporter.process.workers import Limits, call
+from tests import children
 from tests.command import ROOT
 
-TARGET = "tests.children:transforms"
+TARGET = children.transforms
 
 
 class Project:
@@ -59,7 +59,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
     (tmp_path / "work").mkdir()
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr(room, "FUNCTIONS", {**FUNCTIONS, TARGET: "transforming {source}"})
     yield Project(tmp_path / "work")
 
 
@@ -256,23 +255,15 @@ def test_a_file_that_is_asked_about_counts_as_one_that_is_read(project: Project)
 def test_what_paddle_opens_by_itself_is_seen() -> None:
     program = ROOT / "tests/data/bundles/v4/pir/model"
     with watching() as seen:
-        call("tests.children:loads_a_program", {"program": str(program)}, imports=("paddle",))
+        call(children.loads_a_program, {"program": str(program)}, imports=("paddle",))
     assert {f"{program}.json", f"{program}.pdiparams"} <= seen.read and not seen.hidden
 
 
 def test_what_is_not_known_to_depend_on_its_request_alone_always_runs(project: Project) -> None:
     with remembering(project.answers):
         for _ in range(2):
-            assert call("tests.children:echo", {"into": "x"}) == {"into": "x"}
+            assert call(children.echo, {"into": "x"}) == {"into": "x"}
     assert not project.told
-
-
-def test_every_function_that_is_kept_exists() -> None:
-    import importlib
-
-    for name in set(FUNCTIONS) - {TARGET}:
-        module, _, function = name.partition(":")
-        assert callable(getattr(importlib.import_module(module), function)), name
 
 
 def test_a_text_that_is_no_path_is_no_path(tmp_path: Path) -> None:
