@@ -98,9 +98,21 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def to_json(kind: type[T], value: T) -> Any:
-    """Return a value of a type as plain JSON data."""
+    """Return a value of a type as plain JSON data.
+
+    Raises:
+        NotOfType: it is of another type, or holds what no JSON has, such as NaN where any value may be.
+    """
+    from pydantic_core import PydanticSerializationError
+
     adapter = _adapter(kind)  # type: ignore[arg-type]  # mypy takes no type variable for hashable
-    return adapter.dump_python(value, mode="json", warnings="error")
+    try:
+        content = adapter.dump_python(value, mode="json", warnings="error")
+    except PydanticSerializationError as error:
+        raise NotOfType(f"it cannot be sent as JSON: {error}") from error
+    if _lost(adapter.dump_python(value), content):
+        raise NotOfType("it cannot be sent as JSON: it holds NaN or an infinite number")
+    return content
 
 
 def from_json(kind: type[T], content: object) -> T:
@@ -136,6 +148,17 @@ def answer_from_json(kind: type[T], content: Mapping[str, Any]) -> T:
         NotOfType: the type would not be sent like this.
     """
     return from_json(kind, content if content or kind is not type(None) else None)
+
+
+def _lost(plain: object, content: object) -> bool:
+    """Return whether a number became None: pydantic sends NaN so where a type says nothing of the value."""
+    if content is None:
+        return isinstance(plain, float)
+    if isinstance(plain, Mapping) and isinstance(content, dict):
+        return any(map(_lost, plain.values(), content.values()))
+    if isinstance(plain, (list, tuple)) and isinstance(content, list):
+        return any(map(_lost, plain, content))
+    return False
 
 
 def _difference(own: object, given: object, place: str = "") -> str | None:

@@ -13,6 +13,8 @@ from exporter.base.files import write_json
 from exporter.process.job import from_json
 
 RUN, BEST = "run.json", "best.safetensors"
+#: The file beside the runs of a recipe that names the one to take.
+BEST_RUN = "best"
 _BEGUN = ("recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "paddle", "finished")
 #: Left out of `run.json` where they are as in most runs.
 _USUAL: Mapping[str, Any] = {"start": None, "qat": False, "args": {}, "ranks": 1}
@@ -147,3 +149,12 @@ def read_run(folder: Path) -> RunDescription | None:
     except (LookupError, TypeError, ValueError) as error:
         hint = "remove the folder and train again"
         raise UsageError("not the description of a run", where=str(path), hint=hint) from error
+
+
+def named(home: Path) -> str:
+    """The name of the run that `best` names; empty where it names none."""
+    try:
+        name = (home / BEST_RUN).read_text().strip()
+    except (OSError, ValueError):
+        return ""
+    return "" if "/" in name or "\0" in name else name

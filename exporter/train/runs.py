@@ -15,10 +15,8 @@ from exporter.base.files import canonical_json, sha256_bytes, write_bytes
 from exporter.process.workers import Setting
 from exporter.spec.recipe.source import source_digest
 from exporter.train import run as training
-from exporter.train.document import read_run
+from exporter.train.document import BEST_RUN, named, read_run
 from exporter.train.run import TrainRequest, TrainResult
-
-BEST = "best"
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Runs:
         """The request with the folder that its run gets, or lies in unfinished."""
         home = self.request.into
         run = read_run(home)
-        alone = not (home / BEST).exists() and not any(home.glob("seed-*"))
+        alone = not (home / BEST_RUN).exists() and not any(home.glob("seed-*"))
         if run is not None and not run.finished and alone and training.resumable(self.request):
             return self.request
         return replace(self.request, into=home / self._name())
@@ -82,7 +80,7 @@ class Runs:
             best = new if among._finished(new) and _rank(new) > _rank(before) else before
         if best is not None and best != before:
             name = best.relative_to(self.request.into).as_posix()  # "." for a run in the folder itself
-            write_bytes(self.request.into / BEST, f"{name}\n".encode())
+            write_bytes(self.request.into / BEST_RUN, f"{name}\n".encode())
         return best
 
     def _name(self) -> str:
@@ -113,15 +111,6 @@ class Runs:
         home = self.request.into
         folders = [home, *sorted(path for path in home.glob("seed-*") if not path.name.endswith(".partial"))]
         return sorted((folder for folder in folders if _is_finished(folder)), key=_rank, reverse=True)
-
-
-def named(home: Path) -> str:
-    """The name of the run that `best` names; empty where it names none."""
-    try:
-        name = (home / BEST).read_text().strip()
-    except (OSError, ValueError):
-        return ""
-    return "" if "/" in name or "\0" in name else name
 
 
 def _is_finished(folder: Path) -> bool:

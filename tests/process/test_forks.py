@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from exporter.base.errors import ChildCrashed
+from exporter.engines.child import ProbeRequest, probe
 from exporter.gate.together import in_processes
 from exporter.process import forks
 from exporter.process.workers import _EVERY_CHILD, SINGLE_THREAD, call
@@ -58,8 +59,7 @@ def test_the_module_of_a_function_is_imported_once_too() -> None:
         return bool(child["imported"])
 
     assert not imported()
-    request = {"engines": [], "device": "cpu"}
-    call(f"{MODULE}:probe", request, environment=SINGLE_THREAD, imports=("numpy",))
+    call(probe, ProbeRequest((), "cpu"), environment=SINGLE_THREAD, imports=("numpy",))
     assert imported()
 
 

@@ -72,7 +72,7 @@ def test_a_request_and_its_answer_cross_to_a_child_as_what_they_are() -> None:
 
 
 def test_an_answer_of_another_type_is_the_child_s_fault() -> None:
-    with pytest.raises((ChildFailed, ChildCrashed), match=r"Expected `Answer`"):
+    with pytest.raises((ChildFailed, ChildCrashed), match=r"cannot be sent as JSON"):
         call(wrong, Request(Path("a"), Inner()))
 
 
@@ -114,6 +114,18 @@ def test_a_key_that_is_missing_is_no_default(name: str) -> None:
     whole = to_json(Request, Request(Path("a"), Inner()))
     with pytest.raises(NotOfType, match=name):
         from_json(Request, {key: value for key, value in whole.items() if key != name})
+
+
+@dataclass(frozen=True)
+class Anything:
+    inner: Mapping[str, Any]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, [math.nan], {"x": (1, -math.inf)}, object()])
+def test_what_no_json_has_is_refused_and_does_not_become_null(value: object) -> None:
+    with pytest.raises(NotOfType, match="cannot be sent as JSON"):
+        to_json(Anything, Anything({"a": value}))
+    assert to_json(Anything, Anything({"a": None, "b": [1.5, None]})) == {"inner": {"a": None, "b": [1.5, None]}}
 
 
 def test_only_a_job_can_be_run_in_a_child() -> None:

@@ -15,8 +15,9 @@ from exporter.gate.reuse import release as cached
 from exporter.process.workers import Setting
 from exporter.spec.model import Spec
 from exporter.spec.recipe.source import source_digest
+from exporter.train.document import named
 from exporter.train.run import TrainRequest, TrainResult, finished
-from exporter.train.runs import Runs, named
+from exporter.train.runs import Runs
 from exporter.weights import make
 from exporter.weights.find import look_up
 from tests.command import exporter

@@ -64,8 +64,9 @@ def train(  # noqa: PLR0913 - an option is a parameter
     from exporter.spec.read import apply_override
     from exporter.spec.recipe.source import default_folder, recipe_reference
     from exporter.train import run
+    from exporter.train.document import BEST_RUN
     from exporter.train.progress import shown
-    from exporter.train.runs import BEST, Runs
+    from exporter.train.runs import Runs
 
     reference = recipe_reference(recipe)
     home = default_folder(reference)
@@ -104,7 +105,7 @@ def train(  # noqa: PLR0913 - an option is a parameter
         del told["reused"]  # what a release has to know
         sys.stdout.write(json.dumps(told) + "\n")
     else:
-        kept = f"{home / BEST}: {best.name if best else 'none with as many epochs as the recipe says'}"
+        kept = f"{home / BEST_RUN}: {best.name if best else 'none with as many epochs as the recipe says'}"
         sys.stdout.writelines(f"{line}\n" for line in _lines(result, kept if runs else "", request.log))
     return Refusal(ExitCode.REFUSED, run.TRAIN_BETTER) if result.shortfall else ExitCode.PASSED
 

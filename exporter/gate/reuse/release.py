@@ -31,7 +31,7 @@ from exporter.gate.reuse.identity import Facts, code_digest, difference, identit
 from exporter.gate.reuse.records import Passed, ReleaseRecord, SpecContent
 from exporter.gate.reuse.store import Store
 from exporter.spec.recipe.source import default_folder
-from exporter.train.runs import named
+from exporter.train.document import named
 
 if TYPE_CHECKING:
     from exporter.base.diagnostics import Diagnostic
