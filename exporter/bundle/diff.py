@@ -103,7 +103,7 @@ class Difference:
             elif drifts[name].over:
                 yield f"the parameters are the same, and the numbers are not: {_drift_text(drifts[name], False)}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object that `diff --json` prints."""
         told = ("name", "version", "digest", "verdict")
         return {

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,23 +36,41 @@ def why_not(spec: Spec) -> str:
     return f"the deployment's step {functions[0]} is a function of the model's code" if functions else ""
 
 
-def pipeline_json(spec: Spec) -> dict[str, Any]:
-    """What infer.py does: the fed input, and the steps `before` and `after` the artifact with all their options."""
+@dataclass(frozen=True)
+class StepFile:
+    """A step by its kind, with all its options as its class takes them."""
+
+    step: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PipelineFile:
+    """The content of pipeline.json: the fed input, and the steps `before` and `after` the artifact."""
+
+    schema: int
+    input: str
+    before: tuple[StepFile, ...]
+    after: tuple[StepFile, ...]
+
+
+def pipeline_file(spec: Spec) -> PipelineFile:
+    """Return what infer.py does.
+
+    Raises:
+        ValueError: the spec has no pipeline.
+    """
     if spec.pipeline is None:
         raise ValueError("a spec without a pipeline has no steps")
     before, after = _outside(spec.pipeline)
-    return {
-        "schema": 1,
-        "input": spec.pipeline.fed(spec.inputs),
-        "before": [_told(link) for link in before],
-        "after": [_told(link) for link in after],
-    }
+    fed = spec.pipeline.fed(spec.inputs)
+    return PipelineFile(1, fed, tuple(map(_step, before)), tuple(map(_step, after)))
 
 
 def infer_script(spec: Spec) -> str:
     """The source of infer.py, with the kinds of steps that the spec's deployment takes."""
-    told = pipeline_json(spec)
-    kinds = sorted({step["step"] for step in (*told["before"], *told["after"])})
+    file = pipeline_file(spec)
+    kinds = sorted({step.step for step in (*file.before, *file.after)})
     template = (_ROOT / "bundle/infer_template.py").read_text(encoding="utf-8")
     base = "\n".join(_body(_ROOT / "steps/base.py"))
     used = [text for kind in kinds for text in _functions(kind)]
@@ -69,8 +88,8 @@ def _outside(pipeline: Pipeline) -> tuple[Chain, Chain]:
     return pipeline.deployed()
 
 
-def _told(link: Any) -> dict[str, Any]:
-    return {"step": link.name, "options": link.step.model_dump(mode="json")}
+def _step(link: Any) -> StepFile:
+    return StepFile(link.name, link.step.model_dump(mode="json"))
 
 
 def _functions(kind: str) -> Iterator[str]:
@@ -120,5 +139,5 @@ def documents(spec: Spec) -> dict[str, bytes]:
     """The files of a bundle by their names; none where it holds no infer.py (:func:`why_not`)."""
     if why_not(spec):
         return {}
-    told = json.dumps(pipeline_json(spec), indent=1, ensure_ascii=False) + "\n"
+    told = json.dumps(asdict(pipeline_file(spec)), indent=1, ensure_ascii=False) + "\n"
     return {INFER: infer_script(spec).encode("utf-8"), PIPELINE: told.encode("utf-8")}

@@ -49,7 +49,7 @@ def provenance_statement(
     }
 
 
-def _sha256(digest: str) -> dict[str, Any]:
+def _sha256(digest: str) -> dict[str, Mapping[str, str]]:
     return {"digest": {"sha256": digest}}
 
 

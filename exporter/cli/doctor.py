@@ -75,7 +75,7 @@ class Diagnosis:
         """What to do about the first thing that is lacking; empty where nothing is."""
         return next((check.cure for check in self.checks if check.state is State.LACKING), "")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object that `doctor --json` prints."""
         return {"ready": self.ready, "checks": [asdict(one) for one in self.checks], "machine": dict(self.machine)}
 

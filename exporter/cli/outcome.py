@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -85,7 +85,7 @@ def conclude_matrix(matrix: Matrix, bundle: Path, *, as_json: bool) -> Ending:
     return Refusal(matrix.exit, here if matrix.exit is ExitCode.REFUSED else other)
 
 
-def _summary(product: Product) -> dict[str, Any]:
+def _summary(product: Product) -> dict[str, object]:
     bundle = product.bundle
     return {
         "bundle": str(bundle.folder) if bundle else None,
@@ -110,5 +110,5 @@ def _print_findings(product: Product) -> None:
         tell(f"{one}\n")
 
 
-def _print_json(value: dict[str, Any]) -> None:
+def _print_json(value: Mapping[str, object]) -> None:
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")

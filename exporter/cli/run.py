@@ -8,13 +8,17 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from errno import EACCES, ELOOP, ENAMETOOLONG, EPERM, EROFS
 from io import BufferedWriter, FileIO, TextIOWrapper
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import typer
 
 from exporter.base.errors import ADVICE, ExitCode, ExporterError, Refusal, printable
+
+if TYPE_CHECKING:
+    from exporter.base.diagnostics import Diagnostic
 
 #: That a verb passed, or what it came to instead.
 Ending: TypeAlias = ExitCode | Refusal
@@ -26,6 +30,28 @@ _COMMAND_LINE_ERROR: type[Any] = typer.BadParameter.__mro__[1]
 #: What messages call the stream in place of a path.
 _OUTPUT = "standard output"
 _ABORT = (KeyboardInterrupt, typer.Abort)
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """Why a command ended: what is wrong, where, what to do about it, the exit code, and what was found of the code."""
+
+    what: str
+    where: str
+    hint: str
+    exit: ExitCode
+    findings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def advice(self) -> str:
+        """What to do: the hint, or what an exit code says where nothing closer is known."""
+        return self.hint or ADVICE[self.exit]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object under `error` that a command prints with --json."""
+        told = {"what": self.what, "where": self.where, "hint": self.advice, "exit": self.exit}
+        findings = [finding.to_json() for finding in self.findings]
+        return {**told, "findings": findings} if findings else told
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
@@ -44,26 +70,23 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> NoReturn:
         ended = _ended(status)
         code, hint = int(ended.exit), "" if as_json or not ended.exit else _advice(ended.hint, ended.exit)
     except _ABORT:
-        code = _say({"what": "interrupted", "where": "", "hint": "", "exit": ExitCode.INTERRUPTED}, as_json)
+        code = _say(_Failure("interrupted", "", "", ExitCode.INTERRUPTED), as_json)
     except _COMMAND_LINE_ERROR as error:
         where = error.ctx.command_path if error.ctx else "exporter"
-        wrong = {"what": error.format_message(), "where": where, "hint": f"{where} --help", "exit": ExitCode.USAGE}
-        code = _say(wrong, as_json)
+        code = _say(_Failure(error.format_message(), where, f"{where} --help", ExitCode.USAGE), as_json)
     except ExporterError as error:
         if debug:
             _traceback()
             sys.stderr.write(getattr(error, "details", ""))
-        told: dict[str, Any] = {"what": error.what, "where": error.where, "hint": error.hint, "exit": error.exit_code}
-        if findings := [finding.to_json() for finding in getattr(error, "findings", ())]:
-            told["findings"] = findings
-        code = _say(told, as_json)
+        findings = tuple(getattr(error, "findings", ()))
+        code = _say(_Failure(error.what, error.where, error.hint, ExitCode(error.exit_code), findings), as_json)
     except SystemExit:
         code = ExitCode.INTERRUPTED
     except Exception as error:
         if debug:
             _traceback()
-        told = _of_the_system(error) or _of_ours(error)
-        code = _say(told, as_json and told["where"] != _OUTPUT)
+        failure = _of_the_system(error) or _of_ours(error)
+        code = _say(failure, as_json and failure.where != _OUTPUT)
     code = _flush(code)  # what to try comes behind all that was told
     with contextlib.suppress(OSError):
         sys.stderr.write(hint)
@@ -93,7 +116,7 @@ def _flush(code: int) -> int:
         sys.stdout.flush()
     except OSError as error:
         what, hint = f"the output could not be written: {error.strerror}", "free space, or write it elsewhere"
-        _say({"what": what, "where": _OUTPUT, "hint": hint, "exit": ExitCode.ENVIRONMENT}, as_json=False)
+        _say(_Failure(what, _OUTPUT, hint, ExitCode.ENVIRONMENT), as_json=False)
         return code or ExitCode.ENVIRONMENT
     return code
 
@@ -145,29 +168,29 @@ def _make_sure_of_streams() -> None:
             setattr(sys, name, TextIOWrapper(buffer, stream.encoding, stream.errors, None, by_line, at_once))
 
 
-def _say(error: dict[str, Any], as_json: bool) -> int:
-    error["hint"] = error["hint"] or ADVICE[ExitCode(error["exit"])]
+def _say(failure: _Failure, as_json: bool) -> int:
     if as_json:
         import json
 
         try:
-            sys.stdout.write(json.dumps({"error": error}) + "\n")
+            sys.stdout.write(json.dumps({"error": failure.to_json()}) + "\n")
             sys.stdout.flush()
         except OSError:  # then somebody has to learn it in another way
             as_json = False
     if not as_json:
-        where = f"{printable(error['where'])}: " if error["where"] else ""
-        lines = map(printable, error["what"].splitlines() or [""])
+        where = f"{printable(failure.where)}: " if failure.where else ""
+        lines = map(printable, failure.what.splitlines() or [""])
         sys.stderr.write(f"error: {where}" + "\n  | ".join(lines) + "\n")
-        for finding in error.get("findings", ()):
-            place = ":".join(str(finding[part]) for part in ("path", "line", "column") if finding[part])
-            said = f"{place}: {finding['severity']} {finding['code']}: {finding['message']}"
+        for finding in failure.findings:
+            at = finding.location
+            place = ":".join(str(part) for part in (at.path, at.line, at.column) if part)
+            said = f"{place}: {finding.severity.value} {finding.code}: {finding.message}"
             sys.stderr.write(f"  found: {printable(said)}\n")
-        sys.stderr.write(_advice(error["hint"], error["exit"]))
-    return int(error["exit"])
+        sys.stderr.write(_advice(failure.advice, failure.exit))
+    return int(failure.exit)
 
 
-def _of_the_system(error: BaseException) -> dict[str, Any] | None:
+def _of_the_system(error: BaseException) -> _Failure | None:
     """What no program can help: no permission, no room, a path that cannot be. None for anything else."""
     from exporter.base.files import NO_ROOM
 
@@ -175,13 +198,13 @@ def _of_the_system(error: BaseException) -> dict[str, Any] | None:
         return None
     hint = "check the path, who may read and write there, and the space that is left"
     kind = ExitCode.ENVIRONMENT if error.errno in NO_ROOM else ExitCode.USAGE
-    return {"what": str(error.strerror), "where": str(error.filename or ""), "hint": hint, "exit": kind}
+    return _Failure(str(error.strerror), str(error.filename or ""), hint, kind)
 
 
-def _of_ours(error: BaseException) -> dict[str, Any]:
+def _of_ours(error: BaseException) -> _Failure:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     what = f"a bug of ours: {type(error).__name__}: {error}"
-    return {"what": what, "where": where, "hint": "", "exit": ExitCode.BUG}
+    return _Failure(what, where, "", ExitCode.BUG)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from exporter.base.errors import UsageError
 from exporter.base.files import ASIDE, TEMPORARY, remove, replace_folder, sibling
 from exporter.process.scratch import scratch
-from exporter.train.run import RUN
+from exporter.train.document import RUN
 from exporter.weights.prune.run import PLAN
 
 #: Bytes of a working folder that are sent: a cluster keeps them in shared memory.

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.base.diagnostics import Diagnostic, Location, Severity
 from exporter.base.errors import ExitCode
@@ -59,10 +59,10 @@ def as_code_quality(results: Sequence[Gated], root: Path) -> str:
     issues, seen = [], Counter[str]()
     for one in results:
         for fault in faults(one):
-            issue = _issue(one, fault, root)
-            seen[issue["fingerprint"]] += 1
-            if (number := seen[issue["fingerprint"]]) > 1:  # GitLab shows only the first of one fingerprint
-                issue["fingerprint"] = _digest([issue["fingerprint"], str(number)])
+            issue, own = _issue(one, fault, root), _fingerprint(one, fault, root)
+            seen[own] += 1
+            if (number := seen[own]) > 1:  # GitLab shows only the first of one fingerprint
+                issue["fingerprint"] = _digest([own, str(number)])
             issues.append(issue)
     return json.dumps(issues, indent=2) + "\n"
 
@@ -89,15 +89,24 @@ def _command(one: Gated, fault: Diagnostic, root: Path) -> str:
     return command("error", {**places, "title": title}, _said(fault))
 
 
-def _issue(one: Gated, fault: Diagnostic, root: Path) -> dict[str, Any]:
-    path, name = _path(fault.location, root), f"exporter-{fault.code}"
+def _issue(gated: Gated, fault: Diagnostic, root: Path) -> dict[str, object]:
+    path = _path(fault.location, root)
     return {
-        "description": plain(f"{one.spec} {one.word}: {_said(fault)}"),
-        "check_name": name,
-        "fingerprint": _digest([name, one.spec, path, re.sub(r"\d[\d.e+-]*", "#", fault.message)]),
-        "severity": "major" if one.exit is ExitCode.REFUSED else "critical",
+        "description": plain(f"{gated.spec} {gated.word}: {_said(fault)}"),
+        "check_name": _name(fault),
+        "fingerprint": _fingerprint(gated, fault, root),
+        "severity": "major" if gated.exit is ExitCode.REFUSED else "critical",
         "location": {"path": path, "lines": {"begin": max(fault.location.line, 1)}},
     }
+
+
+def _fingerprint(gated: Gated, fault: Diagnostic, root: Path) -> str:
+    message = re.sub(r"\d[\d.e+-]*", "#", fault.message)
+    return _digest([_name(fault), gated.spec, _path(fault.location, root), message])
+
+
+def _name(fault: Diagnostic) -> str:
+    return f"exporter-{fault.code}"
 
 
 def _said(fault: Diagnostic) -> str:

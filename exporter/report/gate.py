@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import ExitCode
 from exporter.base.words import plain
@@ -87,7 +87,7 @@ def line(one: Gated) -> str:
     return plain(f"{one.word:9} {one.spec}{': ' if one.said else ''}{one.said}{why}")
 
 
-def as_json(results: Sequence[Gated]) -> dict[str, Any]:
+def as_json(results: Sequence[Gated]) -> dict[str, object]:
     """The object that `gate --json` prints."""
     return {
         "exit": worst(results),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
@@ -17,6 +17,9 @@ from exporter.base.errors import UsageError, first_fault
 from exporter.base.references import load_object, split, user_code
 from exporter.base.registry import Registry
 from exporter.steps.base import VALUE, State, Step
+
+if TYPE_CHECKING:
+    from exporter.base.tensors import Array
 
 KINDS: Registry[type[Step]] = Registry("exporter.steps", "step")
 
@@ -36,7 +39,7 @@ class Declared:
     def __str__(self) -> str:
         return self.name
 
-    def apply(self, state: State) -> dict[str, Any]:
+    def apply(self, state: State) -> dict[str, Array]:
         """The state after it; raises UsageError where the step cannot take the state."""
         return self.step.apply(state)
 
@@ -55,7 +58,7 @@ class Function:
     def __str__(self) -> str:
         return self.name
 
-    def apply(self, state: State) -> dict[str, Any]:
+    def apply(self, state: State) -> dict[str, Array]:
         """Call it; raises UsageError, with the line of the user's, for what it raises, or where it gives no array."""
         import numpy as np
 
@@ -119,7 +122,7 @@ def data_of(chain: Chain) -> list[Any]:
     return [link.data() for link in chain]
 
 
-def steps_of(chain: Chain, state: State, name: str = "", start: int = 0) -> Iterator[dict[str, Any]]:
+def steps_of(chain: Chain, state: State, name: str = "", start: int = 0) -> Iterator[State]:
     """The state after each step; `start` is how many steps came before the chain.
 
     Raises:

@@ -12,14 +12,15 @@ from exporter.base import tensors
 from exporter.base.errors import BundleError, UsageError
 from exporter.base.files import canonical_json, sha256_bytes
 from exporter.export.trace.layer import weights
-from exporter.process.workers import Json
 from exporter.train import randomness
+from exporter.train.document import Row
+from exporter.train.randomness import RandomState
 from exporter.train.techniques import Averages
 
 if TYPE_CHECKING:
     import paddle
 
-from exporter.base.tensors import Array, TensorMap
+    from exporter.base.tensors import Array, TensorMap
 
 _LAYER, _OPTIMIZER, _EXTRA, _AVERAGE = "layer.", "optimizer.", "extra.", "average."
 _SCHEDULE = "LR_Scheduler"  # the one key of an optimizer's state that is no tensor (optimizer.py, Paddle 3.3)
@@ -41,13 +42,57 @@ class State:
     epoch: int = 0
     step: int = 0
     loss_sum: float = 0.0
-    history: list[Json] = field(default_factory=list)
+    history: list[Row] = field(default_factory=list)
     ranges: dict[str, list[float]] = field(default_factory=dict)
     seen: str = ""
-    extra: Json = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
     arrays: dict[str, Array] = field(default_factory=dict)
     averages: Averages | None = None
     scaler: Any = None
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a run stands, as :class:`State` says; with the learning-rate schedule, the loss scaling and the generators.
+
+    `schedule` and `scaler` are the state that Paddle gives of them; None where there is none.
+    """
+
+    epoch: int
+    step: int
+    loss_sum: float
+    history: tuple[Row, ...]
+    ranges: Mapping[str, list[float]]
+    schedule: Mapping[str, Any] | None
+    random: RandomState
+    seen: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    scaler: Mapping[str, Any] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON, but for numpy's scalars in what is Paddle's."""
+        return {
+            "epoch": self.epoch,
+            "step": self.step,
+            "loss_sum": self.loss_sum,
+            "history": [row.to_json() for row in self.history],
+            "ranges": self.ranges,
+            "schedule": self.schedule,
+            "random": self.random.to_json(),
+            **({"seen": self.seen} if self.seen else {}),
+            **({"extra": self.extra} if self.extra else {}),
+            **({"scaler": self.scaler} if self.scaler is not None else {}),
+        }
+
+    @classmethod
+    def of_json(cls, content: Mapping[str, Any]) -> Position:
+        """Read what :meth:`to_json` gave."""
+        read = {
+            "history": tuple(map(Row.of_json, content["history"])),
+            "ranges": content.get("ranges", {}),
+            "random": RandomState.of_json(content["random"]),
+        }
+        return cls(**{**content, **read})
 
 
 @dataclass(frozen=True)
@@ -56,7 +101,7 @@ class Saved:
 
     path: Path
     content: TensorMap
-    position: Json
+    position: Position
 
 
 class _NoOptimizer:
@@ -97,25 +142,24 @@ def set_weights(layer: paddle.nn.Layer, found: TensorMap, where: str) -> None:
 def save_state(path: Path, state: State, about: Mapping[str, str]) -> None:
     """Write all that a run needs to go on bit for bit, atomically."""
     optimizer = dict(state.optimizer.state_dict())
-    position: Json = {
-        "epoch": state.epoch,
-        "step": state.step,
-        "loss_sum": state.loss_sum,
-        "history": state.history,
-        "ranges": state.ranges,
-        "schedule": optimizer.pop(_SCHEDULE, None),
-        "random": randomness.capture(),
-        **({"seen": state.seen} if state.seen else {}),
-        **({"extra": state.extra} if state.extra else {}),
-    }
+    position = Position(
+        epoch=state.epoch,
+        step=state.step,
+        loss_sum=state.loss_sum,
+        history=tuple(state.history),
+        ranges=state.ranges,
+        schedule=optimizer.pop(_SCHEDULE, None),
+        random=randomness.capture(),
+        seen=state.seen,
+        extra=state.extra,
+        scaler=state.scaler.state_dict() if state.scaler else None,
+    )
     content = {_LAYER + name: array for name, array in weights(state.layer).items()}
     content |= {_OPTIMIZER + name: tensor.numpy() for name, tensor in optimizer.items()}
     content |= {_EXTRA + name: array for name, array in state.arrays.items()}
     if state.averages:
         content |= {_AVERAGE + name: array for name, array in state.averages.arrays().items()}
-    if state.scaler:
-        position["scaler"] = state.scaler.state_dict()
-    text = json.dumps(position, default=_scalar)
+    text = json.dumps(position.to_json(), default=_scalar)
     tensors.save(path, content, {**about, "position": text, "digest": _digest(content, text)})
 
 
@@ -139,34 +183,33 @@ def read_state(path: Path) -> Saved:
         raise UsageError(f"damaged: {error.what}", where=str(path), hint=hint) from error
     if metadata.get("digest") != _digest(content, metadata.get("position", "")):
         raise UsageError("damaged: the digest in it does not match its content", where=str(path), hint=hint)
-    return Saved(path, content, json.loads(metadata["position"]))
+    return Saved(path, content, Position.of_json(json.loads(metadata["position"])))
 
 
 def put_position(saved: Saved, state: State) -> None:
     """Put all but optimizer and generators into a fresh state; raises UsageError where it does not fit the model."""
     position = saved.position
     set_weights(state.layer, _below(_LAYER, saved.content), str(saved.path))
-    state.epoch, state.step = position["epoch"], position["step"]
-    state.loss_sum, state.history = position["loss_sum"], position["history"]
-    state.ranges.update(position.get("ranges", {}))  # the same object: the layer's hooks hold it
-    state.seen, state.extra = position.get("seen", ""), position.get("extra", {})
+    state.epoch, state.step = position.epoch, position.step
+    state.loss_sum, state.history = position.loss_sum, list(position.history)
+    state.ranges.update(position.ranges)  # the same object: the layer's hooks hold it
+    state.seen, state.extra = position.seen, dict(position.extra)
     state.arrays = _below(_EXTRA, saved.content)
     if state.averages:
         state.averages.load(_below(_AVERAGE, saved.content))
-    if state.scaler:
+    if state.scaler and (scaling := position.scaler) is not None:
         import numpy as np
 
-        scaling = saved.position["scaler"]
         state.scaler.load_state_dict({**scaling, "scale": np.array([scaling["scale"]], "float32")})  # as it gave it
 
 
 def put_optimizer(saved: Saved, state: State) -> None:
     """Put back optimizer and random generators; raises UsageError where the optimizer is another one."""
-    _set_optimizer(state, _below(_OPTIMIZER, saved.content), saved.position["schedule"], str(saved.path))
-    randomness.restore(saved.position["random"])
+    _set_optimizer(state, _below(_OPTIMIZER, saved.content), saved.position.schedule, str(saved.path))
+    randomness.restore(saved.position.random)
 
 
-def _set_optimizer(state: State, found: TensorMap, schedule: Json | None, where: str) -> None:
+def _set_optimizer(state: State, found: TensorMap, schedule: Mapping[str, Any] | None, where: str) -> None:
     import paddle
 
     # An accumulator's name begins with its parameter's, which Paddle counts through (`conv2d_0.w_0`).

@@ -9,25 +9,28 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exporter.base.distribution import how_to_install
 from exporter.base.errors import BundleError, EnvironmentLacks, UsageError
-from exporter.base.files import remove, sha256_file, write_json
+from exporter.base.files import remove, sha256_file
 from exporter.base.references import bound_arguments, user_code
 from exporter.base.tensors import load, load_with_metadata
 from exporter.export import trained_ranges
 from exporter.export.trace.pruned import KEY, read_plan
 from exporter.export.trace.shrink import shrink
 from exporter.paddle.names import forget_parameter_names
-from exporter.process.workers import Json, doing, quiet_interrupts
+from exporter.process.job import job
+from exporter.process.workers import doing, quiet_interrupts
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.load import load_batches, load_recipe
 from exporter.train import evaluate, loop, own, randomness
 from exporter.train.checkpoint import State, load_state, set_weights
 from exporter.train.device import use_device
+from exporter.train.document import BEST, Metric, Row, RunDescription
 from exporter.train.fake_quant import round_in_training
 from exporter.train.log import FOLDER as LOGS
 from exporter.train.log import Log
@@ -38,12 +41,59 @@ if TYPE_CHECKING:
 
     from exporter.spec.recipe.batches import Batches
 
-PLOT, RUN = "loss.png", "run.json"
+PLOT = "loss.png"
 _LOCK_PATIENCE = 15.0  # seconds; a child whose parent was killed needs them to end its step and save
 
 
-def train(request: Json) -> Json:
-    """Train as the request (from :mod:`exporter.train.run`) says, and return the content of `run.json`.
+@dataclass(frozen=True)
+class RecipeModel:
+    """The layer that a recipe builds: drawn from a seed, on a device, with the arguments of the spec's factory."""
+
+    recipe: str
+    seed: int
+    device: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Start:
+    """A checkpoint to begin from, and its digest."""
+
+    file: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """Train into a folder. `epochs`: None for as many as the recipe says.
+
+    With `resume` the run goes on that began as `began_with`. One of several ranks has a number, and the `endpoints` of
+    all; without these a process trains alone.
+    """
+
+    model: RecipeModel
+    recipe_digest: str
+    folder: Path
+    epochs: int | None = None
+    resume: bool = False
+    began_with: RunDescription | None = None
+    start: Start | None = None
+    qat: bool = False
+    log: tuple[str, ...] = ()
+    rank: int = 0
+    endpoints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunAnswer:
+    """The finished run; None of a rank that is not the first."""
+
+    run: RunDescription | None
+
+
+@job
+def train(request: RunRequest) -> RunAnswer:
+    """Train as the request says, and return the run that is finished then.
 
     One of several ranks trains with the others; only the first has the run's folder, and returns something.
 
@@ -51,52 +101,64 @@ def train(request: Json) -> Json:
         UsageError, EnvironmentLacks, ModelError: see :func:`exporter.train.run.train`.
         KeyboardInterrupt: interrupted; the state is saved.
     """
-    folder, reference = Path(request["folder"]), request["recipe"]
+    folder, reference = request.folder, request.model.recipe
     doing("loading paddle")
     require_plots()
     recipe = load_recipe(reference)
-    ranks = Ranks(request.get("rank", 0), request.get("endpoints", ()))
-    refuse_ranks(ranks.count, recipe, qat=request["qat"])
-    device = _device(request["device"], ranks)
+    ranks = Ranks(request.rank, request.endpoints)
+    refuse_ranks(ranks.count, recipe, qat=request.qat)
+    device = _device(request.model.device, ranks)
     ranks.connect(device)
     doing("loading the data")
     batches = load_batches(recipe, reference)
     description = _describe(request, recipe, device)
-    log = Log(request.get("log", ()) if ranks.first else (), folder)
+    log = Log(request.log if ranks.first else (), folder)
     with _locked(folder) if ranks.first else nullcontext(), quiet_interrupts() as asked, closing(log):
-        doing("building the model")
-        randomness.seed_all(request["seed"])
-        layer, plan = build_layer(recipe, reference, request["args"]), {}
-        if request["start"]:
-            plan = start_from(layer, Path(request["start"]["file"]))
-        if request["qat"]:
-            recipe = loop.eager(recipe)
-        state, precision = loop.begin(recipe, reference, layer)
-        before = {}
-        if request["qat"]:
-            doing("evaluating in float32")
-            where = f"{reference}, held-out data before training"
-            before[trained_ranges.BEFORE] = repr(evaluate.held_out(layer, recipe, batches.held_out(), where).metric)
-            round_in_training(layer, state.ranges, reference)
-        about = {name: str(description[name]) for name in ("recipe", "recipe_digest", "seed", "paddle")}
-        about |= {"metric": recipe.metric_name, **plan, **before}
-        epochs = description["epochs"]
-        job = loop.Job(reference, recipe, batches, folder, request["seed"], epochs, about, precision, ranks, log)
-        if request["resume"]:
-            _check_same(folder, request["began_with"], description)
+        job, state = _begin(request, recipe, batches, description, ranks, log)
+        if request.resume:
+            assert request.began_with is not None  # noqa: S101  # whoever resumes has read it
+            _check_same(folder, request.began_with, description)
         elif ranks.first:
-            for name in (loop.BEST, loop.LAST, loop.METRICS, PLOT, own.FOLDER, LOGS):
+            for name in (BEST, loop.LAST, loop.METRICS, PLOT, own.FOLDER, LOGS):
                 remove(folder / name)
-            write_json(folder / RUN, description)
-        if recipe.fit:
-            own.fit(job, state, _stop(asked), resume=request["resume"], qat=request["qat"])
-        else:
-            if request["resume"]:
-                load_state(folder / loop.LAST, state)
-            elif request["qat"]:
-                loop.begin_late(job, state)
-            loop.fit(job, state, _stop(asked))
-        return _finish(job, state, description) if ranks.first else {}
+            description.write(folder)
+        _fit(job, state, _stop(asked), request)
+        return RunAnswer(_finish(job, state, description) if ranks.first else None)
+
+
+def _begin(
+    request: RunRequest, recipe: Recipe, batches: Batches, description: RunDescription, ranks: Ranks, log: Log
+) -> tuple[loop.Job, State]:
+    """A run before its first step: the layer is built, and measured and made to round where it is to train so."""
+    reference, seed = request.model.recipe, request.model.seed
+    doing("building the model")
+    randomness.seed_all(seed)
+    layer = build_layer(recipe, reference, request.model.args)
+    plan = start_from(layer, request.start.file) if request.start else {}
+    if request.qat:
+        recipe = loop.eager(recipe)
+    state, precision = loop.begin(recipe, reference, layer)
+    about = {name: str(getattr(description, name)) for name in ("recipe", "recipe_digest", "seed", "paddle")}
+    about |= {"metric": recipe.metric_name, **plan}
+    if request.qat:
+        doing("evaluating in float32")
+        where = f"{reference}, held-out data before training"
+        about[trained_ranges.BEFORE] = repr(evaluate.held_out(layer, recipe, batches.held_out(), where).metric)
+        round_in_training(layer, state.ranges, reference)
+    folder, epochs = request.folder, description.epochs
+    return loop.Job(reference, recipe, batches, folder, seed, epochs, about, precision, ranks, log), state
+
+
+def _fit(job: loop.Job, state: State, stop: Callable[[], bool], request: RunRequest) -> None:
+    """Train from the beginning, or from where the run was interrupted, by the loop here or the recipe's own."""
+    if job.recipe.fit:
+        own.fit(job, state, stop, resume=request.resume, qat=request.qat)
+        return
+    if request.resume:
+        load_state(job.folder / loop.LAST, state)
+    elif request.qat:
+        loop.begin_late(job, state)
+    loop.fit(job, state, stop)
 
 
 def refuse_ranks(ranks: int, recipe: Recipe, *, qat: bool) -> None:
@@ -122,19 +184,18 @@ def require_plots() -> None:
         raise EnvironmentLacks("matplotlib is not installed", where="the loss plot", hint=how_to_install("train"))
 
 
-def untrained(recipe: Recipe, request: Json) -> tuple[Batches, paddle.nn.Layer]:
-    """The recipe's batches and its layer, on the device and from the seed that the request names.
+def untrained(recipe: Recipe, model: RecipeModel) -> tuple[Batches, paddle.nn.Layer]:
+    """The recipe's batches and its layer, on the device and from the seed that `model` names.
 
     Raises:
         UsageError, EnvironmentLacks: as :func:`train`, of the data, the device and `build`.
     """
-    reference = request["recipe"]
-    use_device(request["device"])
+    use_device(model.device)
     doing("loading the data")
-    batches = load_batches(recipe, reference)
+    batches = load_batches(recipe, model.recipe)
     doing("building the model that the recipe trains")
-    randomness.seed_all(request["seed"])
-    return batches, build_layer(recipe, reference, request["args"])
+    randomness.seed_all(model.seed)
+    return batches, build_layer(recipe, model.recipe, model.args)
 
 
 def build_layer(recipe: Recipe, reference: str, arguments: Mapping[str, Any]) -> paddle.nn.Layer:
@@ -168,73 +229,68 @@ def start_from(layer: paddle.nn.Layer, checkpoint: Path) -> dict[str, str]:
     return {KEY: about[KEY]} if KEY in about else {}
 
 
-def _describe(request: Json, recipe: Recipe, device: str) -> Json:
+def _describe(request: RunRequest, recipe: Recipe, device: str) -> RunDescription:
     import paddle
 
-    return {
-        "schema": 1,
-        "recipe": request["recipe"],
-        "recipe_digest": request["recipe_digest"],
-        "recipe_epochs": recipe.epochs,
-        "epochs": request["epochs"] or recipe.epochs,
-        "seed": request["seed"],
-        "device": device.partition(":")[0],
-        "paddle": paddle.__version__,
-        "finished": False,
-        **({"start": request["start"]["sha256"]} if request["start"] else {}),
-        **({"qat": True} if request["qat"] else {}),
-        **({"args": request["args"]} if request["args"] else {}),
-        **({"ranks": len(request["endpoints"])} if "endpoints" in request else {}),
-    }
+    return RunDescription(
+        recipe=request.model.recipe,
+        recipe_digest=request.recipe_digest,
+        recipe_epochs=recipe.epochs,
+        epochs=request.epochs or recipe.epochs,
+        seed=request.model.seed,
+        device=device.partition(":")[0],
+        paddle=paddle.__version__,
+        start=request.start.sha256 if request.start else None,
+        qat=request.qat,
+        args=request.model.args,
+        ranks=len(request.endpoints) or 1,
+    )
 
 
-def _finish(job: loop.Job, state: State, description: Json) -> Json:
+def _finish(job: loop.Job, state: State, description: RunDescription) -> RunDescription:
     from exporter.train.plot import write_plot
 
     doing("drawing the losses")
     write_plot(job.folder / PLOT, state.history, job.recipe, job.reference)
     best = loop.best_row(state.history, job.recipe)
-    name = job.recipe.metric_name
-    metric = {"name": name, "goal": job.recipe.goal, "value": best[name], "epoch": best["epoch"]}
-    if job.recipe.floor is not None and not description.get("start") and job.epochs >= job.recipe.epochs:
-        metric["floor"] = float(job.recipe.floor)  # of a whole training: a shorter one, or one of a cut layer, has none
-    description |= {
-        "finished": True,
-        "metric": {**metric, **_measured(job, state, best)},
-        "checkpoint": {"file": loop.BEST, "sha256": sha256_file(job.folder / loop.BEST)},
-    }
-    write_json(job.folder / RUN, description)  # last: it is what makes the run a finished one
+    name, recipe = job.recipe.metric_name, job.recipe
+    metric = Metric(name, recipe.goal, best.metric(name), best.epoch)
+    if recipe.floor is not None and not description.start and job.epochs >= recipe.epochs:
+        # of a whole training: a shorter one, or one of a cut layer, has none
+        metric = replace(metric, floor=float(recipe.floor))
+    description = description.end(_measured(job, state, best, metric), sha256_file(job.folder / BEST))
+    description.write(job.folder)  # last: it is what makes the run a finished one
     return description
 
 
-def _measured(job: loop.Job, state: State, best: Json) -> Json:
-    """Between which bounds the metric of the best epoch lies; nothing where that cannot be said.
+def _measured(job: loop.Job, state: State, best: Row, metric: Metric) -> Metric:
+    """The metric of the best epoch as it is measured now, with its interval; as it is where that cannot be said.
 
     The value of the epoch is replaced by what is measured: a loop of the recipe's own may have given any, and a run
     that was interrupted may go on with other data. Weights that were trained with roundings are another model without
     them.
     """
     if state.ranges:
-        return {}
+        return metric
     doing("evaluating the best epoch")
     where = f"{job.reference}, held-out data of the best epoch"
-    set_weights(state.layer, load(job.folder / loop.BEST), str(job.folder / loop.BEST))
+    set_weights(state.layer, load(job.folder / BEST), str(job.folder / BEST))
     held = evaluate.held_out(state.layer, job.recipe, job.batches.held_out(), where, singles=True)
-    bounds = {"interval": list(held.interval)} if held.interval else {}
-    name = job.recipe.metric_name
-    if not math.isclose(held.metric, best[name], rel_tol=1e-3, abs_tol=1e-6):
-        measured = f"{name} of the checkpoint is {held.metric:.4f} on the held-out data"
-        loop.note(f"{measured}, not {best[name]:.4f} as logged")
-    return {**bounds, "value": held.metric}
+    logged = best.metric(metric.name)
+    if not math.isclose(held.metric, logged, rel_tol=1e-3, abs_tol=1e-6):
+        measured = f"{metric.name} of the checkpoint is {held.metric:.4f} on the held-out data"
+        loop.note(f"{measured}, not {logged:.4f} as logged")
+    return replace(metric, value=held.metric, interval=held.interval)
 
 
-def _check_same(folder: Path, before: Json, now: Json) -> None:
+def _check_same(folder: Path, before: RunDescription, now: RunDescription) -> None:
     for name in ("device", "paddle"):
-        if before[name] != now[name]:
+        began, here = getattr(before, name), getattr(now, name)
+        if began != here:
             raise UsageError(
-                f"the run began with {name} {before[name]}; {now[name]} would go on with other bits",
+                f"the run began with {name} {began}; {here} would go on with other bits",
                 where=str(folder),
-                hint=f"go on with {name} {before[name]}, or remove the folder and train again",
+                hint=f"go on with {name} {began}, or remove the folder and train again",
             )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from exporter.base.errors import ExporterError, ModelError, UsageError
 from exporter.base.numbers.intervals import of_mean
 from exporter.base.references import user_code
-from exporter.spec.recipe.base import Recipe, unset
+from exporter.spec.recipe.base import NamedBatch, Recipe, unset
 from exporter.spec.recipe.batches import as_array, as_tensor
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _MOST_BYTES = 1 << 28
 _TRIES = 2
 
 
-def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: Mapping[str, Any], where: str) -> tuple[paddle.Tensor, ...]:
+def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: NamedBatch, where: str) -> tuple[paddle.Tensor, ...]:
     """Run the layer on a batch's inputs; one output or several, always as a tuple.
 
     Raises:
@@ -47,7 +47,7 @@ def forward(layer: paddle.nn.Layer, recipe: Recipe, batch: Mapping[str, Any], wh
     return outputs
 
 
-def loss_of(recipe: Recipe, outputs: Sequence[paddle.Tensor], batch: Mapping[str, Any], where: str) -> paddle.Tensor:
+def loss_of(recipe: Recipe, outputs: Sequence[paddle.Tensor], batch: NamedBatch, where: str) -> paddle.Tensor:
     """The recipe's loss of a batch, as a scalar tensor.
 
     Raises:
@@ -235,7 +235,7 @@ class Held:
 
 
 def held_out(
-    layer: paddle.nn.Layer, recipe: Recipe, batches: Iterable[Mapping[str, Any]], where: str, *, singles: bool = False
+    layer: paddle.nn.Layer, recipe: Recipe, batches: Iterable[NamedBatch], where: str, *, singles: bool = False
 ) -> Held:
     """Run the layer, in evaluation mode, over all held-out samples; `singles` asks for the metric's interval.
 
@@ -261,7 +261,7 @@ def held_out(
     return Held(loss, scoring.value(), scoring.interval())
 
 
-def outputs_of(layer: paddle.nn.Layer, recipe: Recipe, batch: Mapping[str, Any], where: str) -> list[Array]:
+def outputs_of(layer: paddle.nn.Layer, recipe: Recipe, batch: NamedBatch, where: str) -> list[Array]:
     """What the layer gives for one batch in evaluation mode, one row a sample; its loss must exist, too.
 
     Raises:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exporter.base.files import translated
 from exporter.base.registry import Registry
-from exporter.process.workers import Json
+from exporter.train.document import Row
 from exporter.train.loggers.base import Logger, Writer
 
 LOGGERS: Registry[Logger] = Registry("exporter.train.loggers", "logger")
@@ -34,9 +34,9 @@ class Log:
         self._writers: list[Writer] = []
         self._before = 0
 
-    def begin(self, history: Sequence[Json], step: int = 0) -> None:
+    def begin(self, history: Sequence[Row], step: int = 0) -> None:
         """Open it behind the epochs that are done, whose steps count, and `step` steps of the next one."""
-        self._before = sum(row["steps"] for row in history)
+        self._before = sum(row.steps for row in history)
         for name in self._names:
             folder = self._folder / name
             with translated(folder):
@@ -48,12 +48,11 @@ class Log:
         for writer in self._writers:
             writer.scalar("step/loss", loss, self._before + step)
 
-    def epoch(self, row: Json) -> None:
+    def epoch(self, row: Row) -> None:
         """Add all numbers of an epoch's row, at its last step."""
-        self._before += row["steps"]
-        numbers = {name: value for name, value in row.items() if name not in ("epoch", "steps", "best")}
+        self._before += row.steps
         for writer in self._writers:
-            for name, value in numbers.items():
+            for name, value in row.values.items():
                 if value is not None:
                     writer.scalar(f"epoch/{name}", float(value), self._before)
 

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,12 +19,13 @@ from exporter.base.files import write_bytes
 from exporter.base.references import user_code
 from exporter.export import trained_ranges
 from exporter.export.trace.layer import weights
-from exporter.process.workers import Json, doing
-from exporter.spec.recipe.base import Recipe
+from exporter.process.workers import doing
+from exporter.spec.recipe.base import NamedBatch, Recipe
 from exporter.spec.recipe.batches import Batches, as_tensor, batch_digest
 from exporter.spec.recipe.training import Training
 from exporter.train import evaluate, randomness
 from exporter.train.checkpoint import NO_OPTIMIZER, State, save_state
+from exporter.train.document import BEST, Row
 from exporter.train.log import Log
 from exporter.train.progress import NOTE
 from exporter.train.ranks import Ranks
@@ -33,7 +34,7 @@ from exporter.train.techniques import Averages, Precision, prepare_layer, prepar
 if TYPE_CHECKING:
     import paddle
 
-BEST, LAST, METRICS = "best.safetensors", "last.safetensors", "metrics.jsonl"
+LAST, METRICS = "last.safetensors", "metrics.jsonl"
 SHOW_EVERY = 0.1  # seconds between two events of progress
 
 
@@ -73,7 +74,7 @@ def fit(job: Job, state: State, stop: Callable[[], bool]) -> None:
             keep_if_best(job, state, row)
         job.log.epoch(row)
         save_run(job, state)
-        doing("finished epoch", epochs=job.epochs, metric=job.recipe.metric_name, row=row)
+        doing("finished epoch", epochs=job.epochs, metric=job.recipe.metric_name, row=row.to_json())
 
 
 def _stale(job: Job, state: State) -> bool:
@@ -81,17 +82,17 @@ def _stale(job: Job, state: State) -> bool:
     patience = job.recipe.training.early_stop
     if patience is None or not state.history:
         return False
-    stale = state.history[-1]["epoch"] - best_row(state.history, job.recipe)["epoch"]
+    stale = state.history[-1].epoch - best_row(state.history, job.recipe).epoch
     if stale >= patience:
         note(f"no better {job.recipe.metric_name} in {stale} epochs: stopped after epoch {state.epoch}")
-    return bool(stale >= patience)
+    return stale >= patience
 
 
-def keep_if_best(job: Job, state: State, row: Json) -> None:
+def keep_if_best(job: Job, state: State, row: Row) -> None:
     """Write the weights as `best.safetensors`, if the row, which is in the history, is the best one."""
-    if not (row["best"] and job.ranks.first):
+    if not (row.best and job.ranks.first):
         return
-    about = {**job.about, "epoch": str(row["epoch"]), "value": repr(row[job.recipe.metric_name])}
+    about = {**job.about, "epoch": str(row.epoch), "value": repr(row.metric(job.recipe.metric_name))}
     if state.ranges:
         about[trained_ranges.KEY] = trained_ranges.as_text(state.ranges)
     tensors.save(job.folder / BEST, weights(state.layer), about)
@@ -164,10 +165,10 @@ def first_step(job: Job, state: State) -> None:
         advance_schedule(state, loss, where)
 
 
-def best_row(history: list[Json], recipe: Recipe) -> Json:
+def best_row(history: Sequence[Row], recipe: Recipe) -> Row:
     """The epoch whose metric is best; the earlier of two that are equal."""
     sign = 1 if recipe.goal == "max" else -1
-    return max(history, key=lambda row: (sign * row[recipe.metric_name], -row["epoch"]))
+    return max(history, key=lambda row: (sign * row.metric(recipe.metric_name), -row.epoch))
 
 
 def note(text: str) -> None:
@@ -195,7 +196,7 @@ def _train_epoch(job: Job, state: State, stop: Callable[[], bool]) -> None:
     state.optimizer.clear_grad()  # of batches that were too few for an update
 
 
-def take_step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float:
+def take_step(job: Job, state: State, batch: NamedBatch, where: str) -> float:
     """Add the gradients of a batch, change the weights once enough are added up, and return the batch's loss.
 
     Raises:
@@ -216,7 +217,7 @@ def show_step(job: Job, epoch: int, step: int, loss: float, steps: int = 0) -> N
     doing("training", epoch=epoch + 1, epochs=job.epochs, step=step, steps=steps or job.batches.steps, loss=loss)
 
 
-def rest_of_epoch(job: Job, epoch: int, done: int) -> tuple[Mapping[str, Any] | None, Iterator[dict[str, Any]]]:
+def rest_of_epoch(job: Job, epoch: int, done: int) -> tuple[NamedBatch | None, Iterator[NamedBatch]]:
     """The batch that was trained last, and those behind it; the generators stay as they are, where any is done."""
     if not done:
         return None, job.batches.epoch(job.seed, epoch)
@@ -227,7 +228,7 @@ def rest_of_epoch(job: Job, epoch: int, done: int) -> tuple[Mapping[str, Any] | 
     return last, rest
 
 
-def _rest(job: Job, state: State) -> Iterator[Mapping[str, Any]]:
+def _rest(job: Job, state: State) -> Iterator[NamedBatch]:
     """What is left of the epoch; in the midst of it the batch that was trained last is compared with what it was."""
     last, rest = rest_of_epoch(job, state.epoch, state.step)
     if state.step and state.seen and (last is None or batch_digest(last) != state.seen):
@@ -235,7 +236,7 @@ def _rest(job: Job, state: State) -> Iterator[Mapping[str, Any]]:
     return rest
 
 
-def _step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float:
+def _step(job: Job, state: State, batch: NamedBatch, where: str) -> float:
     """Add the gradients of a batch, and return its loss."""
     options = job.recipe.training
     batch, part = job.ranks.share(batch, where)
@@ -264,7 +265,7 @@ def _step(job: Job, state: State, batch: Mapping[str, Any], where: str) -> float
     return value
 
 
-def _differentiable(batch: Mapping[str, Any], inputs: Sequence[str]) -> dict[str, Any]:
+def _differentiable(batch: NamedBatch, inputs: Sequence[str]) -> dict[str, paddle.Tensor]:
     """The batch as tensors, whose inputs of real numbers have gradients."""
     made = {name: as_tensor(value) for name, value in batch.items()}
     for name in inputs:
@@ -282,25 +283,30 @@ def _update(job: Job, state: State, loss: float, where: str) -> None:
         advance_schedule(state, loss, where)
 
 
-def _end_epoch(job: Job, state: State) -> Json:
+def _end_epoch(job: Job, state: State) -> Row:
     """Evaluate, add the epoch's row to the history, and move on to the next epoch."""
     doing("evaluating", epoch=state.epoch + 1, epochs=job.epochs)
     where = f"{job.reference}, held-out data after epoch {state.epoch + 1}"
     rate = float(state.optimizer.get_lr())
     loss, metric = job.ranks.from_first(partial(_held_out, job, state, where), 2)
-    row: Json = {
-        "epoch": state.epoch + 1,
-        "steps": state.step,
+    held_out_loss = None if math.isnan(loss) else loss
+    values = {
         "loss": state.loss_sum / state.step,
-        "held_out_loss": None if math.isnan(loss) else loss,
+        "held_out_loss": held_out_loss,
         job.recipe.metric_name: metric,
         "learning_rate": rate,
     }
-    row["best"] = best_row([*state.history, row], job.recipe) is row
+    row = add_row(job, state, Row(state.epoch + 1, state.step, values))
     if job.recipe.schedule_by == "epoch":
-        advance_schedule(state, row["held_out_loss"] or 0.0, where)
-    state.history.append(row)
+        advance_schedule(state, held_out_loss or 0.0, where)
     state.epoch, state.step, state.loss_sum, state.seen = state.epoch + 1, 0, 0.0, ""
+    return row
+
+
+def add_row(job: Job, state: State, row: Row) -> Row:
+    """Add an epoch's row to the history, and return it as it stands there: it says whether it is the best so far."""
+    row = replace(row, best=best_row([*state.history, row], job.recipe) is row)
+    state.history.append(row)
     return row
 
 
@@ -334,6 +340,6 @@ def write_history(job: Job, state: State) -> None:
     write_bytes(job.folder / METRICS, b"".join(_lines(state.history)))
 
 
-def _lines(history: list[Json]) -> Iterator[bytes]:
+def _lines(history: Sequence[Row]) -> Iterator[bytes]:
     for row in history:
-        yield (json.dumps(row, allow_nan=False) + "\n").encode()
+        yield (json.dumps(row.to_json(), allow_nan=False) + "\n").encode()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _OWNED = ("_parameters", "_buffers", "_sub_layers")
 
 
-def loose_tensors(layer: paddle.nn.Layer) -> dict[str, Any]:
+def loose_tensors(layer: paddle.nn.Layer) -> dict[str, paddle.Tensor]:
     """By its place each tensor with a gradient in the attributes of a sublayer that is no parameter of the layer.
 
     A parameter or a layer in a plain list or dict is none either.
@@ -32,7 +32,7 @@ def loose_tensors(layer: paddle.nn.Layer) -> dict[str, Any]:
     }
 
 
-def never_trained(loose: Mapping[str, Any], layer: paddle.nn.Layer, passes: Passes) -> Iterator[Finding]:
+def never_trained(loose: Mapping[str, paddle.Tensor], layer: paddle.nn.Layer, passes: Passes) -> Iterator[Finding]:
     """`loose` are the tensors of :func:`loose_tensors` before forward ran.
 
     What forward computes anew is left out: a weight norm leaves its weight as an attribute.

@@ -32,7 +32,7 @@ _WRITTEN = {
 }
 
 
-def wrong_at_the_start(layer: paddle.nn.Layer, inputs: dict[str, Any]) -> list[Finding]:
+def wrong_at_the_start(layer: paddle.nn.Layer, inputs: dict[str, paddle.Tensor]) -> list[Finding]:
     """Parameters, buffers and inputs that hold NaN or infinity before anything is computed."""
     held = {**dict(layer.named_parameters()), **dict(layer.named_buffers())}
     found = [

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from exporter.base.errors import ModelError, UsageError
 from exporter.base.files import translated
 from exporter.base.references import user_code
-from exporter.process.workers import Json, doing
-from exporter.spec.recipe.base import Part
+from exporter.process.workers import doing
+from exporter.spec.recipe.base import NamedBatch, Part
 from exporter.spec.recipe.batches import as_array
 from exporter.train import evaluate, loop
-from exporter.train.checkpoint import State, put_optimizer, put_position, read_state
+from exporter.train.checkpoint import Saved, State, put_optimizer, put_position, read_state
+from exporter.train.document import Row
 
 if TYPE_CHECKING:
     import paddle
@@ -58,7 +59,7 @@ class OwnRun:
 
     def __init__(self, job: loop.Job, state: State, stop: Callable[[], bool], late: int) -> None:
         self._job, self._state, self._stop, self._late = job, state, stop, late
-        self._saved: Any = None
+        self._saved: Saved | None = None
         self._step, self._shown, self._late_read, self._fed, self._resumed = 0, 0.0, False, False, False
 
     device = property(lambda self: _device())
@@ -89,7 +90,7 @@ class OwnRun:
         self._saved = None
         return {name: _decoded(value, self._state.arrays) for name, value in self._state.extra.items()}
 
-    def batches(self, part: Part = "train", skip: int = 0) -> Iterator[dict[str, Any]]:
+    def batches(self, part: Part = "train", skip: int = 0) -> Iterator[NamedBatch]:
         if part == "held_out":
             return self._job.batches.held_out()
         self._fed = True
@@ -110,16 +111,15 @@ class OwnRun:
         name, number = self._job.recipe.metric_name, self.epoch + 1
         doing("evaluating", epoch=number, epochs=self._job.epochs)
         where = f"{self._job.reference}, run.log after epoch {number}"
-        row: Json = {"epoch": number, "steps": self._step, **_finite(values, where)}
-        if name not in row:
-            row |= self._measured(f"{self._job.reference}, held-out data after epoch {number}")
-        row["best"] = loop.best_row([*self._state.history, row], self._job.recipe) is row
-        self._state.history.append(row)
+        measured: Mapping[str, float | None] = _finite(values, where)
+        if name not in measured:
+            measured = {**measured, **self._measured(f"{self._job.reference}, held-out data after epoch {number}")}
+        row = loop.add_row(self._job, self._state, Row(number, self._step, measured))
         self._state.epoch, self._step = self.epoch, 0
         loop.keep_if_best(self._job, self._state, row)
         self._job.log.epoch(row)
-        doing("finished epoch", epochs=self._job.epochs, metric=name, row=row)
-        return bool(row["best"])
+        doing("finished epoch", epochs=self._job.epochs, metric=name, row=row.to_json())
+        return row.best
 
     def save(self, optimizer: paddle.optimizer.Optimizer | None = None, **values: Any) -> None:
         state = self._state
@@ -157,7 +157,7 @@ class OwnRun:
             self.log()
         loop.write_history(self._job, self._state)
 
-    def _measured(self, where: str) -> Json:
+    def _measured(self, where: str) -> dict[str, float]:
         held = evaluate.held_out(self._state.layer, self._job.recipe, self._job.batches.held_out(), where)
         loss = {} if held.loss is None else {"held_out_loss": held.loss}
         return {**loss, self._job.recipe.metric_name: held.metric}

@@ -5,20 +5,26 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 
 from exporter.base.errors import ChildCrashed, RankLost
 from exporter.process.pool import together
-from exporter.process.workers import Json
+from exporter.train.child import RunAnswer, RunRequest
 
 #: How often the ranks are begun again where one was lost, from the last checkpoint or, before the first, anew.
 AGAIN = 3
 
 
-def train_on(ranks: int, job: Json, child: Callable[[Json], Json], again: Callable[[], Json]) -> Json:
+def train_on(
+    ranks: int,
+    request: RunRequest,
+    child: Callable[[RunRequest], RunAnswer],
+    again: Callable[[RunRequest], RunRequest],
+) -> RunAnswer:
     """Have a child train as each rank; what the first answers.
 
-    `again` gives what the job says otherwise when all go on after one was lost.
+    `again` gives the request with which all go on after one was lost.
 
     Raises:
         ExporterError: what the rank raised that failed by itself; one was killed each time.
@@ -27,15 +33,15 @@ def train_on(ranks: int, job: Json, child: Callable[[Json], Json], again: Callab
     left = AGAIN
     while True:
         endpoints = _endpoints(ranks)
-        asked = [{**job, "rank": rank, "endpoints": endpoints} for rank in range(ranks)]
-        found = together([partial(child, one) for one in asked])
-        raised = [one for one in found if isinstance(one, BaseException)]
+        of_ranks = [replace(request, rank=rank, endpoints=endpoints) for rank in range(ranks)]
+        answers = together([partial(child, of_rank) for of_rank in of_ranks])
+        raised = [answer for answer in answers if isinstance(answer, BaseException)]
         if not raised:
-            return next(one for one in found if not isinstance(one, BaseException))
+            return next(answer for answer in answers if not isinstance(answer, BaseException))
         cause = min(raised, key=_how_far_from_the_cause)
         if not left or not isinstance(cause, (ChildCrashed, RankLost)):
             raise cause
-        job, left = {**job, **again()}, left - 1
+        request, left = again(request), left - 1
 
 
 def _how_far_from_the_cause(raised: BaseException) -> int:
@@ -44,10 +50,10 @@ def _how_far_from_the_cause(raised: BaseException) -> int:
     return next((place for place, kind in enumerate(reversed(kinds), 1) if isinstance(raised, kind)), 0)
 
 
-def _endpoints(ranks: int) -> list[str]:
+def _endpoints(ranks: int) -> tuple[str, ...]:
     """Free ports of this machine, one for each rank."""
     with ExitStack() as held:
         places = [held.enter_context(socket.socket()) for _ in range(ranks)]
         for place in places:
             place.bind(("127.0.0.1", 0))
-        return [f"127.0.0.1:{place.getsockname()[1]}" for place in places]
+        return tuple(f"127.0.0.1:{place.getsockname()[1]}" for place in places)

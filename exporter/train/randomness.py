@@ -6,9 +6,33 @@ No pickles: Paddle's generator states are read through the tuple that they offer
 from __future__ import annotations
 
 import random
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
-from exporter.process.workers import Json
+#: Device, seed, offset, and the text of the engine.
+Generator: TypeAlias = tuple[int, int, int, str]
+
+
+@dataclass(frozen=True)
+class RandomState:
+    """The states of Python's and numpy's global generators, as these give them, and of Paddle's by device."""
+
+    python: tuple[int, tuple[int, ...], float | None]
+    numpy: tuple[str, tuple[int, ...], int, int, float]
+    paddle: tuple[Generator, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"python": self.python, "numpy": self.numpy, "paddle": self.paddle}
+
+    @classmethod
+    def of_json(cls, content: Mapping[str, Any]) -> RandomState:
+        """Read what :meth:`to_json` gave."""
+        version, keys, gauss = content["python"]
+        name, numbers, *rest = content["numpy"]
+        generators = tuple(cast(Generator, tuple(state)) for state in content["paddle"])
+        return cls((version, tuple(keys), gauss), (name, tuple(numbers), *rest), generators)
 
 
 def seed_all(seed: int) -> None:
@@ -21,27 +45,27 @@ def seed_all(seed: int) -> None:
     random.seed(seed)
 
 
-def capture() -> Json:
-    """Return the state of all of them, as JSON."""
+def capture() -> RandomState:
+    """Return the state of all of them."""
     import numpy as np
 
     name, keys, position, has_gauss, gauss = cast(tuple[Any, ...], np.random.get_state())
-    return {
-        "python": random.getstate(),
-        "numpy": [name, keys.tolist(), position, has_gauss, gauss],
-        "paddle": [_to_json(generator.get_state()) for generator in _generators()],
-    }
+    return RandomState(
+        python=random.getstate(),
+        numpy=(name, tuple(keys.tolist()), position, has_gauss, gauss),
+        paddle=tuple(_plain(generator.get_state()) for generator in _generators()),
+    )
 
 
-def restore(state: Json) -> None:
+def restore(state: RandomState) -> None:
     """Put back what :func:`capture` gave on the same kind of device, and as many of them."""
     import numpy as np
 
-    version, keys, gauss = state["python"]
-    random.setstate((version, tuple(keys), gauss))
-    np.random.set_state(tuple(state["numpy"]))
-    for generator, saved in zip(_generators(), state["paddle"], strict=True):
-        generator.set_state(_from_json(saved, generator.get_state()))
+    random.setstate(state.python)
+    name, keys, position, has_gauss, gauss = state.numpy
+    np.random.set_state((name, np.array(keys, "uint32"), position, has_gauss, gauss))
+    for generator, saved in zip(_generators(), state.paddle, strict=True):
+        generator.set_state(_like(saved, generator.get_state()))
 
 
 def _generators() -> list[Any]:
@@ -54,17 +78,17 @@ def _generators() -> list[Any]:
     from exporter.paddle.private import core
 
     gpus = range(core.get_cuda_device_count()) if paddle.get_device().startswith("gpu") else ()
-    return [core.default_cpu_generator(), *(core.default_cuda_generator(one) for one in gpus)]
+    return [core.default_cpu_generator(), *(core.default_cuda_generator(number) for number in gpus)]
 
 
-def _to_json(state: Any) -> list[Any]:
+def _plain(state: Any) -> Generator:
     # (device, seed, offset, engine): the engine is the text of a C++ std::mt19937_64, as bytes in a list of int.
     # pybind.cc, GeneratorState, Paddle 3.0-3.3.
     device, seed, offset, engine = state.__getstate__()
-    return [device, seed, offset, bytes(engine).decode()]
+    return device, seed, offset, bytes(engine).decode()
 
 
-def _from_json(saved: list[Any], like: Any) -> Any:
+def _like(saved: Generator, like: Any) -> Any:
     device, seed, offset, engine = saved
     kind: Any = type(like)
     state = kind.__new__(kind)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import RankLost, UsageError
+from exporter.spec.recipe.base import NamedBatch
 from exporter.spec.recipe.batches import batch_digest
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Ranks:
         with _of_all():
             paddle.distributed.init_parallel_env()
 
-    def share(self, batch: Mapping[str, Any], where: str) -> tuple[Mapping[str, Any], float]:
+    def share(self, batch: NamedBatch, where: str) -> tuple[NamedBatch, float]:
         """The rows of this process, and their part of all rows; one row of part 0 where there are too few.
 
         Raises:

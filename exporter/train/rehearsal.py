@@ -7,69 +7,90 @@ training would take. Nothing but `weights` in the request is written.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.base.tensors import save_scratch
 from exporter.export.trace.layer import weights
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 from exporter.spec.recipe.base import Recipe
 from exporter.spec.recipe.batches import Batches, Whole, as_array
 from exporter.spec.recipe.load import load_recipe
 from exporter.train import evaluate, loop
-from exporter.train.child import build_layer, refuse_ranks, require_plots, untrained
+from exporter.train.child import RecipeModel, build_layer, refuse_ranks, require_plots, untrained
 from exporter.train.fake_quant import round_in_training
 
 if TYPE_CHECKING:
     import paddle
 
 
-def rehearse(request: Json) -> Json:
-    """Build, take one step, evaluate one batch, and save; `weights` gets the layer's weights behind the step.
+@dataclass(frozen=True)
+class RehearsalRequest:
+    """Rehearse a training. `weights` gets the layer's weights behind the step; `qat` asks for a step with roundings."""
 
-    With `qat` a second step is taken with roundings in place. The answer may have a `note` for the user.
+    model: RecipeModel
+    epochs: int | None = None
+    qat: bool = False
+    ranks: int = 1
+    weights: Path | None = None
+
+
+@dataclass(frozen=True)
+class RehearsalAnswer:
+    """A line for the user about what was not tried; empty where everything was."""
+
+    note: str = ""
+
+
+@job(reuse="rehearsing the training")
+def rehearse(request: RehearsalRequest) -> RehearsalAnswer:
+    """Build, take one step, evaluate one batch, and save.
 
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`exporter.train.child.train`.
     """
-    reference = request["recipe"]
+    reference = request.model.recipe
     doing("importing paddle")
     require_plots()
     recipe = load_recipe(reference)
-    refuse_ranks(request["ranks"], recipe, qat=False)
-    batches, layer = untrained(recipe, request)
+    refuse_ranks(request.ranks, recipe, qat=False)
+    batches, layer = untrained(recipe, request.model)
     if recipe.fit:
         return _rehearse_own(layer, recipe, batches, request)
     state, precision = loop.begin(recipe, reference, layer)
-    epochs = request["epochs"] or recipe.epochs
+    epochs = request.epochs or recipe.epochs
     with tempfile.TemporaryDirectory() as folder:
-        job = loop.Job(reference, recipe, batches, Path(folder), request["seed"], epochs, {}, precision)
+        run = loop.Job(reference, recipe, batches, Path(folder), request.model.seed, epochs, {}, precision)
         doing("training for one step")
-        loop.first_step(job, state)
-        if request["weights"]:  # behind the step: a layer that starts as zero would prove nothing
-            save_scratch(Path(request["weights"]), weights(layer))
+        loop.first_step(run, state)
+        if request.weights:  # behind the step: a layer that starts as zero would prove nothing
+            save_scratch(request.weights, weights(layer))
         _evaluate(layer, recipe, batches, reference)
-        loop.save_run(job, state)
-        if request["qat"]:
+        loop.save_run(run, state)
+        if request.qat:
             doing("training for one step with roundings")
             if recipe.training.to_static or recipe.training.recompute:
-                layer = build_layer(recipe, reference, request["args"])
+                layer = build_layer(recipe, reference, request.model.args)
                 state, precision = loop.begin(loop.eager(recipe), reference, layer)
-                job = replace(job, precision=precision)
+                run = replace(run, precision=precision)
             round_in_training(layer, state.ranges, reference)
-            loop.first_step(job, state)
-    return {}
+            loop.first_step(run, state)
+    return RehearsalAnswer()
 
 
-def _rehearse_own(layer: paddle.nn.Layer, recipe: Recipe, batches: Batches, request: Json) -> Json:
+def _rehearse_own(
+    layer: paddle.nn.Layer, recipe: Recipe, batches: Batches, request: RehearsalRequest
+) -> RehearsalAnswer:
     """Run forward and the metric of a recipe whose `fit` trains: it cannot be run for one step alone."""
-    if request["qat"]:
-        round_in_training(layer, {}, request["recipe"])
-    _evaluate(layer, recipe, batches, request["recipe"])
-    if request["weights"]:
-        save_scratch(Path(request["weights"]), weights(layer))
-    return {"note": f"{request['recipe']}: fit is not rehearsed, and a mistake in it shows when it trains"}
+    reference = request.model.recipe
+    if request.qat:
+        round_in_training(layer, {}, reference)
+    _evaluate(layer, recipe, batches, reference)
+    if request.weights:
+        save_scratch(request.weights, weights(layer))
+    return RehearsalAnswer(f"{reference}: fit is not rehearsed, and a mistake in it shows when it trains")
 
 
 def _evaluate(layer: paddle.nn.Layer, recipe: Recipe, batches: Batches, reference: str) -> None:

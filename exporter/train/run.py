@@ -6,7 +6,6 @@ other's place when it is finished. So a good checkpoint is never gone before its
 
 from __future__ import annotations
 
-import json
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -19,17 +18,19 @@ from typing import Any
 from exporter.base.errors import UsageError
 from exporter.base.files import TEMPORARY, remove, replace_folder, sha256_file, translated
 from exporter.process import answers, workers
+from exporter.process.job import A, Job, Q
 from exporter.process.workers import Json, Limits, OnEvent, Setting
 from exporter.spec.recipe.source import source_digest
-from exporter.train import log, parallel
+from exporter.train import child, examination, log, parallel, rehearsal
+from exporter.train.child import RecipeModel, RunAnswer, RunRequest, Start
+from exporter.train.document import BEST, RUN, RunDescription, read_run
+from exporter.train.examination import RecipeExamination
 from exporter.train.progress import Epochs
 
-RUN, BEST, LAST = "run.json", "best.safetensors", "last.safetensors"
+LAST = "last.safetensors"
 _OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png", "own", log.FOLDER}
 #: What to do about a metric that does not reach the floor.
 TRAIN_BETTER = "train longer or on more data; or state a floor in the recipe that the model can reach"
-_BEGUN = {"recipe", "recipe_digest", "recipe_epochs", "epochs", "seed", "device", "paddle", "finished"}
-_FINISHED = _BEGUN | {"metric", "checkpoint"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,11 @@ class TrainRequest:
     args: Mapping[str, Any] = field(default_factory=dict)
     ranks: int = 1
     log: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> RecipeModel:
+        """The layer that is trained, before training."""
+        return RecipeModel(self.recipe, self.seed, self.device, dict(self.args))
 
     @property
     def partial(self) -> Path:
@@ -99,13 +105,13 @@ def finished(request: TrainRequest) -> TrainResult | None:
     Raises:
         UsageError: the recipe has no source file, or `run.json` is not ours.
     """
-    found = read_run(request.into)
-    if found is None or not found["finished"] or _difference(found, request):
+    run = read_run(request.into)
+    if run is None or not run.finished or _difference(run, request):
         return None
     checkpoint = request.into / BEST
-    if not checkpoint.is_file() or sha256_file(checkpoint) != found["checkpoint"]["sha256"]:
+    if not checkpoint.is_file() or sha256_file(checkpoint) != run.checkpoint_sha256:
         return None
-    return replace(_result(request, found), reused=True)
+    return replace(_result(request, run), reused=True)
 
 
 def ensure(request: TrainRequest, setting: Setting) -> TrainResult:
@@ -154,27 +160,24 @@ def train(
     folder, saved = _place(request, resume)
     with translated(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    job = {
-        "recipe": request.recipe,
-        "recipe_digest": digest,
-        "folder": str(folder),
-        "seed": request.seed,
-        "epochs": request.epochs,
-        "device": request.device,
-        "resume": resume,
-        "began_with": saved,
-        "start": {"file": str(request.start), "sha256": sha256_file(request.start)} if request.start else None,
-        "qat": request.qat,
-        "args": dict(request.args),
-        "log": list(request.log),
-    }
-    child = partial(_train_in_child, timeout, on_event)
+    begun = RunRequest(
+        model=request.model,
+        recipe_digest=digest,
+        folder=folder,
+        epochs=request.epochs,
+        resume=resume,
+        began_with=saved,
+        start=Start(request.start, sha256_file(request.start)) if request.start else None,
+        qat=request.qat,
+        log=request.log,
+    )
+    ask = partial(_train_in_child, timeout, on_event)
     try:
         with _saving_interrupts():
             if request.ranks > 1:
-                answer = parallel.train_on(request.ranks, job, child, partial(_go_on, request))
+                answer = parallel.train_on(request.ranks, begun, ask, partial(_go_on, request))
             else:
-                answer = child(job)
+                answer = ask(begun)
     finally:
         with suppress(OSError):
             folder.rmdir()  # only if it is empty: a run that never began leaves nothing
@@ -182,25 +185,25 @@ def train(
         with translated(request.into):
             replace_folder(folder, request.into)
         remove(folder)  # the earlier run, now in exchange
-    return _result(request, answer)
+    assert answer.run is not None  # noqa: S101  # the first rank describes the run
+    return _result(request, answer.run)
 
 
-def _train_in_child(timeout: float | None, on_event: OnEvent | None, job: Json) -> Json:
+def _train_in_child(timeout: float | None, on_event: OnEvent | None, request: RunRequest) -> RunAnswer:
+    return _in_child(child.train, request, timeout, None if request.rank else on_event)
+
+
+def _in_child(job: Job[Q, A], request: Q, timeout: float | None, on_event: OnEvent | None) -> A:
     # One thread: with more, the order in which sums are added, and so their last bits, depends on the machine.
-    return workers.call(
-        "exporter.train.child:train",
-        job,
-        Limits(seconds=timeout or float("inf")),
-        environment=workers.SINGLE_THREAD,
-        imports=workers.PADDLE,
-        on_event=None if job.get("rank") else on_event,
-    )
+    limits = Limits(seconds=timeout or float("inf"))
+    single, paddle = workers.SINGLE_THREAD, workers.PADDLE
+    return workers.call(job, request, limits, environment=single, imports=paddle, on_event=on_event)
 
 
-def _go_on(request: TrainRequest) -> Json:
-    """How a job is asked for again after a rank was lost: from what was saved, or from the beginning."""
+def _go_on(request: TrainRequest, before: RunRequest) -> RunRequest:
+    """How a child is asked again after a rank was lost: from what was saved, or from the beginning."""
     _, saved = _unfinished(request)
-    return {"resume": saved is not None, "began_with": saved}
+    return replace(before, resume=saved is not None, began_with=saved)
 
 
 def check(request: TrainRequest, *, resume: bool = False) -> None:
@@ -233,34 +236,22 @@ def rehearse(
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`train`.
     """
-    asked = {
-        "recipe": request.recipe,
-        "seed": request.seed,
-        "epochs": request.epochs,
-        "device": request.device,
-        "qat": request.qat,
-        "ranks": request.ranks,
-        "args": dict(request.args),
-        "weights": str(weights) if weights else None,
-    }
-    limits = Limits(seconds=timeout or float("inf"))
-    call = "exporter.train.rehearsal:rehearse"
-    single, paddle = workers.SINGLE_THREAD, workers.PADDLE
-    answer = workers.call(call, asked, limits, environment=single, imports=paddle, on_event=on_event)
-    return str(answer.get("note", ""))
+    tried = rehearsal.RehearsalRequest(
+        request.model, epochs=request.epochs, qat=request.qat, ranks=request.ranks, weights=weights
+    )
+    return _in_child(rehearsal.rehearse, tried, timeout, on_event).note
 
 
-def examine(request: TrainRequest, *, timeout: float | None = None, on_event: OnEvent | None = None) -> Json:
+def examine(
+    request: TrainRequest, *, timeout: float | None = None, on_event: OnEvent | None = None
+) -> RecipeExamination:
     """In a child: what is wrong with the gradients of the recipe's first batch; see :mod:`.examination`.
 
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`train`.
     """
     source_digest(request.recipe)  # there is such a recipe
-    asked = {"recipe": request.recipe, "seed": request.seed, "device": request.device, "args": dict(request.args)}
-    call, limits = "exporter.train.examination:examine_recipe", Limits(seconds=timeout or float("inf"))
-    single, paddle = workers.SINGLE_THREAD, workers.PADDLE
-    return workers.call(call, asked, limits, environment=single, imports=paddle, on_event=on_event)
+    return _in_child(examination.examine_recipe, request.model, timeout, on_event)
 
 
 def resumable(request: TrainRequest) -> bool:
@@ -276,7 +267,7 @@ def _refuse_start(request: TrainRequest) -> None:
         )
 
 
-def _place(request: TrainRequest, resume: bool) -> tuple[Path, Json | None]:
+def _place(request: TrainRequest, resume: bool) -> tuple[Path, RunDescription | None]:
     """Return the folder to write to and, to resume, the `run.json` in it."""
     folder, saved = _unfinished(request)
     _refuse_strangers(request.into)
@@ -295,53 +286,34 @@ def _place(request: TrainRequest, resume: bool) -> tuple[Path, Json | None]:
     return folder, saved
 
 
-def _unfinished(request: TrainRequest) -> tuple[Path, Json | None]:
+def _unfinished(request: TrainRequest) -> tuple[Path, RunDescription | None]:
     """Where a run of this request grows, and its `run.json` if something was saved there that can be resumed."""
     there = read_run(request.into)
-    folder = request.partial if there and there["finished"] else request.into
+    folder = request.partial if there and there.finished else request.into
     saved = read_run(folder)
-    if saved is None or saved["finished"] or not (folder / LAST).exists():
+    if saved is None or saved.finished or not (folder / LAST).exists():
         return folder, None
     return folder, saved
 
 
-def read_run(folder: Path) -> Json | None:
-    """What the `run.json` in a folder says; None where there is none.
-
-    Raises:
-        UsageError: it is not ours.
-    """
-    path = folder / RUN
-    if not path.is_file():
-        return None
-    try:
-        content = json.loads(path.read_bytes())
-    except ValueError:
-        content = None
-    found: Json = content if isinstance(content, dict) else {}
-    if not found.keys() >= (_FINISHED if found.get("finished") else _BEGUN):
-        raise UsageError("not the description of a run", where=str(path), hint="remove the folder and train again")
-    return found
-
-
-def _difference(found: Json, request: TrainRequest) -> str:
+def _difference(run: RunDescription, request: TrainRequest) -> str:
     """Say in what a run differs from the request; "" if in nothing that changes its bytes."""
-    epochs = request.epochs or found["recipe_epochs"]
-    if found["recipe"] != request.recipe:
-        return f"the run is of {found['recipe']}, not of {request.recipe}"
-    if found["recipe_digest"] != source_digest(request.recipe):
+    epochs, arguments = request.epochs or run.recipe_epochs, dict(request.args)
+    if run.recipe != request.recipe:
+        return f"the run is of {run.recipe}, not of {request.recipe}"
+    if run.recipe_digest != source_digest(request.recipe):
         return "the recipe's source, or that of a local file it imports, has changed since"
-    if found["seed"] != request.seed:
-        return f"the run has seed {found['seed']}, not {request.seed}"
-    if found["epochs"] != epochs:
-        return f"the run has {found['epochs']} epochs, not {epochs}"
-    if found.get("args", {}) != dict(request.args):
-        return f"the run's model has the arguments {found.get('args', {})}, not {dict(request.args)}"
-    if found.get("start") != (sha256_file(request.start) if request.start else None):
+    if run.seed != request.seed:
+        return f"the run has seed {run.seed}, not {request.seed}"
+    if run.epochs != epochs:
+        return f"the run has {run.epochs} epochs, not {epochs}"
+    if run.args != arguments:
+        return f"the run's model has the arguments {run.args}, not {arguments}"
+    if run.start != (sha256_file(request.start) if request.start else None):
         return "the run did not start from this checkpoint"
-    if found.get("ranks", 1) != request.ranks:
-        return f"the run has {found.get('ranks', 1)} ranks, not {request.ranks}"
-    if found.get("qat", False) != request.qat:
+    if run.ranks != request.ranks:
+        return f"the run has {run.ranks} ranks, not {request.ranks}"
+    if run.qat != request.qat:
         return f"the run {'does not round' if request.qat else 'rounds'} in training"
     return ""
 
@@ -358,29 +330,21 @@ def _refuse_strangers(folder: Path) -> None:
         )
 
 
-def _result(request: TrainRequest, found: Json) -> TrainResult:
-    metric = found["metric"]
+def _result(request: TrainRequest, run: RunDescription) -> TrainResult:
+    metric = run.metric
+    assert metric is not None and metric.epoch is not None  # noqa: S101  # a finished run has both
     return TrainResult(
         checkpoint=request.into / BEST,
-        metric=metric["name"],
-        value=metric["value"],
-        epoch=metric["epoch"],
-        epochs=found["epochs"],
-        recipe=found["recipe"],
-        recipe_digest=found["recipe_digest"],
-        seed=found["seed"],
-        missed=missed_floor(metric),
-        interval=(float(bounds[0]), float(bounds[1])) if (bounds := metric.get("interval")) else None,
+        metric=metric.name,
+        value=metric.value,
+        epoch=metric.epoch,
+        epochs=run.epochs,
+        recipe=run.recipe,
+        recipe_digest=run.recipe_digest,
+        seed=run.seed,
+        missed=metric.missed,
+        interval=metric.interval,
     )
-
-
-def missed_floor(metric: Json) -> float | None:
-    """The floor that a metric does not reach; None where it does, or there is none."""
-    floor = metric.get("floor")
-    if floor is None:
-        return None
-    worse = metric["value"] > floor if metric["goal"] == "min" else metric["value"] < floor
-    return float(floor) if worse else None
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from exporter.base.files import canonical_json, sha256_bytes, write_bytes
 from exporter.process.workers import Setting
 from exporter.spec.recipe.source import source_digest
 from exporter.train import run as training
+from exporter.train.document import read_run
 from exporter.train.run import TrainRequest, TrainResult
 
 BEST = "best"
@@ -48,9 +49,9 @@ class Runs:
     def placed(self) -> TrainRequest:
         """The request with the folder that its run gets, or lies in unfinished."""
         home = self.request.into
-        found = training.read_run(home)
+        run = read_run(home)
         alone = not (home / BEST).exists() and not any(home.glob("seed-*"))
-        if found is not None and not found["finished"] and alone and training.resumable(self.request):
+        if run is not None and not run.finished and alone and training.resumable(self.request):
             return self.request
         return replace(self.request, into=home / self._name())
 
@@ -99,12 +100,12 @@ class Runs:
 
     def _finished(self, folder: Path) -> TrainResult | None:
         """The run in a folder, if it is one to take."""
-        found = training.read_run(folder)
-        if found is None or found["epochs"] < found["recipe_epochs"]:
+        run = read_run(folder)
+        if run is None or run.epochs < run.recipe_epochs:
             return None
-        seed = found["seed"] if self.any_seed else self.request.seed
-        ranks = found.get("ranks", 1) if self.any_ranks else self.request.ranks
-        asked = replace(self.request, into=folder, seed=seed, epochs=found["epochs"], ranks=ranks)
+        seed = run.seed if self.any_seed else self.request.seed
+        ranks = run.ranks if self.any_ranks else self.request.ranks
+        asked = replace(self.request, into=folder, seed=seed, epochs=run.epochs, ranks=ranks)
         return training.finished(asked)
 
     def _by_metric(self) -> list[Path]:
@@ -124,11 +125,12 @@ def named(home: Path) -> str:
 
 
 def _is_finished(folder: Path) -> bool:
-    found = training.read_run(folder)
-    return found is not None and bool(found["finished"])
+    run = read_run(folder)
+    return run is not None and run.finished
 
 
 def _rank(folder: Path) -> float:
     """The metric, the larger the better."""
-    metric = (training.read_run(folder) or {})["metric"]
-    return float(metric["value"]) * (-1 if metric.get("goal") == "min" else 1)
+    run = read_run(folder)
+    assert run is not None and run.metric is not None  # noqa: S101  # only finished runs are compared
+    return run.metric.rank

@@ -13,7 +13,9 @@ from exporter.process import workers
 from exporter.process.workers import Setting
 from exporter.spec.model import Spec
 from exporter.train import qat
-from exporter.train.run import TRAIN_BETTER, TrainResult, missed_floor, shortfall
+from exporter.train.child import RecipeModel
+from exporter.train.rating import RateRequest, rate
+from exporter.train.run import TRAIN_BETTER, TrainResult, shortfall
 
 _CUT_LESS = "leave more of the FLOPs, or fine-tune for more epochs (`prune`); or state a lower floor in the recipe"
 _ROUND_BETTER = "fine-tune for more epochs, or promise the loss with `max_metric_loss` of that precision"
@@ -53,34 +55,18 @@ def measure(spec: Spec, checkpoint: Path, run: TrainResult | None, setting: Sett
     """
     assert spec.recipe is not None  # noqa: S101  # nothing else has a metric
     setting.say(f"measuring {checkpoint} by {spec.recipe}")
-    asked = {
-        "recipe": spec.recipe,
-        "checkpoint": str(checkpoint),
-        "seed": spec.seed,
-        "device": spec.device,
-        "args": dict(spec.args),
-    }
     answer = workers.call(
-        "exporter.train.rating:rate",
-        asked,
+        rate,
+        RateRequest(RecipeModel(spec.recipe, spec.seed, spec.device, dict(spec.args)), checkpoint),
         replace(setting.limits, seconds=math.inf),  # as training: the data takes as long as it takes
         environment=workers.SINGLE_THREAD,
         imports=workers.PADDLE,
         on_event=setting.on_event,
     )
     rounded = trained_ranges.rounded_in_training(checkpoint) is not None
-    if answer["floor"] is not None:
-        answer["floor"] += (1 if answer["goal"] == "min" else -1) * (_promised(spec) if rounded else 0)
-    interval = answer["interval"]
-    found = Measured(
-        checkpoint,
-        spec.recipe,
-        answer["name"],
-        answer["value"],
-        (float(interval[0]), float(interval[1])) if interval else None,
-        missed_floor(answer),
-        run,
-    )
+    if answer.floor is not None and rounded:
+        answer = replace(answer, floor=answer.floor + (1 if answer.goal == "min" else -1) * _promised(spec))
+    found = Measured(checkpoint, spec.recipe, answer.name, answer.value, answer.interval, answer.missed, run)
     recorded = run is not None and not rounded  # with roundings a run has measured another layer
     found = replace(found, note=_note(found, run)) if run and recorded else found
     if found.note:

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 from exporter.base.errors import UsageError
 from exporter.base.tensors import save
-from exporter.bundle.infer import INFER, PIPELINE, documents, infer_script, pipeline_json, why_not
+from exporter.bundle.infer import INFER, PIPELINE, documents, infer_script, pipeline_file, why_not
 from exporter.spec.model import Spec
 from exporter.steps.chain import KINDS, read_chain, steps_of
 from tests.command import environment
@@ -147,8 +147,8 @@ def test_each_kind_of_step_stands_by_itself(kind: str) -> None:
     assert "import exporter" not in script and "from exporter" not in script
     space: dict[str, Any] = {"__name__": "infer", "__file__": "/infer.py"}
     exec(compile(script, "infer.py", "exec"), space)
-    told = pipeline_json(spec([{kind: options}], []))["before"][0]
-    twin = space["KINDS"][told["step"]](**told["options"])
+    told = pipeline_file(spec([{kind: options}], [])).before[0]
+    twin = space["KINDS"][told.step](**told.options)
     for value in (
         np.random.RandomState(0).randint(0, 256, (9, 7, 3)).astype(np.uint8),
         np.random.RandomState(0).rand(3, 6).astype("float32"),
@@ -175,7 +175,7 @@ def test_a_function_of_the_model_s_code_leaves_no_script() -> None:
 
 
 def test_steps_that_are_folded_in_are_left_out() -> None:
-    told = pipeline_json(spec(BEFORE, AFTER, fold=True))
-    assert [step["step"] for step in told["before"]] == ["decode"]
-    assert [step["step"] for step in told["after"]] == ["labels"]
+    told = pipeline_file(spec(BEFORE, AFTER, fold=True))
+    assert [step.step for step in told.before] == ["decode"]
+    assert [step.step for step in told.after] == ["labels"]
     assert set(documents(spec(BEFORE, AFTER, fold=True))) == {INFER, PIPELINE}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from exporter.bundle.open import open_bundle
 from exporter.deploy.bench.run import Measured, percentile
-from exporter.deploy.bench.standing import Standing, standings, told_of_winner
+from exporter.deploy.bench.standing import Load, Standing, standings, told_of_winner
 from exporter.deploy.bench.text import answer
 from tests import faults
 from tests.command import ROOT, contents, exporter, refused
@@ -175,7 +175,7 @@ def test_a_run_has_passed_where_each_claim_on_it_and_on_its_files_holds(tmp_path
         for place, (variant, engine) in enumerate(runs)
         for size, factor in (("a", 1.0), ("b", 4.0))
     ]
-    loads = {f"{variant}/{engine}": {"load": 0.1, "peak": 1} for variant, engine in runs}
+    loads = {f"{variant}/{engine}": Load("", "", 0.1, 1) for variant, engine in runs}
     found = standings(open_bundle(copy), measured, loads)
     assert [one.name for one in found] == ["/".join(run) for run in runs]
     assert [one.proof for one in found] == ["held", "failed", "held", "failed", "unproven", "the source"]

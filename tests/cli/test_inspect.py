@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.bundle.inspect import as_text, inspect
+from exporter.bundle.inspect import InspectedFile, as_text, inspect
 from tests import faults
 
 GOLDEN = Path(__file__).with_name("inspect_bundle.txt")
@@ -58,10 +58,13 @@ def test_a_bundle_as_json(bundle: Path) -> None:
     ],
 )
 def test_a_bare_file(bundle: Path, name: str, kind: str, count: int) -> None:
-    told = inspect(bundle / name)
-    assert (told["format"], sum(told["operators"].values())) == (kind, count)
-    assert told["size"] == (bundle / name).stat().st_size
-    assert as_text(told).startswith(f"{bundle / name}: ")
+    inspected = inspect(bundle / name)
+    assert isinstance(inspected, InspectedFile)
+    facts = inspected.facts
+    assert (facts.format, sum(facts.operators.values())) == (kind, count)
+    assert facts.size == (bundle / name).stat().st_size
+    assert inspected.to_json()["size"] == facts.size
+    assert as_text(inspected).startswith(f"{bundle / name}: ")
 
 
 @pytest.mark.parametrize(

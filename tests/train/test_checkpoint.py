@@ -13,6 +13,7 @@ from exporter.base.tensors import load_with_metadata, save
 from exporter.export.trace.layer import weights
 from exporter.train import randomness
 from exporter.train.checkpoint import State, load_state, save_state, set_weights
+from exporter.train.document import Row
 from tests.train import tiny
 
 
@@ -49,7 +50,8 @@ def test_a_loaded_state_goes_on_as_the_saved_one_does(tmp_path: Path) -> None:
     randomness.seed_all(5)
     state, path = fresh(), tmp_path / "last.safetensors"
     step(state)
-    state.epoch, state.step, state.loss_sum, state.history = 2, 7, 0.1 + 0.2, [{"epoch": 1, "loss": 1 / 3}]
+    rows = [Row(1, 40, {"loss": 1 / 3}, best=True)]
+    state.epoch, state.step, state.loss_sum, state.history = 2, 7, 0.1 + 0.2, list(rows)
     save_state(path, state, {"seed": "5"})
     expected = [step(state) for _ in range(5)]
     randomness.seed_all(99)
@@ -58,7 +60,12 @@ def test_a_loaded_state_goes_on_as_the_saved_one_does(tmp_path: Path) -> None:
         load_state(path, other)
         continued = [step(other) for _ in range(5)]
     assert continued == expected
-    assert (other.epoch, other.step, other.loss_sum, other.history) == (2, 7, 0.1 + 0.2, [{"epoch": 1, "loss": 1 / 3}])
+    assert (other.epoch, other.step, other.loss_sum, other.history) == (
+        2,
+        7,
+        0.1 + 0.2,
+        [Row(1, 40, {"loss": 1 / 3}, best=True)],
+    )
     assert all(np.array_equal(weights(other.layer)[name], array) for name, array in weights(state.layer).items())
 
 

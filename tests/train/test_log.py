@@ -14,6 +14,7 @@ import pytest
 
 from exporter.base.errors import EnvironmentLacks, UsageError
 from exporter.train import log
+from exporter.train.document import Row
 from exporter.train.log import LOGGERS, Log
 from tests.command import ROOT, environment, exporter
 from tests.train.test_train_run import CLI, RECIPE
@@ -128,6 +129,6 @@ def test_no_logger_writes_nothing(tmp_path: Path) -> None:
     silent = Log(folder=tmp_path)
     silent.begin([])
     silent.step(1, 0.5)
-    silent.epoch({"epoch": 1, "steps": 1, "loss": 0.5, "best": True})
+    silent.epoch(Row(1, 1, {"loss": 0.5}, best=True))
     silent.close()
     assert not list(tmp_path.iterdir())

@@ -14,6 +14,8 @@ import pytest
 from exporter.base.errors import ModelError, UsageError
 from exporter.base.tensors import load
 from exporter.train import child, loop, own
+from exporter.train.child import RecipeModel, RunRequest
+from exporter.train.document import read_run
 from exporter.train.own import _decoded, _encoded
 from tests.train.test_train_child import SOUND
 
@@ -74,10 +76,9 @@ def train_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
         asked = iter(range(1, 10_000))
         monkeypatch.setattr(child, "_stop", lambda _: lambda: 0 < stop_at <= next(asked))
         monkeypatch.setattr(loop, "doing", lambda what, **_: notes.append(what) if notes is not None else None)
-        request = {"recipe": "spoilt:recipe", "recipe_digest": "", "folder": str(tmp_path / "run"), "seed": 0}
-        request |= {"epochs": None, "device": "cpu", "resume": False, "began_with": None, "start": None, "qat": False}
+        request = RunRequest(RecipeModel("spoilt:recipe", 0, "cpu"), "", tmp_path / "run", **changes)
         with paddle.utils.unique_name.guard():  # as in a process of its own
-            return child.train({**request, "args": {}, **changes})
+            return child.train(request).run
 
     return go
 
@@ -95,7 +96,7 @@ def test_a_loop_is_stopped_within_an_epoch_and_goes_on_to_the_same_bytes(
     notes: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         train_own(with_fit(LOOP, epochs="3", data=data), stop_at=11, notes=notes)
-    began = json.loads((tmp_path / "run" / "run.json").read_bytes())
+    began = read_run(tmp_path / "run")
     train_own(with_fit(LOOP, epochs="3", data=data), resume=True, began_with=began, notes=notes)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == whole
     assert told(notes) == []
@@ -108,7 +109,7 @@ def test_a_loop_that_tells_nothing_gives_its_last_weights(train_own: Train, tmp_
     quiet = "def fit(layer, run):\n    layer.linear.weight.set_value(np.full([2, 1], 0.5, 'float32'))"
     found = train_own(with_fit(quiet), notes=notes)
     assert load(tmp_path / "run" / "best.safetensors")["linear.weight"].tolist() == [[0.5], [0.5]]
-    assert found["finished"] and found["metric"]["epoch"] == 1
+    assert found.finished and found.metric.epoch == 1
     assert told(notes) == ["fit logged no epoch by run.log: its last weights are the checkpoint"]
 
 
@@ -120,7 +121,7 @@ def test_the_best_of_the_epochs_is_kept_and_a_wrong_claim_is_replaced(train_own:
     )
     found = train_own(with_fit(text), notes=notes)
     assert load(tmp_path / "run" / "best.safetensors")["linear.weight"].tolist() == [[pytest.approx(0.1)]] * 2
-    assert found["metric"]["epoch"] == 2 and found["metric"]["value"] > 1
+    assert found.metric.epoch == 2 and found.metric.value > 1
     assert [line for line in told(notes) if "on the held-out data, not 0.1000 as logged" in line]
 
 
@@ -129,7 +130,7 @@ def test_a_loop_that_restores_nothing_is_told_of(train_own: Train, tmp_path: Pat
     text = "def fit(layer, run):\n    if run.epoch:\n        return\n    run.log()\n    run.save()"
     with pytest.raises(KeyboardInterrupt):
         train_own(with_fit(text), stop_at=1)
-    began = json.loads((tmp_path / "run" / "run.json").read_bytes())
+    began = read_run(tmp_path / "run")
     train_own(with_fit(text), resume=True, began_with=began, notes=notes)
     assert len(told(notes)) == 1 and told(notes)[0].startswith("fit did not call run.restore")
 

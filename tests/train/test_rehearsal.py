@@ -11,7 +11,8 @@ import pytest
 
 from exporter.base.errors import ExporterError, UsageError
 from exporter.base.tensors import load
-from exporter.train.rehearsal import rehearse
+from exporter.train.child import RecipeModel
+from exporter.train.rehearsal import RehearsalRequest, rehearse
 from tests.train.test_train_child import CASES, SOUND, spoil
 
 Rehearse = Callable[..., Any]
@@ -26,8 +27,7 @@ def rehearsal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rehearse:
         monkeypatch.chdir(tmp_path)
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.delitem(sys.modules, "spoilt", raising=False)
-        asked = {"recipe": "spoilt:recipe", "seed": 0, "epochs": None, "device": "cpu", "ranks": 1}
-        return rehearse({**asked, "qat": False, "args": {}, "weights": None, **changes})
+        return rehearse(RehearsalRequest(RecipeModel("spoilt:recipe", 0, "cpu"), **changes))
 
     return go
 
@@ -70,7 +70,7 @@ def test_a_loss_without_a_gradient_is_refused(rehearsal: Rehearse) -> None:
 
 
 def test_it_hands_on_the_weights_that_the_model_must_fit(rehearsal: Rehearse, tmp_path: Path) -> None:
-    rehearsal(SOUND, weights=str(tmp_path / "w.safetensors"))
+    rehearsal(SOUND, weights=tmp_path / "w.safetensors")
     assert {name: value.shape for name, value in load(tmp_path / "w.safetensors").items()} == {
         "linear.weight": (2, 1),
         "linear.bias": (1,),

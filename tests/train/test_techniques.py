@@ -229,7 +229,7 @@ def test_a_run_that_gets_no_better_ends(tmp_path: Path, notes: list[str]) -> Non
     scores = iter([0.5, 0.3, 0.4, 0.6, 0.1, 0.1])
     asked = recipe(epochs=6, metric=lambda out, y: next(scores), training=Training(early_stop=2))
     state = fitted(asked, tmp_path)
-    assert [row["best"] for row in state.history] == [True, True, False, False]
+    assert [row.best for row in state.history] == [True, True, False, False]
     assert notes == ["note: no better error in 2 epochs: stopped after epoch 4"]
 
 

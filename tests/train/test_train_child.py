@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import pytest
 
 from exporter.base.errors import EnvironmentLacks, ExporterError, ModelError, UsageError
 from exporter.train import child
+from exporter.train.child import RecipeModel, RunRequest
+from exporter.train.document import RunDescription
 
-Train = Callable[..., Any]
+Train = Callable[..., RunDescription]
 
 #: A sound recipe, of which each case below spoils one line.
 SOUND = """
@@ -92,35 +95,25 @@ def spoil(line: str, place: str) -> str:
 def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
     """Train the recipe in the text given, in the folder tmp_path/run."""
 
-    def go(text: str, **changes: Any) -> Any:
+    def go(text: str, device: str = "cpu", **changes: Any) -> RunDescription:
         (tmp_path / "spoilt.py").write_text(text)
         monkeypatch.chdir(tmp_path)
         monkeypatch.syspath_prepend(str(tmp_path))
         monkeypatch.delitem(sys.modules, "spoilt", raising=False)
         (tmp_path / "run").mkdir(exist_ok=True)
-        request = {
-            "recipe": "spoilt:recipe",
-            "recipe_digest": "",
-            "folder": str(tmp_path / "run"),
-            "seed": 0,
-            "epochs": None,
-            "device": "cpu",
-            "resume": False,
-            "began_with": None,
-            "start": None,
-            "qat": False,
-            "args": {},
-        }
-        return child.train({**request, **changes})
+        model = RecipeModel("spoilt:recipe", 0, device)
+        run = child.train(RunRequest(model, "", tmp_path / "run", **changes)).run
+        assert run is not None
+        return run
 
     return go
 
 
 def test_the_sound_recipe_trains_and_a_smaller_error_is_better(train: Train, tmp_path: Path) -> None:
     found = train(SOUND)
-    assert found["finished"]
-    assert found["metric"]["goal"] == "min"
-    assert found["metric"]["epoch"] == 2, "the error falls from epoch to epoch"
+    assert found.finished
+    assert found.metric is not None and found.metric.goal == "min"
+    assert found.metric.epoch == 2, "the error falls from epoch to epoch"
     assert (tmp_path / "run" / "best.safetensors").is_file()
 
 
@@ -209,6 +202,10 @@ def test_a_lock_keeps_a_second_process_out(train: Train, tmp_path: Path, monkeyp
 
 def test_a_run_that_began_elsewhere_is_not_mixed(train: Train) -> None:
     found = train(SOUND)
-    for name, before in (("device", "gpu"), ("paddle", "2.6.2")):
+    changes: tuple[tuple[str, str, RunDescription], ...] = (
+        ("device", "gpu", replace(found, device="gpu")),
+        ("paddle", "2.6.2", replace(found, paddle="2.6.2")),
+    )
+    for name, before, began_with in changes:
         with pytest.raises(UsageError, match=f"the run began with {name} {before}; .* would go on with other bits"):
-            train(SOUND, resume=True, began_with={**found, name: before})
+            train(SOUND, resume=True, began_with=began_with)

@@ -175,7 +175,7 @@ def _within(version: str, events: list[Mapping[str, str]]) -> bool:
     return inside
 
 
-def as_json(compared: Compared) -> dict[str, Any]:
+def as_json(compared: Compared) -> dict[str, object]:
     """What `doctor --bom --json` prints."""
     hits = [{**hit.__dict__, "fixed": list(hit.fixed)} for hit in compared.hits]
     return {"packages": compared.packages, "advisories": compared.advisories, "hits": hits}

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -95,7 +95,8 @@ def anchors(paths: Sequence[Path]) -> tuple[Anchor, ...]:
 def _anchors(path: Path) -> tuple[Anchor, ...]:
     if path.suffix in (".yaml", ".yml"):
         return tuple(_of_entry(entry, path) for entry in _entries(path))
-    return (_anchor(path, {"name": path.name}),)
+    key, certificates = _material(path)
+    return (Anchor(path.name, key, certificates),)
 
 
 def _entries(path: Path) -> tuple[_Entry, ...]:
@@ -113,16 +114,16 @@ def _entries(path: Path) -> tuple[_Entry, ...]:
 
 
 def _of_entry(entry: _Entry, file: Path) -> Anchor:
-    given = entry.key or entry.certificate or ""
-    path = file.parent / given
-    about: dict[str, Any] = {"models": entry.models, "until": entry.until, "signers": entry.signers}
-    anchor = _anchor(path, {"name": entry.name or Path(given).name, **about})
-    if (anchor.key is None) == (entry.key is not None):
+    named = entry.key or entry.certificate or ""
+    path = file.parent / named
+    key, certificates = _material(path)
+    if (key is None) == (entry.key is not None):
         kind = "a key" if entry.key else "a certificate"
         raise UsageError(f"is not {kind}, as the entry says", where=str(path), hint=f"mend the entry in {file}")
-    return anchor
+    return Anchor(entry.name or Path(named).name, key, certificates, entry.models, entry.until, entry.signers)
 
 
-def _anchor(path: Path, about: dict[str, Any]) -> Anchor:
+def _material(path: Path) -> tuple[ec.EllipticCurvePublicKey | None, tuple[x509.Certificate, ...]]:
+    """Return the public key or the certificates in a file."""
     public, certificates = keys.public_material(path)
-    return Anchor(key=public[0] if public else None, certificates=certificates, **about)
+    return public[0] if public else None, certificates

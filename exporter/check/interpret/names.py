@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,15 +15,15 @@ from exporter.check.source.project import ClassInfo, ParsedModule
 from exporter.check.state.run import Run
 
 #: What decorators of libraries make of a function.
-_DECORATORS: dict[str, dict[str, Any]] = {
-    "contextlib.contextmanager": {"converted": False, "manager": True},
-    "functools.cache": {"cached": True},
-    "functools.lru_cache": {"cached": True},
-    "functools.singledispatch": {"dispatched": True},
-    "functools.singledispatchmethod": {"dispatched": True},
-    "paddle.jit.ignore_module": {"converted": False},
-    "paddle.jit.marker.unified": {"converted": False},
-    "paddle.jit.not_to_static": {"converted": False},
+_DECORATORS: dict[str, Callable[[Function], Function]] = {
+    "contextlib.contextmanager": lambda function: replace(function, converted=False, manager=True),
+    "functools.cache": lambda function: replace(function, cached=True),
+    "functools.lru_cache": lambda function: replace(function, cached=True),
+    "functools.singledispatch": lambda function: replace(function, dispatched=True),
+    "functools.singledispatchmethod": lambda function: replace(function, dispatched=True),
+    "paddle.jit.ignore_module": lambda function: replace(function, converted=False),
+    "paddle.jit.marker.unified": lambda function: replace(function, converted=False),
+    "paddle.jit.not_to_static": lambda function: replace(function, converted=False),
 }
 
 
@@ -137,7 +138,7 @@ def _decorated(run: Run, value: Value, decorator: ast.expr) -> Value:
     made = run.evaluate(decorator.func if isinstance(decorator, ast.Call) else decorator)
     if isinstance(made, External):
         if made.name in _DECORATORS and isinstance(value, Function):
-            return replace(value, **_DECORATORS[made.name])
+            return _DECORATORS[made.name](value)
         return UNKNOWN if made.name.startswith("contextlib.") else value
     if isinstance(made, Function):
         if isinstance(decorator, ast.Call):

@@ -1,7 +1,7 @@
 """The probe's children: one runs the model eagerly, one exports it and runs the program on the same inputs.
 
 They are two processes, so that neither sees the state that the other leaves in globals and attributes. Runs in children
-only; the requests and answers are :mod:`exporter.check.probe.run`'s.
+only; :mod:`exporter.check.probe.run` asks.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ import random
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from exporter.base.tensors import Array, load, save_scratch
 from exporter.paddle.names import forget_parameter_names
 from exporter.paddle.predictor import Predictor
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 
 #: Sizes of the first dimension, one case each; other dimensions that vary take the next ones.
 _SIZES = (2, 1, 3, 5)
@@ -29,44 +31,100 @@ _SHIFTS = (2.0, -2.0, 0.5, -0.5)
 _RTOL, _ATOL = 1e-4, 1e-5
 
 
-def eager(request: Json) -> Json:
-    """Run the model on each case, in order; the outputs go to `request["file"]`, their structure into the answer."""
-    layer = build(request)
+@dataclass(frozen=True)
+class ProbedInput:
+    """One input of `forward`; a size is None where the dimension varies."""
+
+    name: str
+    dtype: str
+    sizes: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The model to probe: its file, the name to call in it, and its inputs.
+
+    A `tame` one gets integers that are ones alone, since it takes them as lengths or places.
+    """
+
+    path: Path
+    builder: str
+    inputs: tuple[ProbedInput, ...]
+    tame: bool = False
+
+
+@dataclass(frozen=True)
+class EagerRequest:
+    """Run the model eagerly; its outputs go to `file`."""
+
+    subject: Subject
+    file: Path
+
+
+@dataclass(frozen=True)
+class EagerAnswer:
+    """The structure of the outputs of each case: "tensor", or how Python writes what is none."""
+
+    leaves: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """Export the model, and compare its program with the eager outputs: those in `file`, of the structure `leaves`."""
+
+    subject: Subject
+    file: Path
+    leaves: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class ExportAnswer:
+    """The first thing in which the program differs from eager, in words; none where it `agrees`."""
+
+    outcome: Literal["agrees", "unusable", "structure", "values"]
+    what: str = ""
+
+
+@job(reuse="probing {subject[path]}: the eager layer")
+def eager(request: EagerRequest) -> EagerAnswer:
+    """Run the model on each case, in order."""
+    layer = build(request.subject)
     doing("running the model eagerly")
     shapes, tensors = [], dict[str, Array]()
-    for number, case in enumerate(cases(request)):
+    for number, case in enumerate(cases(request.subject)):
         leaves = _leaves(called(layer, case))
-        shapes.append(["tensor" if isinstance(each, np.ndarray) else repr(each) for each in leaves])
-        tensors |= {f"{number}/{at}": each for at, each in enumerate(leaves) if isinstance(each, np.ndarray)}
-    save_scratch(Path(request["file"]), tensors)
-    return {"leaves": shapes}
+        shapes.append(tuple("tensor" if isinstance(leaf, np.ndarray) else repr(leaf) for leaf in leaves))
+        tensors |= {f"{number}/{at}": leaf for at, leaf in enumerate(leaves) if isinstance(leaf, np.ndarray)}
+    save_scratch(request.file, tensors)
+    return EagerAnswer(tuple(shapes))
 
 
-def exported(request: Json) -> Json:
+@job(reuse="probing {subject[path]}: its program")
+def exported(request: ExportRequest) -> ExportAnswer:
     """Export the model and run the program on each case; say the first thing that differs from eager.
 
     What the export raises is the parent's to read: it may be anything at all.
     """
     import paddle
 
-    layer = build(request)
+    layer = build(request.subject)
     doing("exporting the model")
     with tempfile.TemporaryDirectory() as folder:
         prefix = Path(folder) / "model"
-        paddle.jit.save(static(layer, request), str(prefix))
+        paddle.jit.save(static(layer, request.subject), str(prefix))
         doing("loading the program")
         try:
-            outputs = predict(prefix, request)
+            outputs = predict(prefix, request.subject)
         except (RuntimeError, ValueError, OSError) as error:  # all that a predictor raises
-            return {"outcome": "unusable", "what": str(error)}
+            return ExportAnswer("unusable", str(error))
     return _compare(outputs, request)
 
 
-def static(layer: Any, request: Json) -> Any:
-    """The layer, to be traced with the input specs of the request."""
+def static(layer: Any, subject: Subject) -> Any:
+    """The layer, to be traced with the input specs of the subject."""
     import paddle
 
-    specs = [paddle.static.InputSpec(list(one["sizes"]), one["dtype"], one["name"]) for one in request["inputs"]]
+    specs = [paddle.static.InputSpec(list(value.sizes), value.dtype, value.name) for value in subject.inputs]
     return paddle.jit.to_static(layer, input_spec=specs, backend=None, full_graph=True)
 
 
@@ -77,19 +135,18 @@ def called(layer: Any, case: list[Array]) -> Any:
     return layer(*[paddle.to_tensor(each.copy()) for each in case])
 
 
-def build(request: Json) -> Any:
+def build(subject: Subject) -> Any:
     """The model, by its factory, in evaluation mode; the random generators are at a known state before and after."""
     import paddle
 
     doing("importing the model")
-    path = Path(request["path"])
     seed()
-    builder = attrgetter(request["builder"])(_module(path))
+    builder = attrgetter(subject.builder)(_module(subject.path))
     seed()  # a module that lies in a package is imported once: the next layer must draw the same numbers
     forget_parameter_names()
     layer = builder()
     if not isinstance(layer, paddle.nn.Layer):
-        raise TypeError(f"{request['builder']} gives {type(layer).__name__}, not a layer")
+        raise TypeError(f"{subject.builder} gives {type(layer).__name__}, not a layer")
     layer.eval()
     seed()
     return layer
@@ -122,20 +179,20 @@ def seed() -> None:
     paddle.seed(0)
 
 
-def cases(request: Json) -> list[list[Array]]:
+def cases(subject: Subject) -> list[list[Array]]:
     """The inputs of each case, in the order of `forward`."""
     generator = np.random.default_rng(0)
-    most = 2 if request.get("tame") else 3
-    return [[_values(generator, one, number, most) for one in request["inputs"]] for number in range(len(_SIZES))]
+    most = 2 if subject.tame else 3
+    return [[_values(generator, value, number, most) for value in subject.inputs] for number in range(len(_SIZES))]
 
 
-def _values(generator: np.random.Generator, one: Mapping[str, Any], number: int, most: int) -> Array:
-    sizes = [_SIZES[(number + at) % 4] if size is None else size for at, size in enumerate(one["sizes"])]
-    if one["dtype"] == "bool":
+def _values(generator: np.random.Generator, value: ProbedInput, number: int, most: int) -> Array:
+    sizes = [_SIZES[(number + at) % 4] if size is None else size for at, size in enumerate(value.sizes)]
+    if value.dtype == "bool":
         return generator.integers(0, 2, sizes).astype(bool)
-    if one["dtype"].startswith(("int", "uint")):
-        return generator.integers(1, most, sizes).astype(one["dtype"])
-    return (generator.standard_normal(sizes) + _SHIFTS[number]).astype(one["dtype"])
+    if value.dtype.startswith(("int", "uint")):
+        return generator.integers(1, most, sizes).astype(value.dtype)
+    return (generator.standard_normal(sizes) + _SHIFTS[number]).astype(value.dtype)
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -153,30 +210,29 @@ def _leaves(value: Any) -> list[Any]:
     return [value]
 
 
-def predict(prefix: Path, request: Json) -> list[list[Array]]:
+def predict(prefix: Path, subject: Subject) -> list[list[Array]]:
     """What the saved program gives for each case; whatever a predictor raises is the caller's."""
-    program, names = Predictor(prefix), [one["name"] for one in request["inputs"]]
+    program, names = Predictor(prefix), [value.name for value in subject.inputs]
     if missing := [name for name in names if name not in program.inputs]:
         raise ValueError(f"the program has no input '{missing[0]}'")
-    found = []
-    for number, case in enumerate(cases(request)):
+    outputs = []
+    for number, case in enumerate(cases(subject)):
         doing(f"running the program on case {number}")
-        found.append(program.run(dict(zip(names, case, strict=True))))
-    return found
+        outputs.append(program.run(dict(zip(names, case, strict=True))))
+    return outputs
 
 
-def _compare(got: list[list[Array]], request: Json) -> Json:
-    wanted = load(Path(request["file"]))
-    for number, (leaves, outputs) in enumerate(zip(request["leaves"], got, strict=True)):
+def _compare(got: list[list[Array]], request: ExportRequest) -> ExportAnswer:
+    wanted = load(request.file)
+    for number, (leaves, outputs) in enumerate(zip(request.leaves, got, strict=True)):
         if len(leaves) != len(outputs):
-            what = f"eager gives {len(leaves)} outputs, the program {len(outputs)}"
-            return {"outcome": "structure", "what": what}
+            return ExportAnswer("structure", f"eager gives {len(leaves)} outputs, the program {len(outputs)}")
         for at, (leaf, output) in enumerate(zip(leaves, outputs, strict=True)):
             what = "is no tensor" if leaf != "tensor" else difference(wanted[f"{number}/{at}"], output)
             if what:
-                kind = "values" if "values" in what else "structure"
-                return {"outcome": kind, "what": f"case {number}, output {at}: {what}"}
-    return {"outcome": "agrees", "what": ""}
+                kind: Literal["values", "structure"] = "values" if "values" in what else "structure"
+                return ExportAnswer(kind, f"case {number}, output {at}: {what}")
+    return ExportAnswer("agrees")
 
 
 def difference(wanted: Array, got: Array) -> str:

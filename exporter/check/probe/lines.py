@@ -13,36 +13,57 @@ import sys
 import types
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exporter.check.probe.child import build, cases, static
+from exporter.check.probe.child import Subject, build, cases, static
 from exporter.paddle.user_line import is_librarys, origin, reported_to
-from exporter.process.workers import Json, doing
+from exporter.process.job import job
+from exporter.process.workers import doing
 
 _MOST_PLACES, _MOST_LOOKS = 2000, 3000
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def blamed(request: Json) -> Json:
-    """Lines of the model's file; 0, or an empty list, where there are none.
+@dataclass(frozen=True)
+class BlameRequest:
+    """Find the lines to blame in a model's file. Where `values` differ, it is traced as well."""
+
+    subject: Subject
+    values: bool
+
+
+@dataclass(frozen=True)
+class Blamed:
+    """Lines of the model's file; 0, or none, where there are none.
 
     `returned` is the last `return` of forward, `kept` are those that change what outlives a call, and `skipped` is a
     condition that a trace decides otherwise.
     """
-    layer = build(request)
-    watch = Watch(layer, request["path"])
+
+    returned: int = 0
+    kept: tuple[int, ...] = ()
+    skipped: int = 0
+
+
+@job(reuse="probing {subject[path]}: the line to blame")
+def blamed(request: BlameRequest) -> Blamed:
+    """Run the model line by line, and trace it so where its values differ."""
+    subject = request.subject
+    layer = build(subject)
+    watch = Watch(layer, str(subject.path))
     doing("running the model line by line")
-    for case in cases(request):
+    for case in cases(subject):
         watch.run(case)
-    found: Json = {"returned": watch.returned, "kept": watch.kept(), "skipped": 0}
-    if request["kind"] == "values":
+    skipped = 0
+    if request.values:
         doing("tracing the model line by line")
-        traced = _traced(build(request), request)
-        found["skipped"] = _condition_above(request["path"], watch.lines - traced) if traced else 0
-    return found
+        traced = _traced(build(subject), subject)
+        skipped = _condition_above(subject.path, watch.lines - traced) if traced else 0
+    return Blamed(watch.returned, tuple(watch.kept()), skipped)
 
 
 class Watch:
@@ -199,9 +220,9 @@ def _is_users(kind: type, path: str) -> bool:
     return getattr(module, "__file__", None) == path
 
 
-def _traced(layer: Any, request: Json) -> set[int]:
+def _traced(layer: Any, subject: Subject) -> set[int]:
     """The lines that ran while the model was traced."""
-    path, ran = request["path"], set[int]()
+    path, ran = str(subject.path), set[int]()
 
     def step(frame: types.FrameType, event: str, arg: Any) -> Any:
         ran.add(line_of(frame, path))
@@ -210,7 +231,7 @@ def _traced(layer: Any, request: Json) -> set[int]:
     def enter(frame: types.FrameType, event: str, arg: Any) -> Any:
         return None if is_librarys(frame) else step
 
-    traced = static(layer, request)
+    traced = static(layer, subject)
     with reported_to(enter):
         traced.forward.concrete_program  # noqa: B018 - this traces it
     return ran - {0}
@@ -224,9 +245,9 @@ def line_of(frame: types.FrameType, path: str) -> int:
     return line if file == path else 0
 
 
-def _condition_above(path: str, skipped: set[int]) -> int:
+def _condition_above(path: Path, skipped: set[int]) -> int:
     """The line of the innermost condition that lines which were not traced stand under; 0 if there is none."""
-    tree = ast.parse(Path(path).read_text(encoding="utf-8-sig"))
+    tree = ast.parse(path.read_text(encoding="utf-8-sig"))
     found: list[tuple[int, int]] = []
     for node in ast.walk(tree):
         if isinstance(node, (ast.If, ast.While, ast.Match)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from exporter.base.diagnostics import Diagnostic, Location, Severity
@@ -17,9 +17,14 @@ from exporter.base.errors import ChildCrashed, ChildFailed, ChildOutOfMemory, Ch
 from exporter.check import settle
 from exporter.check.codes import PROBE_CODES
 from exporter.check.entry import Model
+from exporter.check.probe.child import EagerRequest, ExportRequest, ProbedInput, Subject, eager, exported
+from exporter.check.probe.lines import Blamed, BlameRequest, blamed
+from exporter.check.probe.values import Parting, parting
+from exporter.check.probe.variation import Varied, varied
 from exporter.check.rules.base import Fault, rules
+from exporter.process.job import A, Job, Q
 from exporter.process.scratch import scratch
-from exporter.process.workers import PADDLE, SINGLE_THREAD, Json, Limits, call
+from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, call
 
 #: Which rules explain that a program depends on something outside the model.
 _DEPENDS = {"randomness": "EX101", "the clock": "EX101", "the environment": "EX101", "earlier calls": "EX103"}
@@ -38,7 +43,8 @@ _CURES = {
 class Outcome:
     """What the probe of one model showed: `kind` is agrees, not probed, or one of the faults.
 
-    `depends` names what else than the model its program depends on, `request` is what the children were told.
+    `depends` names what else than the model its program depends on. `subject` is what the children were told of the
+    model, with `limits`; None where they were told nothing more after the export.
     """
 
     model: Model
@@ -46,55 +52,61 @@ class Outcome:
     what: str
     line: int
     depends: tuple[str, ...] = ()
-    request: Json = field(default_factory=dict)
+    subject: Subject | None = None
+    limits: Limits | None = None
 
 
 def probe(path: Path, model: Model, seconds: float) -> Outcome:
     """Build, run, export and compare one model; `seconds` limits each child, as :class:`Limits`."""
-    sizes = [[each if isinstance(each, int) else None for each in one.sizes] for one in model.inputs]
-    inputs = [
-        {"name": one.name or f"x{at}", "dtype": one.dtype, "sizes": size}
-        for at, (one, size) in enumerate(zip(model.inputs, sizes, strict=True))
-    ]
-    limits = Limits(seconds=seconds)
+    inputs = tuple(
+        ProbedInput(
+            name=value.name or f"x{at}",
+            dtype=value.dtype,
+            sizes=tuple(size if isinstance(size, int) else None for size in value.sizes),
+        )
+        for at, value in enumerate(model.inputs)
+    )
+    subject, limits = Subject(path.resolve(), model.builder, inputs), Limits(seconds=seconds)
     with scratch() as folder:
-        request: Json = {"path": str(path.resolve()), "builder": model.builder, "inputs": inputs, "seconds": seconds}
-        request["file"] = str(folder / "eager.safetensors")
+        file = folder / "eager.safetensors"
         try:
-            request |= _eagerly(request, limits)
+            subject, leaves = _eagerly(subject, file, limits)
         except ExporterError as error:
             return Outcome(model, "not probed", f"the model does not run by itself: {_telling(error.what)}", 0)
-        outcome = _export(model, request, limits)
+        outcome = _export(model, ExportRequest(subject, file, leaves), limits)
         if outcome.kind in ("fails", "ends", "not probed"):
             return outcome
-        depends = _told("exporter.check.probe.variation:varied", request).get("depends", ())
-        return replace(outcome, depends=tuple(depends), request=request)
+        depends = _found_out(varied, subject, limits, Varied()).depends
+        return replace(outcome, depends=depends, subject=subject, limits=limits)
 
 
-def _paddle(target: str, request: Json, limits: Limits) -> Json:
+def _paddle(job: Job[Q, A], request: Q, limits: Limits) -> A:
     """Ask a child with Paddle; its variables are those of the gate's children, so that one server forks them all."""
-    return call(target, request, limits, environment=SINGLE_THREAD, imports=PADDLE)
+    return call(job, request, limits, environment=SINGLE_THREAD, imports=PADDLE)
 
 
-def _eagerly(request: Json, limits: Limits) -> Json:
-    """What the eager run says; integers that the model cannot take, as lengths or places, are once tried as ones."""
-    target = "exporter.check.probe.child:eager"
+def _eagerly(subject: Subject, file: Path, limits: Limits) -> tuple[Subject, tuple[tuple[str, ...], ...]]:
+    """Run the model eagerly; return it as it runs, and the structure of its outputs.
+
+    Integers that the model cannot take, as lengths or places, are once tried as ones.
+    """
     try:
-        return _paddle(target, request, limits)
+        return subject, _paddle(eager, EagerRequest(subject, file), limits).leaves
     except ChildFailed:
-        if not any("int" in one["dtype"] for one in request["inputs"]):
+        if not any("int" in value.dtype for value in subject.inputs):
             raise
-        return _paddle(target, request | {"tame": True}, limits) | {"tame": True}
+        tame = replace(subject, tame=True)
+        return tame, _paddle(eager, EagerRequest(tame, file), limits).leaves
 
 
-def _export(model: Model, request: Json, limits: Limits) -> Outcome:
+def _export(model: Model, request: ExportRequest, limits: Limits) -> Outcome:
     try:
-        answer = _paddle("exporter.check.probe.child:exported", request, limits)
+        answer = _paddle(exported, request, limits)
     except (ChildCrashed, ChildTimedOut, ChildOutOfMemory) as error:
         return Outcome(model, "ends", f"{error.what} {error.where}".strip(), 0)
     except ChildFailed as error:
-        return Outcome(model, "fails", _telling(error.what), _line_in(error.details, request["path"]))
-    return Outcome(model, answer["outcome"], _telling(answer["what"]), 0)
+        return Outcome(model, "fails", _telling(error.what), _line_in(error.details, str(request.subject.path)))
+    return Outcome(model, answer.outcome, _telling(answer.what), 0)
 
 
 def _telling(message: str) -> str:
@@ -169,25 +181,24 @@ def _locate(outcome: Outcome) -> int:
     Other outputs begin at the `return`. Other values begin at a condition that the trace decided otherwise, at the line
     that leaves the first wrong one, or, where only later calls are wrong, at the line that keeps something for them.
     """
-    if outcome.kind not in ("values", "structure", "unusable"):
+    if outcome.kind not in ("values", "structure", "unusable") or outcome.subject is None or outcome.limits is None:
         return 0
-    request = outcome.request | {"kind": outcome.kind}
-    told = _told("exporter.check.probe.lines:blamed", request)
+    subject, limits = outcome.subject, outcome.limits
+    blame = _found_out(blamed, BlameRequest(subject, values=outcome.kind == "values"), limits, Blamed())
     if outcome.kind != "values":
-        return int(told.get("returned", 0))
-    if told.get("skipped"):
-        return int(told["skipped"])
-    parted = _told("exporter.check.probe.values:parting", request)
-    kept, line = told.get("kept", ()), int(parted.get("line", 0))
-    return int(kept[0]) if kept and (parted.get("case") or not line) else line
+        return blame.returned
+    if blame.skipped:
+        return blame.skipped
+    parted = _found_out(parting, subject, limits, Parting())
+    return blame.kept[0] if blame.kept and (parted.case or not parted.line) else parted.line
 
 
-def _told(target: str, request: Json) -> Json:
-    """What a child says that looks for more; nothing where it could not find out."""
+def _found_out(job: Job[Q, A], request: Q, limits: Limits, nothing: A) -> A:
+    """Ask a child that looks for more; `nothing` where it could not find out."""
     try:
-        return _paddle(target, request, Limits(seconds=request["seconds"]))
+        return _paddle(job, request, limits)
     except ExporterError:
-        return {}
+        return nothing
 
 
 def _explain_dependency(kept: list[Diagnostic], outcome: Outcome, what: str) -> None:

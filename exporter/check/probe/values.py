@@ -10,45 +10,55 @@ from __future__ import annotations
 import sys
 import tempfile
 import types
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from exporter.base.tensors import Array
-from exporter.check.probe.child import build, cases, difference, predict, static
+from exporter.check.probe.child import Subject, build, cases, difference, predict, static
 from exporter.check.probe.lines import line_of
 from exporter.paddle.user_line import is_librarys, reported_to
-from exporter.process.workers import Json
+from exporter.process.job import job
 
 #: A line and a local name; of several visits the last counts.
 Moment: TypeAlias = tuple[int, str]
 _MOST_MOMENTS = 400
 
 
-def parting(request: Json) -> Json:
-    """`case`, the first in which a value differs, and the `line` that left it; 0 for the line if none does."""
+@dataclass(frozen=True)
+class Parting:
+    """The first case in which a value differs, and the line that left it; 0 for the line if none does."""
+
+    case: int = 0
+    line: int = 0
+
+
+@job(reuse="probing {path}: where values part")
+def parting(subject: Subject) -> Parting:
+    """Compare what each line leaves eagerly with what it leaves in the program."""
     import paddle
 
-    traced, layer = Recorder(request["path"]), build(request)
+    traced, layer = Recorder(str(subject.path)), build(subject)
     layer.register_forward_post_hook(lambda *_: traced.outputs())
     with tempfile.TemporaryDirectory() as folder:
         prefix = Path(folder) / "model"
-        model = static(layer, request)
+        model = static(layer, subject)
         with reported_to(traced.enter):
             paddle.jit.save(model, str(prefix))
-        found = predict(prefix, request)
-    layer = build(request)
-    for number, (case, outputs) in enumerate(zip(cases(request), found, strict=True)):
-        eager = Recorder(request["path"])
+        found = predict(prefix, subject)
+    layer = build(subject)
+    for number, (case, outputs) in enumerate(zip(cases(subject), found, strict=True)):
+        eager = Recorder(str(subject.path))
         tensors = [paddle.to_tensor(each.copy()) for each in case]
         with reported_to(eager.enter):
             layer(*tensors)
         for moment, value in eager.moments.items():
             at = traced.places.get(moment)
             if at is not None and difference(value, _shaped(outputs[at], value)):
-                return {"case": number, "line": moment[0]}
-    return {"case": 0, "line": 0}
+                return Parting(number, moment[0])
+    return Parting()
 
 
 class Recorder:

@@ -16,13 +16,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from exporter.check.probe.child import build, called, cases, seed, static
-from exporter.process.workers import Json, doing
+from exporter.check.probe.child import Subject, build, called, cases, seed, static
+from exporter.process.job import from_json, job, to_json
+from exporter.process.workers import doing
 
 _CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "time_ns", "perf_counter_ns", "monotonic_ns")
 _MOST_VARIABLES = 4
@@ -31,48 +33,68 @@ _OF_THE_MACHINE = frozenset({"HOME", "PATH", "PWD", "TMPDIR", "TEMP", "TMP", "US
 _AN_HOUR = 3600
 
 
-def varied(request: Json) -> Json:
-    """Trace the model under each change; `depends` names those that change the program."""
-    layer = build(request)
-    plain, again = (_traced(layer, request, _nothing) for _ in range(2))
-    if not plain or plain["program"] != again.get("program"):
-        return {"depends": []}
-    changes: dict[str, Callable[[Any, Json], None]] = {
+@dataclass(frozen=True)
+class Varied:
+    """What else than the model and its input specs changes the program."""
+
+    depends: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """The digest of a program, and the environment variables that the model asked for while it was traced."""
+
+    program: str
+    variables: tuple[str, ...]
+
+
+#: Changes one thing around the model, before it is traced.
+_Change: TypeAlias = Callable[[Any, Subject], None]
+
+
+@job(reuse="probing {path}: what else changes its program")
+def varied(subject: Subject) -> Varied:
+    """Trace the model under each change, and name those that change the program."""
+    layer = build(subject)
+    plain, again = (_traced(layer, subject, _nothing) for _ in range(2))
+    if plain is None or again is None or plain.program != again.program:
+        return Varied()
+    changes: dict[str, _Change] = {
         "randomness": _other_seeds,
         "the clock": _later,
         "earlier calls": _after_use,
         "the training mode that it was in before": _after_training,
     }
-    for name in plain["variables"][:_MOST_VARIABLES]:
+    for name in plain.variables[:_MOST_VARIABLES]:
         changes[f"the environment variable {name}"] = _flipped(name)
     depends = []
     for name, change in changes.items():
         doing(f"tracing the model, {name} changed")
-        found = _traced(layer, request, change)
-        if found and found["program"] != plain["program"]:
+        traced = _traced(layer, subject, change)
+        if traced is not None and traced.program != plain.program:
             depends.append(name)
-    return {"depends": depends}
+    return Varied(tuple(depends))
 
 
-def _traced(layer: Any, request: Json, change: Callable[[Any, Json], None]) -> Json:
-    """The digest of the program after a change, and the variables that the model asked for; empty on a failure."""
+def _traced(layer: Any, subject: Subject, change: _Change) -> _Traced | None:
+    """Trace the model after a change; None where that fails."""
     with tempfile.NamedTemporaryFile() as report:
         process = os.fork()
         if process == 0:
             try:
-                change(layer, request)
-                Path(report.name).write_text(json.dumps(_program(layer, request)))
+                change(layer, subject)
+                Path(report.name).write_text(json.dumps(to_json(_Traced, _program(layer, subject))))
             finally:
                 os._exit(0)  # whatever was raised: there is no report
         os.waitpid(process, 0)
         text = report.read()
-    return dict(json.loads(text)) if text else {}
+    return from_json(_Traced, json.loads(text)) if text else None
 
 
-def _program(layer: Any, request: Json) -> Json:
+def _program(layer: Any, subject: Subject) -> _Traced:
     read = _record_environment()
-    text = str(static(layer, request).forward.concrete_program.main_program)
-    return {"program": hashlib.sha256(text.encode()).hexdigest(), "variables": sorted(read)}
+    text = str(static(layer, subject).forward.concrete_program.main_program)
+    return _Traced(hashlib.sha256(text.encode()).hexdigest(), tuple(sorted(read)))
 
 
 def _record_environment() -> set[str]:
@@ -100,11 +122,11 @@ def _record_environment() -> set[str]:
     return read
 
 
-def _nothing(layer: Any, request: Json) -> None:
+def _nothing(layer: Any, subject: Subject) -> None:
     """The control: two such traces must be alike."""
 
 
-def _other_seeds(layer: Any, request: Json) -> None:
+def _other_seeds(layer: Any, subject: Subject) -> None:
     import paddle
 
     random.seed(20)
@@ -112,26 +134,26 @@ def _other_seeds(layer: Any, request: Json) -> None:
     paddle.seed(20)
 
 
-def _later(layer: Any, request: Json) -> None:
+def _later(layer: Any, subject: Subject) -> None:
     for name in _CLOCKS:
         plain = getattr(time, name)
         step = _AN_HOUR * 10**9 if name.endswith("_ns") else _AN_HOUR
         setattr(time, name, lambda plain=plain, step=step: plain() + step)
 
 
-def _after_use(layer: Any, request: Json) -> None:
-    for case in cases(request):
+def _after_use(layer: Any, subject: Subject) -> None:
+    for case in cases(subject):
         called(layer, case)
     seed()  # what was drawn is no difference
 
 
-def _after_training(layer: Any, request: Json) -> None:
+def _after_training(layer: Any, subject: Subject) -> None:
     layer.train()
     layer.eval()
 
 
-def _flipped(name: str) -> Callable[[Any, Json], None]:
-    def change(layer: Any, request: Json) -> None:
+def _flipped(name: str) -> _Change:
+    def change(layer: Any, subject: Subject) -> None:
         os.environ[name] = "0" if os.environ.get(name) == "1" else "1"
 
     return change

@@ -7,7 +7,7 @@ import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -63,7 +63,7 @@ def _timed(old: Path, new: Path, timeout: float | None, *, quiet: bool) -> Compa
         return compare(old, new, Wish(), how)
 
 
-def _told(latency: Compared | None) -> dict[str, Any]:
+def _told(latency: Compared | None) -> dict[str, object]:
     if latency is None:
         return {}
     return {"latency": [asdict(one) for one in latency.latencies], "not_timed": list(latency.failed)}

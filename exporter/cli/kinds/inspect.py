@@ -24,8 +24,8 @@ def inspect(path: _File, as_json: Json = False, debug: Debug = False) -> ExitCod
     from exporter.bundle.inspect import as_text
     from exporter.bundle.inspect import inspect as tell
 
-    told = tell(path)
-    sys.stdout.write(json.dumps(told) + "\n" if as_json else as_text(told))
+    inspected = tell(path)
+    sys.stdout.write(json.dumps(inspected.to_json()) + "\n" if as_json else as_text(inspected))
     return ExitCode.PASSED
 
 

@@ -9,7 +9,6 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from exporter.base import machine
 from exporter.base.errors import ChildFailed, EnvironmentLacks, ExitCode, ExporterError, UsageError
@@ -18,7 +17,7 @@ from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.bundle.source import Source, source_in
 from exporter.bundle.subject import unfit
 from exporter.deploy.bench.inputs import Inputs, Size, inputs_of
-from exporter.deploy.bench.standing import Standing, standings, told_of_winner
+from exporter.deploy.bench.standing import Load, Standing, standings, told_of_winner
 from exporter.engines.base import Runnable
 from exporter.engines.device import choose_device
 from exporter.engines.job import TimingJob, runnable
@@ -74,14 +73,14 @@ class Benchmark:
     bundle: Bundle
     wish: Wish
     measured: tuple[Measured, ...]
-    loads: Mapping[str, Mapping[str, Any]]
+    loads: Mapping[str, Load]
     failed: Mapping[str, str]
     cures: tuple[str, ...]
     exit: ExitCode
     standings: tuple[Standing, ...]
     notes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object that `bench --json` prints."""
         about = self.bundle.manifest
         return {
@@ -89,7 +88,7 @@ class Benchmark:
             "machine": {"cpu": machine.cpu(), "memory": machine.memory()},
             "settings": asdict(self.wish),
             "measured": [asdict(one) for one in self.measured],
-            "loads": dict(self.loads),
+            "loads": {name: asdict(load) for name, load in self.loads.items()},
             "failed": dict(self.failed),
             "standings": [asdict(one) for one in self.standings],
             "winner": told_of_winner(self.standings),
@@ -110,7 +109,7 @@ class _Tally:
     """What the rounds of one run gave: for each size, a list of times a round."""
 
     times: dict[str, list[list[float]]] = field(default_factory=dict)
-    about: dict[str, Any] = field(default_factory=dict)
+    load: Load | None = None
 
 
 def bench(folder: Path, wish: Wish, setting: Setting, code: Path | None = None) -> Benchmark:
@@ -136,7 +135,7 @@ def bench(folder: Path, wish: Wish, setting: Setting, code: Path | None = None) 
         turns = _Turns(Bundle(folder, bundle.manifest), inputs, source, wish, setting)
         turns.take([*runs, *([EAGER] if source.folder else [])])
     measured = tuple(_measured(turns.tallies, inputs.sizes, bundle.manifest))
-    loads = {_name(run): tally.about for run, tally in turns.tallies.items()}
+    loads = {_name(run): tally.load for run, tally in turns.tallies.items() if tally.load}
     why = unfit(bundle) if bundle.manifest.verdict != "unverified" else ""
     notes = (*([f"the bundle did not pass: {why}"] if why else []), *([inputs.note] if inputs.note else []))
     notes = (*notes, *([] if source.folder else [_NO_EAGER]))
@@ -200,12 +199,9 @@ class _Turns:
                 what = f"its outputs have the shapes {shapes}, not {wanted}"
                 raise ChildFailed(what, where=f"case {size.name}", hint=_SEE_VERIFY)
             tally.times.setdefault(size.name, []).append(list(case.times))
-        tally.about = {
-            "version": timing.version,
-            "provider": timing.provider,
-            "load": min(timing.load, tally.about.get("load", timing.load)),
-            "peak": max(timing.peak, tally.about.get("peak", 0)),
-        }
+        before = tally.load
+        load, peak = (min(timing.load, before.load), before.peak) if before else (timing.load, 0)
+        tally.load = Load(timing.version, timing.provider, load, max(timing.peak, peak))
 
     def _runnable(self, run: Run) -> Runnable:
         manifest = self.bundle.manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from exporter.base.bounded_json import read_json
 from exporter.bundle.layout import REPORT
@@ -34,6 +34,16 @@ class Timed(Protocol):
 
 
 @dataclass(frozen=True)
+class Load:
+    """What ran in an engine, the least of seconds that loading took, and the most memory in bytes."""
+
+    version: str
+    provider: str
+    load: float
+    peak: int
+
+
+@dataclass(frozen=True)
 class Standing:
     """One run over all sizes, by geometric means.
 
@@ -56,9 +66,7 @@ class Standing:
         return f"{self.variant}/{self.engine}"
 
 
-def standings(
-    bundle: Bundle, measured: Sequence[Timed], loads: Mapping[str, Mapping[str, Any]]
-) -> tuple[Standing, ...]:
+def standings(bundle: Bundle, measured: Sequence[Timed], loads: Mapping[str, Load]) -> tuple[Standing, ...]:
     """Every run, the fastest first."""
     runs: dict[tuple[str, str], list[Timed]] = {}
     for one in measured:
@@ -75,8 +83,8 @@ def standings(
                 proof=passed if (proof := _proof(checks, *run)) == PASSED else proof,
                 slower=means[run] / min(means.values()),
                 over_eager=eager / means[run] if eager else None,
-                load=about["load"],
-                peak=about["peak"],
+                load=about.load,
+                peak=about.peak,
                 spread=max(one.spread for one in runs[run]),
             )
         )
@@ -95,7 +103,7 @@ def tells(one: Standing, other: Standing) -> bool:
     return max(times, 1 / times) > max(one.spread, other.spread)
 
 
-def told_of_winner(found: Sequence[Standing]) -> dict[str, Any] | None:
+def told_of_winner(found: Sequence[Standing]) -> dict[str, object] | None:
     """The object under `winner` in `bench --json`."""
     if (best := winner(found)) is None:
         return None
@@ -109,7 +117,7 @@ def told_of_winner(found: Sequence[Standing]) -> dict[str, Any] | None:
     }
 
 
-def _checks(bundle: Bundle) -> list[Mapping[str, Any]]:
+def _checks(bundle: Bundle) -> list[Mapping[str, object]]:
     """What the bundle's report says of each claim; nothing where nobody has verified it. It may be a stranger's."""
     if bundle.manifest.verdict == "unverified" or REPORT not in bundle.manifest.files:
         return []
@@ -118,7 +126,7 @@ def _checks(bundle: Bundle) -> list[Mapping[str, Any]]:
     return [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
 
 
-def _proof(checks: Sequence[Mapping[str, Any]], variant: str, engine: str) -> str:
+def _proof(checks: Sequence[Mapping[str, object]], variant: str, engine: str) -> str:
     """A run passed where each claim on it, and each on its files, holds or is waived, and one at least was about it."""
     if variant == "source":
         return SOURCE
@@ -128,6 +136,6 @@ def _proof(checks: Sequence[Mapping[str, Any]], variant: str, engine: str) -> st
     return PASSED if all(check.get("outcome") in ("match", "waived") for check in own) else FAILED
 
 
-def _variant(check: Mapping[str, Any]) -> str:
+def _variant(check: Mapping[str, object]) -> str:
     precision = check.get("precision", "fp32")
     return f"{check.get('format')}" if precision == "fp32" else f"{check.get('format')}-{precision}"

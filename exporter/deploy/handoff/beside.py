@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import yaml
 
 from exporter.base.errors import UsageError
 from exporter.bundle.open import recorded_spec
 from exporter.deploy.handoff.base import Chosen, Proof, Target
-from exporter.deploy.handoff.step_files import FORMS, written
+from exporter.deploy.handoff.step_files import FORMS, Yaml, written
 from exporter.process.workers import Limits
 from exporter.spec.pipeline import Pipeline
 from exporter.steps.chain import Chain
@@ -26,7 +26,7 @@ class StepsBeside(Target):
     stem: ClassVar[str]
     runtime: ClassVar[str]
 
-    def about(self, chosen: Chosen, content: Mapping[str, Any]) -> dict[str, Any]:
+    def about(self, chosen: Chosen, content: Yaml) -> Yaml:
         """The file's content, with what this runtime wants to know besides the steps."""
         del chosen
         return dict(content)
@@ -42,7 +42,7 @@ class StepsBeside(Target):
         how = f"{self.runtime} is not run here; {self.file} was read back to the very steps of the bundle"
         return Proof(False, how, generated=str(folder.joinpath(self.file).name))
 
-    def _content(self, chosen: Chosen) -> dict[str, Any]:
+    def _content(self, chosen: Chosen) -> Yaml:
         before, after = deployment(chosen)
         reasons = []
         for form in (form for family in self.families for form in FORMS[family]):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import UsageError
 from exporter.bundle.manifest import Manifest, Tensor
@@ -19,45 +20,68 @@ _PROVEN = ("numpy", "onnxruntime")
 _IMPORT = "from exporter.deploy.handoff.interface import"
 
 
-def interface(chosen: Chosen, target: str) -> dict[str, Any]:
-    """`inputs`, `outputs` and `dims`, by the artifact's own names.
+@dataclass(frozen=True)
+class OutputTensor:
+    """An output as the protocol names it; a word in its shape is a named dim."""
+
+    name: str
+    datatype: str
+    shape: tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class InputTensor(OutputTensor):
+    """An input, and the `range` of its whole numbers: the smallest, and the one after the largest; None: any."""
+
+    range: tuple[int | str, ...] | None
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What requests and answers hold, as the file of a service names it."""
+
+    inputs: tuple[InputTensor, ...]
+    outputs: tuple[OutputTensor, ...]
+    dims: Mapping[str, Mapping[str, int]]
+
+
+def interface(chosen: Chosen, target: str) -> Interface:
+    """Return the interface of a variant, by the artifact's own names.
 
     Raises:
         UsageError: an input or output is of a type that the protocol does not have.
     """
     manifest, variant = chosen.manifest, chosen.variant
-    ranges = {one.name: _range(one, manifest) for one in manifest.inputs}
-    return {
-        "inputs": [
-            {**_tensor(one, native, target), "range": ranges[one.name]}
-            for one, native in zip(manifest.inputs, variant.inputs, strict=True)
-        ],
-        "outputs": [
-            _tensor(one, native, target) for one, native in zip(manifest.outputs, variant.outputs, strict=True)
-        ],
-        "dims": manifest.dims,
-    }
+    inputs = (
+        InputTensor(native, _datatype(tensor, target), tensor.shape, _range(tensor, manifest))
+        for tensor, native in zip(manifest.inputs, variant.inputs, strict=True)
+    )
+    outputs = (
+        OutputTensor(native, _datatype(tensor, target), tensor.shape)
+        for tensor, native in zip(manifest.outputs, variant.outputs, strict=True)
+    )
+    return Interface(tuple(inputs), tuple(outputs), manifest.dims)
 
 
-def _tensor(one: Tensor, native: str, target: str) -> dict[str, Any]:
-    if one.dtype not in _DATATYPES:
+def _datatype(tensor: Tensor, target: str) -> str:
+    if tensor.dtype not in _DATATYPES:
         raise UsageError(
-            f"{one.name} is {one.dtype}, which requests in JSON cannot hold",
+            f"{tensor.name} is {tensor.dtype}, which requests in JSON cannot hold",
             where=target,
             hint="change it in the model and release again, or choose another target",
         )
-    return {"name": native, "datatype": _DATATYPES[one.dtype], "shape": list(one.shape)}
+    return _DATATYPES[tensor.dtype]
 
 
-def _range(one: Tensor, manifest: Manifest) -> list[int | str] | None:
-    """What the spec says of whole numbers: the smallest, and the one after the largest; either may be as `seq+1`."""
-    asked = manifest.spec.get("inputs", {}).get(one.name, {})
-    values = asked.get("values", "") if isinstance(asked, dict) else ""
+def _range(tensor: Tensor, manifest: Manifest) -> tuple[int | str, ...] | None:
+    """Return what the spec says of whole numbers: the smallest, and the one after the largest, either as `seq+1`."""
+    described = manifest.spec.get("inputs", {}).get(tensor.name, {})
+    values = described.get("values", "") if isinstance(described, dict) else ""
     if not isinstance(values, str) or not values.startswith("integers"):
         return None
-    sizes = {size for tensor in manifest.inputs for size in tensor.shape}
+    sizes = {size for described in manifest.inputs for size in described.shape}
     dims = [parts(text)[0] for text in arguments(values)]
-    bounds = [text if dim else int(text) for dim, text in zip(dims, arguments(values), strict=True)]
+    bounds = tuple(text if dim else int(text) for dim, text in zip(dims, arguments(values), strict=True))
     return bounds if all(dim in sizes for dim in dims if dim) else None
 
 

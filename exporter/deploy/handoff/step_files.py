@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from exporter.base.errors import UsageError
 from exporter.base.files import sha256_bytes
@@ -20,8 +20,10 @@ from exporter.steps.settle import FAMILIES
 #: `cv2.INTER_*` as PaddleDetection writes them, and the words of the others.
 _NUMBERS = {"nearest": 0, "linear": 1, "cubic": 2, "area": 3, "lanczos": 4}
 _WORDS = {"nearest": "NEAREST", "linear": "LINEAR", "cubic": "BICUBIC", "area": "AREA", "lanczos": "LANCZOS4"}
+#: A file of a family, or a part of it: what may stand there the family says.
+Yaml: TypeAlias = dict[str, Any]
 #: Makes the operators of one step; None where the family does it of itself.
-Writer = Callable[[Any], "dict[str, Any] | None"]
+Writer: TypeAlias = Callable[[Any], "Yaml | None"]
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,10 @@ class Form:
     family: str
     part: str
     operators: Mapping[str, Writer]
-    around: Callable[[list[Any], Chain], dict[str, Any]]
+    around: Callable[[list[Any], Chain], Yaml]
 
 
-def written(form: Form, before: Chain, after: Chain) -> dict[str, Any]:
+def written(form: Form, before: Chain, after: Chain) -> Yaml:
     """The content of the file.
 
     Raises:
@@ -53,7 +55,7 @@ def written(form: Form, before: Chain, after: Chain) -> dict[str, Any]:
     return content
 
 
-def _operator(form: Form, link: Link) -> dict[str, Any] | None:
+def _operator(form: Form, link: Link) -> Yaml | None:
     if not isinstance(link, Declared) or link.name not in form.operators:
         raise _refusal(form, f"it has no operator for the step {link}")
     return form.operators[link.name](link.step)
@@ -88,7 +90,7 @@ def _nothing(step: Any) -> None:
     del step
 
 
-def _clas_resize(step: Any) -> dict[str, Any]:
+def _clas_resize(step: Any) -> Yaml:
     size = {"resize_short": step.size} if step.rule == "short" else {"size": [step.width, step.height]}
     way = {} if step.interpolation == "linear" else {"interpolation": _WORDS[step.interpolation]}
     return {"ResizeImage": {**size, **way, **({"backend": "pil"} if step.library == "pillow" else {})}}
@@ -98,14 +100,14 @@ def _square(step: Any) -> int | list[int]:
     return int(step.width) if step.width == step.height else [step.width, step.height]
 
 
-def _clas_normalize(step: Any) -> dict[str, Any]:
+def _clas_normalize(step: Any) -> Yaml:
     mean, std = list(step.mean), list(step.std)
     order = {"order": "" if step.axis == "last" else "chw"}
     return {"NormalizeImage": {"scale": step.scale, "mean": mean, "std": std, **order}}
 
 
-def _clas(operators: list[Any], after: Chain) -> dict[str, Any]:
-    top: dict[str, Any] = {}
+def _clas(operators: list[Any], after: Chain) -> Yaml:
+    top: Yaml = {}
     for link in after:
         if isinstance(link, Declared) and link.name == "topk":
             top["topk"] = link.step.k  # type: ignore[attr-defined]  # the kind has it
@@ -115,7 +117,7 @@ def _clas(operators: list[Any], after: Chain) -> dict[str, Any]:
 
 
 # ---- PaddleSeg ------------------------------------------------------------------------------------------------------
-def _seg_resize(step: Any) -> dict[str, Any]:
+def _seg_resize(step: Any) -> Yaml:
     way = {} if step.interpolation == "linear" else {"interp": _WORDS[step.interpolation]}
     if step.rule in ("short", "long", "at_most"):
         name, key = {
@@ -129,41 +131,41 @@ def _seg_resize(step: Any) -> dict[str, Any]:
     return {"type": "Resize", **size, **way}
 
 
-def _seg_pad(step: Any) -> dict[str, Any]:
+def _seg_pad(step: Any) -> Yaml:
     value = list(step.value) if isinstance(step.value, tuple) else step.value
     return {"type": "Padding", "target_size": [step.width, step.height], "im_padding_value": value}
 
 
-def _seg(operators: list[Any], after: Chain) -> dict[str, Any]:
+def _seg(operators: list[Any], after: Chain) -> Yaml:
     del after  # read back as none
     return {"Deploy": {"transforms": operators}}
 
 
 # ---- PaddleDetection ------------------------------------------------------------------------------------------------
-def _det_resize(step: Any) -> dict[str, Any]:
+def _det_resize(step: Any) -> Yaml:
     size = {"target_size": [step.height, step.width], "keep_ratio": step.rule == "within"}
     return {"type": "Resize", **size, "interp": _NUMBERS[step.interpolation]}
 
 
-def _det_normalize(step: Any) -> dict[str, Any]:
+def _det_normalize(step: Any) -> Yaml:
     said = {"type": "NormalizeImage", "is_scale": step.scale != 1.0}
     if step.mean == (0.0,) and step.std == (1.0,):
         return {**said, "norm_type": "none"}
     return {**said, "norm_type": "mean_std", "mean": list(step.mean), "std": list(step.std)}
 
 
-def _det(operators: list[Any], after: Chain) -> dict[str, Any]:
+def _det(operators: list[Any], after: Chain) -> Yaml:
     boxes = [link.step for link in after if isinstance(link, Declared) and link.name == "boxes"]
     score = boxes[0].score if boxes else 0.5  # type: ignore[attr-defined]  # the kind has it
     return {"mode": "paddle", "draw_threshold": score, "use_dynamic_shape": False, "Preprocess": operators}
 
 
 # ---- PaddleOCR ------------------------------------------------------------------------------------------------------
-def _ocr(operators: list[Any], after: Chain) -> dict[str, Any]:
+def _ocr(operators: list[Any], after: Chain) -> Yaml:
     characters = [link.step for link in after if isinstance(link, Declared) and link.name == "ctc"]
     # A line is resized, scaled and padded by one operator, which is read back as these four steps.
     listed = [operator for operator in operators if operator != _IN_LINE]
-    content: dict[str, Any] = {"PreProcess": {"transform_ops": listed}}
+    content: Yaml = {"PreProcess": {"transform_ops": listed}}
     if characters:
         said = {"name": "CTCLabelDecode", "character_dict": list(characters[0].characters)}  # type: ignore[attr-defined]
         content["PostProcess"] = said
@@ -171,10 +173,10 @@ def _ocr(operators: list[Any], after: Chain) -> dict[str, Any]:
 
 
 #: What `RecResizeImg` does of itself behind the resizing.
-_IN_LINE: dict[str, Any] = {"RecResizeImg": None}
+_IN_LINE: Yaml = {"RecResizeImg": None}
 
 
-def _ocr_resize(step: Any) -> dict[str, Any]:
+def _ocr_resize(step: Any) -> Yaml:
     if step.rule == "line":
         return {"RecResizeImg": {"image_shape": [3, step.height, step.width]}}
     if step.rule == "exact":
@@ -183,7 +185,7 @@ def _ocr_resize(step: Any) -> dict[str, Any]:
     return {"DetResizeForTest": {"limit_side_len": step.size, "limit_type": kinds.get(step.rule, step.rule)}}
 
 
-def _ocr_decode(step: Any) -> dict[str, Any]:
+def _ocr_decode(step: Any) -> Yaml:
     return {"DecodeImage": {"img_mode": step.order.upper(), "channel_first": False}}
 
 

@@ -104,7 +104,7 @@ def _ask(
         wish.device,
         replace(artifact, threads=wish.threads),
         place / ROW,
-        about={**about, "join": None},
+        about=replace(about, join=None),
         body=_body(load(place / ROW)),
         clients=wish.clients,
         seconds=wish.serve,

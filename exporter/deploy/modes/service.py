@@ -13,11 +13,12 @@ from typing import Any
 
 from exporter.base.registry import Registry
 from exporter.deploy.bench.run import percentile
+from exporter.deploy.handoff.kinds.http_service import ServiceSettings
 from exporter.deploy.modes.result import Asked
 from exporter.engines.base import Engine, Session
 from exporter.engines.cost import import_all
 from exporter.engines.job import EngineRequest
-from exporter.process.job import job
+from exporter.process.job import job, to_json
 from exporter.process.workers import doing
 
 _ENGINES: Registry[Engine] = Registry("exporter.engines", "engine")
@@ -31,7 +32,7 @@ class ServiceRequest(EngineRequest):
     `about` is the content of its service.json, `body` what each of the `clients` posts again and again for `seconds`.
     """
 
-    about: Mapping[str, Any]
+    about: ServiceSettings
     body: Mapping[str, Any]
     clients: int
     seconds: float
@@ -81,7 +82,7 @@ async def _serve(session: _AsOnnxRuntime, request: ServiceRequest) -> ServiceAns
 
     from exporter.deploy.handoff.http_server import Service, a_logger
 
-    application = Service(dict(request.about), session).application()
+    application = Service(to_json(ServiceSettings, request.about), session).application()
     runner = web.AppRunner(application, access_log=None, logger=a_logger(), keepalive_timeout=75)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -95,7 +96,7 @@ async def _serve(session: _AsOnnxRuntime, request: ServiceRequest) -> ServiceAns
 async def _asked(port: int, request: ServiceRequest) -> ServiceAnswer:
     """What the clients saw, in a process that has a processor of its own where there are two."""
     body = json.dumps(request.body).encode()
-    head = f"POST /v2/models/{request.about['name']}/infer HTTP/1.1\r\nHost: compared\r\n"
+    head = f"POST /v2/models/{request.about.name}/infer HTTP/1.1\r\nHost: compared\r\n"
     head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     words = [sys.executable, "-I", str(_CLIENT), str(port), str(request.clients), str(request.seconds)]
     pipe = asyncio.subprocess.PIPE

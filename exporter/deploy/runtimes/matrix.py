@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter.base.errors import BundleError, EnvironmentLacks, ExitCode, UsageError
 from exporter.bundle.layout import VERIFY
@@ -76,7 +75,7 @@ class Matrix:
             return "failed" if any(row.exit is ExitCode.REFUSED for row in self.rows) else "none"
         return "partial" if any(cell.outcome == NOT_RUN for row in self.rows for cell in row.cells) else "passed"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object that `verify --runtime --json` prints."""
         rows = [{**asdict(row), "exit": int(row.exit)} for row in self.rows]
         return {"bundle": self.bundle, "digest": self.digest, "verdict": self.word, "runtimes": rows}
@@ -125,8 +124,30 @@ def try_runtimes(bundle: Bundle, runtimes: Sequence[Runtime], cache: Path, setti
     return Matrix(f"{about.name} {about.version}", about.digest, tuple(rows))
 
 
-def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> Mapping[str, Any]:
-    """The report of verify.py; raises EnvironmentLacks where the script itself ends badly, and as `try_runtimes`."""
+@dataclass(frozen=True)
+class _Judged:
+    """What verify.py said of a variant."""
+
+    variant: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What verify.py said: what speaks against the bundle itself, and of each variant."""
+
+    against: tuple[str, ...]
+    runs: tuple[_Judged, ...]
+
+
+def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> _Told:
+    """Return what verify.py said.
+
+    Raises:
+        EnvironmentLacks: the script itself ended badly.
+        UsageError, BundleError: as :func:`try_runtimes`.
+    """
     limit = setting.limits.seconds
     command = [str(python), "-I", str((folder / VERIFY).resolve()), "--json", "--engine", runtime.engine]
     variables = {**SINGLE_THREAD, "PATH": f"{python.parent}:/usr/bin:/bin", "HOME": "/nonexistent"}
@@ -159,15 +180,15 @@ def _told(python: Path, folder: Path, runtime: Runtime, setting: Setting) -> Map
         raise UsageError(
             f"no variant of this bundle runs in {runtime.package}", where="--runtime", hint="see exporter inspect"
         )
-    return dict(told)
+    runs = (_Judged(run["variant"], run["outcome"], run["reason"]) for run in told["runs"])
+    return _Told(tuple(told["against"]), tuple(runs))
 
 
-def _row(runtime: Runtime, told: Mapping[str, Any]) -> Row:
-    """What verify.py said; what speaks against the bundle itself fails every variant."""
-    against = told["against"]
+def _row(runtime: Runtime, told: _Told) -> Row:
+    """Return what verify.py said; what speaks against the bundle itself fails every variant."""
+    against = told.against
     cells = (
-        Cell(run["variant"], FAILED if against else _outcome(run["outcome"]), (against or [run["reason"]])[0])
-        for run in told["runs"]
+        Cell(run.variant, FAILED if against else _outcome(run.outcome), (*against, run.reason)[0]) for run in told.runs
     )
     return Row(str(runtime), tuple(cells))
 

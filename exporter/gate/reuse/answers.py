@@ -30,13 +30,6 @@ _SCHEMA = 1
 #: the request says; with what each does, in words and keys of its request. Not among them: training, which keeps its
 #: own runs, and whatever measures a time.
 FUNCTIONS: Mapping[str, str] = {
-    "exporter.check.probe.child:eager": "probing {path}: the eager layer",
-    "exporter.check.probe.child:exported": "probing {path}: its program",
-    "exporter.check.probe.lines:blamed": "probing {path}: the line to blame",
-    "exporter.check.probe.values:parting": "probing {path}: where values part",
-    "exporter.check.probe.variation:varied": "probing {path}: what else changes its program",
-    "exporter.train.rating:rate": "the checkpoint's metric",
-    "exporter.train.rehearsal:rehearse": "rehearsing the training",
 }
 
 

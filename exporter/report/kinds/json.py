@@ -10,7 +10,6 @@ Versions of the schema:
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from exporter.base.files import readable_json
 from exporter.prove.compare import outputs as compare
@@ -22,7 +21,7 @@ from exporter.report.base import Renderer
 METRICS = ("error_ratio", "combined_ratio", *compare.METRICS.names())
 
 
-def parity(report: Report) -> dict[str, Any]:
+def parity(report: Report) -> dict[str, object]:
     """The object that `verify --json` prints and a bundle holds."""
     verdict = report.verdict
     return {
@@ -48,7 +47,7 @@ def parity(report: Report) -> dict[str, Any]:
     }
 
 
-def _check(claim: Claim, evidence: Evidence) -> dict[str, Any]:
+def _check(claim: Claim, evidence: Evidence) -> dict[str, object]:
     return {
         "kind": claim.kind,
         "format": claim.format,

@@ -12,11 +12,15 @@ from exporter.spec.recipe.training import Training
 if TYPE_CHECKING:
     import paddle
 
-    from exporter.base.tensors import TensorMap
+    from exporter.base.tensors import Array, TensorMap
 
 Part: TypeAlias = Literal["train", "held_out"]
 #: What `data(part)` may yield: arrays or tensors by name, or in the order of the recipe's inputs and labels.
 Batch: TypeAlias = "Mapping[str, Any] | tuple[Any, ...] | list[Any]"
+
+#: A batch's value, and a batch by the names of the recipe's inputs and labels.
+BatchValue: TypeAlias = "Array | paddle.Tensor"
+NamedBatch: TypeAlias = "Mapping[str, Array | paddle.Tensor]"
 
 
 class Data(Protocol):
@@ -92,7 +96,7 @@ class Run(Protocol):
     def restore(self, optimizer: paddle.optimizer.Optimizer | None = None) -> dict[str, Any]:
         """Put back optimizer and random generators as last saved; returns the saved values, {} in a new run."""
 
-    def batches(self, part: Part = "train", skip: int = 0) -> Iterator[dict[str, Any]]:
+    def batches(self, part: Part = "train", skip: int = 0) -> Iterator[NamedBatch]:
         """The recipe's own batches, by name: of the coming epoch, or all held-out ones; without the first `skip`."""
 
     def progress(self, step: int, loss: float, steps: int = 0) -> None:

@@ -13,10 +13,12 @@ from exporter.base.files import canonical_json, sha256_bytes
 from exporter.base.references import user_code
 from exporter.base.tensors import digest
 from exporter.paddle.loading import end_workers, with_own_workers
-from exporter.spec.recipe.base import Data, Part, Recipe
+from exporter.spec.recipe.base import BatchValue, Data, NamedBatch, Part, Recipe
 from exporter.spec.recipe.dataset import Loader
 
 if TYPE_CHECKING:
+    import paddle
+
     from exporter.base.tensors import Array, TensorMap
 
 #: Of batches as many rows are kept for goldens, calibration and metric proofs; fewer where they take more bytes.
@@ -30,13 +32,13 @@ class Batches(Protocol):
 
     steps: int
 
-    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterator[dict[str, Any]]:
+    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterator[NamedBatch]:
         """The batches of an epoch, by name, from batch `skip` on; they depend on seed and epoch alone."""
 
-    def held_out(self) -> Iterator[dict[str, Any]]:
+    def held_out(self) -> Iterator[NamedBatch]:
         """All held-out samples in their order."""
 
-    def ends(self) -> list[dict[str, Any]]:
+    def ends(self) -> list[NamedBatch]:
         """Held-out batches of each size there is, or the first alone where that is not known."""
 
 
@@ -50,19 +52,19 @@ def streams(recipe: Recipe) -> bool:
     return any(parameter.default is parameter.empty and parameter.kind in kinds for parameter in parameters)
 
 
-def batch_digest(batch: Mapping[str, Any]) -> str:
+def batch_digest(batch: NamedBatch) -> str:
     """Hex sha256 over the names, dtypes and values of a batch."""
     return sha256_bytes(canonical_json({name: digest(as_array(batch[name])) for name in sorted(batch)}))
 
 
-def as_array(value: Any) -> Array:
+def as_array(value: BatchValue) -> Array:
     """A numpy array of a batch's value."""
     import numpy as np
 
     return cast("Array", value if isinstance(value, np.ndarray) else value.numpy())
 
 
-def as_tensor(value: Any) -> Any:
+def as_tensor(value: BatchValue) -> paddle.Tensor:
     """A tensor of a batch's value, on the device in use."""
     import paddle
 
@@ -81,7 +83,7 @@ class Whole:
     def _starts(self) -> range:
         return range(0, max(self._total - self._size, 0) + 1, self._size)
 
-    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterator[dict[str, Any]]:
+    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterator[NamedBatch]:
         """Rows shuffled by seed and epoch, without the last, incomplete batch."""
         import numpy as np
 
@@ -90,12 +92,12 @@ class Whole:
             rows = order[start : start + self._size]
             yield {name: self._data.train[name][rows] for name in self._names}
 
-    def held_out(self) -> Iterator[dict[str, Any]]:
+    def held_out(self) -> Iterator[NamedBatch]:
         """Batches in their order; the last may be smaller."""
         total = len(self._data.held_out[self._names[0]])
         yield from map(self._held_out_from, range(0, total, self._size))
 
-    def ends(self) -> list[dict[str, Any]]:
+    def ends(self) -> list[NamedBatch]:
         """The first and the last batch."""
         total = len(self._data.held_out[self._names[0]])
         return [self._held_out_from(start) for start in dict.fromkeys((0, (total - 1) // self._size * self._size))]
@@ -104,7 +106,7 @@ class Whole:
         """The labels of the first held-out samples, at most so many."""
         return {name: self._data.held_out[name][:most] for name in self._labels}
 
-    def _held_out_from(self, start: int) -> dict[str, Any]:
+    def _held_out_from(self, start: int) -> NamedBatch:
         return {name: self._data.held_out[name][start : start + self._size] for name in self._names}
 
 
@@ -122,7 +124,7 @@ class Stream:
         self.steps = self._length("train")
         self._check_first()
 
-    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterator[dict[str, Any]]:
+    def epoch(self, seed: int, number: int, skip: int = 0) -> Iterator[NamedBatch]:
         """The batches as they come, numpy's and Python's generators seeded by seed and epoch before."""
         seed_data(seed, number)
         made = self._iterable("train")
@@ -140,11 +142,11 @@ class Stream:
         if not count:
             raise UsageError("there are no batches", where=self._where("train"), hint="check how the data is loaded")
 
-    def held_out(self) -> Iterator[dict[str, Any]]:
+    def held_out(self) -> Iterator[NamedBatch]:
         """All held-out batches."""
         return self._named(self._iterable("held_out"), "held_out")
 
-    def ends(self) -> list[dict[str, Any]]:
+    def ends(self) -> list[NamedBatch]:
         """The first held-out batch: to find the last, all have to be made."""
         return list(itertools.islice(self.held_out(), 1))
 
@@ -211,7 +213,7 @@ class Stream:
             self._made[part] = with_own_workers(made)
         return self._made[part]
 
-    def _named(self, iterable: Any, part: Part) -> Iterator[dict[str, Any]]:
+    def _named(self, iterable: Any, part: Part) -> Iterator[NamedBatch]:
         with user_code(f"data('{part}') failed", self._reference):
             iterator = iter(iterable)
         try:
@@ -224,7 +226,7 @@ class Stream:
         finally:
             end_workers(iterator)
 
-    def _checked(self, item: Any, where: str) -> dict[str, Any]:
+    def _checked(self, item: Any, where: str) -> NamedBatch:
         names = (*self._recipe.inputs, *self._recipe.labels)
         if isinstance(item, Mapping):
             for name in names:
@@ -294,7 +296,7 @@ def seed_data(seed: int, epoch: int) -> None:
     random.seed(drawn)
 
 
-def _rows_agree(batch: dict[str, Any], where: str) -> dict[str, Any]:
+def _rows_agree(batch: dict[str, Any], where: str) -> NamedBatch:
     import numpy as np
     import paddle
 

@@ -23,7 +23,7 @@ SHORT = {"steps": 12, "rounds": 2, "seconds": 0.01, "serve": 0.0, "batches": (1,
 def test_all_modes_learn_the_same(recipe: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     found = compare(Wish(recipe, **SHORT), Setting(), converted)  # type: ignore[arg-type]
-    modes = set(Registry[object]("exporter.deploy.modes.kinds", "mode").names())
+    modes = set(Registry[object]("exporter.deploy.modes", "mode").names())
     assert set(found.rounds) | set(found.lacks) == modes and found.failed == {}
     assert {"eager", "ast", "sot", "program"} <= set(found.rounds)
     eager = found.rounds[EAGER][0]

@@ -7,14 +7,21 @@ size, and answer 5xx to requests that are wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from exporter import __version__
 from exporter.base.files import readable_json, sha256_file
 from exporter.deploy.handoff.base import Chosen, Proof, Target
 from exporter.deploy.handoff.kinds.triton import batch_dim
-from exporter.deploy.handoff.protocol import interface, interface_source, largest, requirements, server_source
+from exporter.deploy.handoff.protocol import (
+    Interface,
+    interface,
+    interface_source,
+    largest,
+    requirements,
+    server_source,
+)
 from exporter.process.workers import Limits
 from exporter.prove.goldens.finish import DEPENDENT_ROWS
 
@@ -55,7 +62,7 @@ service.json holds the limits, which may be changed there:
         (model,) = chosen.files().values()
         return {
             "model/model.onnx": model,
-            "service.json": readable_json(settings(chosen, model)),
+            "service.json": readable_json(asdict(settings(chosen, model))),
             "serve.py": server_source("http_server.py"),
             "interface.py": interface_source(),
             "requirements.txt": requirements("http_requirements.txt", chosen.manifest),
@@ -67,36 +74,62 @@ service.json holds the limits, which may be changed there:
         return Proof(False, "the service wants an environment of its own, and is not started here")
 
 
-def settings(chosen: Chosen, model: Path) -> dict[str, Any]:
-    """The content of service.json for a variant of a bundle, whose file is `model`."""
-    manifest = chosen.manifest
-    body = min(_AROUND + _VALUE * sum(largest(one.shape, manifest) for one in manifest.inputs), _MOST_BODY)
-    return {
-        "name": manifest.name,
-        "version": manifest.version,
-        "exporter": __version__,
-        "sha256": sha256_file(model),
-        **interface(chosen, "http_service"),
-        "join": _join(chosen),
-        "limits": {
-            "body_bytes": body,
-            "held_bytes": max(2 * body, _LEAST_HELD),
-            "waiting": _WAITING,
-            "body_s": _BODY,
-            "drain_s": _DRAIN,
-        },
-        "threads": 0,
-    }
+@dataclass(frozen=True)
+class ServiceLimits:
+    """Bytes of one body and of all that come in at once, requests that wait, seconds for a body and for draining."""
+
+    body_bytes: int
+    held_bytes: int
+    waiting: int
+    body_s: int
+    drain_s: int
 
 
-def _join(chosen: Chosen) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Join:
+    """Requests are joined along a dim, to so many rows at most."""
+
+    dim: str
+    most: int
+
+
+@dataclass(frozen=True)
+class ServiceSettings(Interface):
+    """The content of service.json: the interface, which model it is of, and how it is served."""
+
+    name: str
+    version: str
+    exporter: str
+    sha256: str
+    join: Join | None
+    limits: ServiceLimits
+    threads: int
+
+
+def settings(chosen: Chosen, model: Path) -> ServiceSettings:
+    """Return the settings for a variant of a bundle, whose file is `model`."""
+    manifest, about = chosen.manifest, interface(chosen, "http_service")
+    body = min(_AROUND + _VALUE * sum(largest(tensor.shape, manifest) for tensor in manifest.inputs), _MOST_BODY)
+    return ServiceSettings(
+        **vars(about),
+        name=manifest.name,
+        version=manifest.version,
+        exporter=__version__,
+        sha256=sha256_file(model),
+        join=_join(chosen),
+        limits=ServiceLimits(body, max(2 * body, _LEAST_HELD), _WAITING, _BODY, _DRAIN),
+        threads=0,
+    )
+
+
+def _join(chosen: Chosen) -> Join | None:
     """Requests are joined where a dim counts rows, and the release saw that no row depends on the others."""
     manifest = chosen.manifest
     dim = batch_dim(chosen)
     seen = any(case.name.endswith(":one_row") for case in manifest.cases)
     if dim is None or not seen or any(DEPENDENT_ROWS in note for note in manifest.notes):
         return None
-    return {"dim": dim, "most": manifest.dims[dim]["max"]}
+    return Join(dim, manifest.dims[dim]["max"])
 
 
 plugin: Target = HttpService()

@@ -7,12 +7,12 @@ does; what MLServer itself does not keep stands in docs/targets.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from exporter.base.files import readable_json
 from exporter.deploy.handoff.base import Chosen, Proof, Target
-from exporter.deploy.handoff.protocol import interface, interface_source, requirements, server_source
+from exporter.deploy.handoff.protocol import OutputTensor, interface, interface_source, requirements, server_source
 from exporter.process.workers import Limits
 
 #: No pool of workers: mlserver 1.7.1 cannot start one under the uvloop of today (0.23), and onnxruntime needs none.
@@ -43,8 +43,9 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
         settings = {
             "name": chosen.manifest.name,
             "implementation": "runtime.OnnxModel",
-            **{side: [_metadata(tensor) for tensor in about[side]] for side in ("inputs", "outputs")},
-            "parameters": {"uri": "./model/model.onnx", "version": str(chosen.number), "extra": about},
+            "inputs": [_metadata(tensor) for tensor in about.inputs],
+            "outputs": [_metadata(tensor) for tensor in about.outputs],
+            "parameters": {"uri": "./model/model.onnx", "version": str(chosen.number), "extra": asdict(about)},
         }
         folder = self.version_folder(chosen)
         return {
@@ -61,9 +62,9 @@ For KServe, build an image of this folder (`mlserver build .`) and name it in an
         return Proof(False, "MLServer wants an environment of its own, and is not started here")
 
 
-def _metadata(tensor: dict[str, Any]) -> dict[str, Any]:
-    shape = [size if isinstance(size, int) else -1 for size in tensor["shape"]]
-    return {"name": tensor["name"], "datatype": tensor["datatype"], "shape": shape}
+def _metadata(tensor: OutputTensor) -> dict[str, object]:
+    shape = [size if isinstance(size, int) else -1 for size in tensor.shape]
+    return {"name": tensor.name, "datatype": tensor.datatype, "shape": shape}
 
 
 plugin: Target = MlServer()

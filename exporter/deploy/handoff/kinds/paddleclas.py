@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from exporter.deploy.handoff.base import Chosen, Target
 from exporter.deploy.handoff.beside import StepsBeside
+from exporter.deploy.handoff.step_files import Yaml
 
 
 class PaddleClas(StepsBeside):
@@ -21,7 +22,7 @@ class PaddleClas(StepsBeside):
     python deploy/python/predict_cls.py -c inference_cls.yaml -o Global.infer_imgs=picture.png
 """
 
-    def about(self, chosen: Chosen, content: Mapping[str, Any]) -> dict[str, Any]:
+    def about(self, chosen: Chosen, content: Yaml) -> Yaml:
         del chosen
         of_all = {"inference_model_dir": ".", "batch_size": 1, "use_gpu": False, "enable_mkldnn": False}
         said = dict(content)

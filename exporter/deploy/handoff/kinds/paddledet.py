@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from exporter.bundle.open import recorded_spec
 from exporter.deploy.handoff.base import Chosen, Target
 from exporter.deploy.handoff.beside import StepsBeside
+from exporter.deploy.handoff.step_files import Yaml
 
 
 class PaddleDetection(StepsBeside):
@@ -24,7 +25,7 @@ Write the model's `arch`, as of its configuration, and its `label_list` into `in
 both.
 """
 
-    def about(self, chosen: Chosen, content: Mapping[str, Any]) -> dict[str, Any]:
+    def about(self, chosen: Chosen, content: Yaml) -> Yaml:
         of_model = {"arch": str(recorded_spec(chosen.manifest).args.get("arch", "")), "label_list": []}
         return {**content, "metric": "COCO", "min_subgraph_size": 3, **of_model}
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from exporter.deploy.handoff.base import Chosen, Target
 from exporter.deploy.handoff.beside import StepsBeside
+from exporter.deploy.handoff.step_files import Yaml
 
 
 class PaddleSeg(StepsBeside):
@@ -20,7 +21,7 @@ class PaddleSeg(StepsBeside):
     python deploy/python/infer.py --config deploy.yaml --image_path picture.png --device cpu
 """
 
-    def about(self, chosen: Chosen, content: Mapping[str, Any]) -> dict[str, Any]:
+    def about(self, chosen: Chosen, content: Yaml) -> Yaml:
         program = "model.json" if chosen.variant.format == "pir" else "model.pdmodel"
         (tensor, *_), (output, *_) = chosen.manifest.inputs, chosen.manifest.outputs
         shape = [size if isinstance(size, int) else -1 for size in tensor.shape]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from exporter.base.errors import UsageError
 from exporter.deploy.handoff.base import Chosen, Target
 from exporter.deploy.handoff.beside import StepsBeside
+from exporter.deploy.handoff.step_files import Yaml
 
 #: By the part of the file: the operators in the order in which its predictor runs them, and those that it needs.
 _RUN = {
@@ -41,7 +42,7 @@ the bundle's steps squeeze the line: their texts differ. Its segmentation resize
 floats: pixels on an edge may get another class.
 """
 
-    def about(self, chosen: Chosen, content: Mapping[str, Any]) -> dict[str, Any]:
+    def about(self, chosen: Chosen, content: Yaml) -> Yaml:
         part, operators = _listed(content)
         names = [name for name, _ in operators]
         if "DetResizeForTest" in names:
@@ -55,11 +56,11 @@ floats: pixels on an edge may get another class.
         for name, options in operators:
             if (why := _misread(name, options)) is not None:
                 raise _refusal(f"{name}: {why}")
-        labels: dict[str, Any] = {"label_list": []} if part == "Preprocess" else {}
+        labels: Yaml = {"label_list": []} if part == "Preprocess" else {}
         return {"Global": {"model_name": chosen.manifest.name}, **content, **labels}
 
 
-def _listed(content: Mapping[str, Any]) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
+def _listed(content: Yaml) -> tuple[str, list[tuple[str, Mapping[str, Any]]]]:
     """The part of the file that lists the operators, and each operator's name and options."""
     if "PreProcess" in content:
         each = [next(iter(operator.items())) for operator in content["PreProcess"]["transform_ops"]]
