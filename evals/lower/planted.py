@@ -33,10 +33,9 @@ from exporter.export.lower.base import Wish
 from exporter.export.lower.kinds.onnx import plugin as onnx_format
 from exporter.export.lower.kinds.pir import plugin as pir_format
 from exporter.export.trace.traced import trace
-from exporter.process.answers import told
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Limits, call
-from exporter.prove.root_cause.operators.child import whole
-from exporter.prove.root_cause.operators.judge import JudgedOperator, first_wrong
+from exporter.prove.root_cause.operators.child import judge, whole
+from exporter.prove.root_cause.operators.judge import JudgedOperator, JudgeRequest, first_wrong
 from exporter.prove.root_cause.operators.pieces import Piece, pieces_of
 from exporter.prove.root_cause.operators.sessions import Programs
 
@@ -84,20 +83,12 @@ class Written:
     inputs: dict[str, Any]
     model: Any
 
-    def judged(self, model: Any) -> list[JudgedOperator]:
+    def judged(self, model: Any) -> tuple[JudgedOperator, ...]:
         """Every operator of a model that was made of the written one."""
         file = self.folder / "judged.onnx"
         file.write_bytes(model.SerializeToString())
-        request = {
-            "pir": str(self.folder / "pir"),
-            "onnx": str(file),
-            "golden": str(self.folder / "golden.safetensors"),
-            "case": _CASE,
-            "budget": BUDGET,
-        }
-        function = "exporter.prove.root_cause.operators.child:judge"
-        answer = call(function, request, Limits(), environment=SINGLE_THREAD, imports=PADDLE)
-        return [told(JudgedOperator, one) for one in answer["operators"]]
+        request = JudgeRequest(self.folder / "pir", file, self.folder / "golden.safetensors", _CASE, BUDGET)
+        return call(judge, request, Limits(), environment=SINGLE_THREAD, imports=PADDLE).operators
 
     def alike(self, model: Any, node: int) -> bool:
         """Whether the nodes of the operator that node `node` is of give what they give in the written model."""

@@ -10,13 +10,14 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import PIL
 
 from exporter.steps.base import VALUE
-from exporter.steps.judge import Finding, judged
+from exporter.steps.judge import Finding, SideRequest, judged
 from tests.steps.pictures import encoded, picture
 from tests.steps.recorded import recorded
 
@@ -180,8 +181,17 @@ def look(task: str, training: list[Any], deployment: list[Any]) -> Finding:
     """What the judge says of a chain of deployment beside one of training."""
     side = "after" if task in AFTER else "before"
     material = recorded(side, training, samples(task))
-    request = {"side": side, "training": training, "deployment": deployment, "tolerance": 0.0}
-    return judged({**request, "names": [VALUE, *NAMES.get(task, ())]}, material, material)
+    request = SideRequest(
+        side,
+        training=tuple(training),
+        deployment=tuple(deployment),
+        material=Path("none"),
+        fresh=None,
+        tolerance=0.0,
+        names=(VALUE, *NAMES.get(task, ())),
+        into=None,
+    )
+    return judged(request, material, material)
 
 
 def trainings(task: str) -> Iterator[tuple[str, list[Any]]]:

@@ -11,7 +11,8 @@ import pytest
 
 from exporter.base.errors import BundleError, ExitCode, UsageError
 from exporter.base.numbers.golden import GoldenCase
-from exporter.base.tensors import save
+from exporter.base.tensors import TensorSpec, save
+from exporter.engines.base import SourceModel
 from exporter.export.lower.base import Artifact
 from exporter.process.workers import Limits, Setting
 from exporter.prove.compare.golden import read_goldens
@@ -171,14 +172,8 @@ class TestTheChildDies:
         truth = {f"c{at}": one for at, one in enumerate(cases_of([(2, 3), (2, 3)]))}
         x = np.random.default_rng(0).standard_normal((2, 4)).astype("float32")
         save(workplace / "g.safetensors", {f"{name}/input/x": x for name in truth})
-        source = {
-            "model": "models.sound:mlp",
-            "checkpoint": None,
-            "seed": 0,
-            "inputs": [{"name": "x", "dtype": "float32", "shape": ["batch", 4]}],
-            "outputs": ["y"],
-            "fixed": {},
-        }
+        inputs = (TensorSpec("x", "float32", ("batch", 4)),)
+        source = SourceModel("models.sound:mlp", None, 0, inputs, ("y",), {})
         return Bench(
             folder=workplace,
             golden=workplace / "g.safetensors",

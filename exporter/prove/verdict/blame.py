@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from exporter.prove.verdict.claim import Claim
 
@@ -72,7 +71,7 @@ class Blame:
         ratios = f"{unit} {_ratio(self.error_ratio)} at its output, {_ratio(self.inputs_ratio)} at its inputs"
         return f"{where}: {ratios}; stage {self.stage}: {self.reason}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The object under `blame` in parity.json."""
         return {
             "claim": str(self.claim),
