@@ -59,11 +59,35 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """What the machine is, as :mod:`exporter.base.machine` says; without GPUs it has no `driver`."""
+
+    cpu: machine.Cpu
+    memory: Mapping[str, int]
+    disk: machine.Disk
+    system: str
+    gpus: tuple[Mapping[str, str], ...] = ()
+    driver: str = ""
+
+    @classmethod
+    def here(cls) -> Machine:
+        """Return what this machine is, with the disk of the working folder."""
+        about = (machine.cpu(), machine.memory(), machine.disk(Path.cwd()), platform.platform())
+        gpus = tuple(machine.gpus())
+        return cls(*about, gpus, machine.driver() if gpus else "")
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object under `machine` that `doctor --json` prints."""
+        about: dict[str, object] = {"cpu": self.cpu, "memory": self.memory, "disk": self.disk, "system": self.system}
+        return {**about, "gpus": list(self.gpus), "driver": self.driver} if self.gpus else about
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """All checks, and what the machine is."""
 
     checks: tuple[Check, ...]
-    machine: Mapping[str, Any]
+    machine: Machine
 
     @property
     def ready(self) -> bool:
@@ -77,7 +101,8 @@ class Diagnosis:
 
     def to_json(self) -> dict[str, object]:
         """The object that `doctor --json` prints."""
-        return {"ready": self.ready, "checks": [asdict(one) for one in self.checks], "machine": dict(self.machine)}
+        checks = [asdict(check) for check in self.checks]
+        return {"ready": self.ready, "checks": checks, "machine": self.machine.to_json()}
 
 
 def examine(device: str, limits: Limits) -> Diagnosis:
@@ -92,13 +117,7 @@ def examine(device: str, limits: Limits) -> Diagnosis:
     checks = [*_python(), *_packages(), *_engines(gpu if kind == "gpu" else "cpu", limits)]
     if kind == "auto" and nvidia_here():
         checks += [_optional(one) for one in _engines(gpu, limits)]
-    about = {
-        "cpu": machine.cpu(),
-        "memory": machine.memory(),
-        "disk": machine.disk(Path.cwd()),
-        "system": platform.platform(),
-        **({"gpus": machine.gpus(), "driver": machine.driver()} if machine.gpus() else {}),
-    }
+    about = Machine.here()
     return Diagnosis((*checks, *_capacity(about), *_hazards()), about)
 
 
@@ -183,13 +202,13 @@ def probe(request: ProbeRequest) -> ProbeAnswer:
     return ProbeAnswer(answers)
 
 
-def _capacity(about: Mapping[str, Any]) -> Iterator[Check]:
-    cpu, memory, disk = about["cpu"], about["memory"], about["disk"]
+def _capacity(about: Machine) -> Iterator[Check]:
+    cpu, memory, disk = about.cpu, about.memory, about.disk
     able = ", ".join(cpu["abilities"]) or "none of " + ", ".join(machine.ABILITIES)
     yield Check("cpu", State.NOTE, f"{cpu['model']}, {cpu['cores']} cores; {able}")
-    for gpu in about.get("gpus", ()):
+    for gpu in about.gpus:
         said = f"{gpu['name']}, {gpu['memory']}, compute capability {gpu['compute_capability']}"
-        yield Check("gpu", State.NOTE, f"{said}; driver {about['driver']}")
+        yield Check("gpu", State.NOTE, f"{said}; driver {about.driver}")
     said = f"{_giga(memory['available'])} of {_giga(memory['total'])} free"
     cure = "close other programs: a child that holds Paddle takes up to 0.6 GB, a large model more"
     yield Check("memory", State.NOTE, said, cure if memory["available"] < LITTLE else "")

@@ -9,7 +9,7 @@ import pytest
 
 from exporter.base import machine
 from exporter.cli import doctor
-from exporter.cli.doctor import Check, Diagnosis, State, as_text
+from exporter.cli.doctor import Check, Diagnosis, Machine, State, as_text
 from exporter.engines.base import Availability
 from exporter.engines.device import nvidia_here
 from exporter.engines.probe import availability
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written_to_is_lacking(tmp_path: Path) -> None:
     disk = machine.disk(tmp_path)
     assert disk["writable"] and 0 < disk["free"] <= disk["total"]
     disk["writable"] = False  # whoever runs the tests as root may write anywhere
-    about = {"cpu": machine.cpu(), "memory": machine.memory(), "disk": disk}
+    about = Machine(machine.cpu(), machine.memory(), disk, "Linux")
     states = {one.what: one.state for one in doctor._capacity(about)}
     assert states == {"cpu": State.NOTE, "memory": State.NOTE, "disk": State.LACKING}
 
@@ -106,7 +106,8 @@ def test_the_machine() -> None:
 
 
 def test_what_is_lacking_stands_last_and_no_control_character_passes() -> None:
-    told = Diagnosis((Check("engine x", State.LACKING, "\x1b[2Jno", "get it"), Check("python", State.OK, "3.11")), {})
+    checks = (Check("engine x", State.LACKING, "\x1b[2Jno", "get it"), Check("python", State.OK, "3.11"))
+    told = Diagnosis(checks, Machine.here())
     assert as_text(told) == (
         "ok       python: 3.11\n"
         "lacking  engine x: ?[2Jno\n"

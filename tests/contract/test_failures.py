@@ -21,7 +21,7 @@ from exporter.base.errors import ADVICE, ExitCode, ExporterError, Refusal
 from exporter.base.registry import Registry
 from exporter.bundle.trust.advisories import Compared, Hit
 from exporter.cli import run, verb_of
-from exporter.cli.doctor import Check, Diagnosis, State
+from exporter.cli.doctor import Check, Diagnosis, Machine, State
 from exporter.cli.kinds.gate import ending
 from exporter.cli.outcome import conclude, conclude_matrix, conclude_report
 from exporter.cli.screen import unreleased
@@ -261,7 +261,7 @@ def _ended(
 
 def test_doctor_and_advisories_name_the_first_cure() -> None:
     checks = (Check("a", State.ABSENT, "x", "cure a"), Check("b", State.LACKING, "x", "cure b"))
-    assert Diagnosis(checks, {}).cure == "cure b"
+    assert Diagnosis(checks, Machine.here()).cure == "cure b"
     hits = (Hit("GHSA-1", "numpy", "1.0", "", ("1.2", "1.3")), Hit("GHSA-2", "x", "1", "", ()))
     assert Compared(2, 2, hits).cure == "install numpy==1.2, then exporter release SPEC, which records it"
     assert Compared(2, 2, hits[1:]).cure.startswith("install another version of x")

@@ -64,7 +64,7 @@ def command(found: Comparison) -> str:
 
 def how(found: Comparison) -> tuple[str, str]:
     """Where and how it was measured: two paragraphs in which `backticks` mark the command."""
-    cpu, wish = found.machine["cpu"], found.wish
+    cpu, wish = found.machine.cpu, found.wish
     few = f" Of fewer than {LEAST_ROUNDS} rounds no claim is judged." if wish.rounds < LEAST_ROUNDS else ""
     return (
         f"Measured by `{command(found)}` with Paddle {found.paddle} on {wish.device}, {cpu['model']}, "

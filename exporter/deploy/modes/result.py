@@ -6,7 +6,8 @@ import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+
+from exporter.base.machine import Cpu
 
 #: The mode, and the artifact, that all others are held against.
 EAGER = "eager"
@@ -108,6 +109,14 @@ class Served:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """The machine that measured: its CPU, and bytes of memory as :func:`exporter.base.machine.memory` says."""
+
+    cpu: Cpu
+    memory: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """All of it. `lacks` says of modes that were not compared why, `failed` of those that did not get through.
 
@@ -116,7 +125,7 @@ class Comparison:
 
     wish: Wish
     paddle: str
-    machine: Mapping[str, Any]
+    machine: Machine
     metric: str
     titles: Mapping[str, str]
     rounds: Mapping[str, Sequence[Round]]

@@ -12,7 +12,7 @@ from exporter.base.errors import EnvironmentLacks, ModelError, UsageError
 from exporter.base.tensors import load
 from exporter.deploy.modes import served
 from exporter.deploy.modes.child import MODES, WEIGHTS, Looked, LookRequest, MeasureRequest, look, measure
-from exporter.deploy.modes.result import EAGER, Apart, Comparison, Round, Served, Wish
+from exporter.deploy.modes.result import EAGER, Apart, Comparison, Machine, Round, Served, Wish
 from exporter.deploy.modes.turns import turns
 from exporter.process.scratch import scratch
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
@@ -45,7 +45,7 @@ def compare(wish: Wish, setting: Setting, convert: served.Convert) -> Comparison
     return Comparison(
         wish=replace(wish, modes=tuple(rounds)),
         paddle=looked.paddle,
-        machine={"cpu": machine.cpu(), "memory": machine.memory()},
+        machine=Machine(machine.cpu(), machine.memory()),
         metric=looked.metric,
         titles={mode: MODES[mode].title for mode in MODES.names()},
         rounds=rounds,

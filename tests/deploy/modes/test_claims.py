@@ -7,7 +7,7 @@ import math
 import pytest
 
 from exporter.deploy.modes.claims import CANNOT_TELL, NOT_SUPPORTED, SUPPORTED, claims, judged
-from exporter.deploy.modes.result import Apart, Asked, Comparison, Interval, Round, Served, Wish, ratio
+from exporter.deploy.modes.result import Apart, Asked, Comparison, Interval, Machine, Round, Served, Wish, ratio
 from exporter.deploy.modes.text import as_markdown
 
 
@@ -53,7 +53,7 @@ def measured(rounds: int = 5, why_not: str = "") -> Comparison:
     return Comparison(
         wish=Wish("recipes.x:recipe", ("eager", "ast"), epochs=1, batches=(1, 8), rounds=rounds),
         paddle="3.3.1",
-        machine={"cpu": {"model": "a CPU", "cores": 2}},
+        machine=Machine({"model": "a CPU", "cores": 2, "abilities": []}, {}),
         metric="accuracy",
         titles={"eager": "eager", "ast": "to_static, AST", "cinn": "to_static, CINN"},
         rounds={"eager": of(2.0), "ast": of(1.0)},
