@@ -7,10 +7,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from exporter.base.errors import ChildCrashed, RankLost
 from exporter.process.pool import together
-from exporter.train.child import RunAnswer, RunRequest
+
+if TYPE_CHECKING:
+    from exporter.train.child import RunAnswer, RunRequest
 
 #: How often the ranks are begun again where one was lost, from the last checkpoint or, before the first, anew.
 AGAIN = 3

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exporter.base.errors import UsageError
 from exporter.base.files import TEMPORARY, remove, replace_folder, sha256_file, translated
@@ -21,11 +21,13 @@ from exporter.process import answers, workers
 from exporter.process.job import A, Job, Q
 from exporter.process.workers import Limits, OnEvent, Setting
 from exporter.spec.recipe.source import source_digest
-from exporter.train import child, examination, log, parallel, rehearsal
-from exporter.train.child import RecipeModel, RunAnswer, RunRequest, Start
+from exporter.train import log, parallel
 from exporter.train.document import BEST, RUN, RunDescription, read_run
-from exporter.train.examination import RecipeExamination
 from exporter.train.progress import Epochs
+
+if TYPE_CHECKING:
+    from exporter.train.child import RecipeModel, RunAnswer, RunRequest
+    from exporter.train.examination import RecipeExamination
 
 LAST = "last.safetensors"
 _OURS = {RUN, BEST, LAST, "metrics.jsonl", "loss.png", "own", log.FOLDER}
@@ -57,6 +59,8 @@ class TrainRequest:
     @property
     def model(self) -> RecipeModel:
         """The layer that is trained, before training."""
+        from exporter.train.child import RecipeModel
+
         return RecipeModel(self.recipe, self.seed, self.device, dict(self.args))
 
     @property
@@ -153,6 +157,8 @@ def train(
         ModelError: the loss or metric is not finite, or the child crashed, hung or ran out of memory.
         KeyboardInterrupt: interrupted (SIGINT or SIGTERM); the state is saved and `resume` goes on from there.
     """
+    from exporter.train.child import RunRequest, Start
+
     digest = source_digest(request.recipe)
     _refuse_start(request)
     if resume and (found := finished(request)):
@@ -190,6 +196,8 @@ def train(
 
 
 def _train_in_child(timeout: float | None, on_event: OnEvent | None, request: RunRequest) -> RunAnswer:
+    from exporter.train import child
+
     return _in_child(child.train, request, timeout, None if request.rank else on_event)
 
 
@@ -236,6 +244,8 @@ def rehearse(
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`train`.
     """
+    from exporter.train import rehearsal
+
     tried = rehearsal.RehearsalRequest(
         request.model, epochs=request.epochs, qat=request.qat, ranks=request.ranks, weights=weights
     )
@@ -250,8 +260,10 @@ def examine(
     Raises:
         UsageError, EnvironmentLacks, ModelError: as :func:`train`.
     """
+    from exporter.train.examination import examine_recipe
+
     source_digest(request.recipe)  # there is such a recipe
-    return _in_child(examination.examine_recipe, request.model, timeout, on_event)
+    return _in_child(examine_recipe, request.model, timeout, on_event)
 
 
 def resumable(request: TrainRequest) -> bool:

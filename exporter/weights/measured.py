@@ -13,8 +13,6 @@ from exporter.process import workers
 from exporter.process.workers import Setting
 from exporter.spec.model import Spec
 from exporter.train import qat
-from exporter.train.child import RecipeModel
-from exporter.train.rating import RateRequest, rate
 from exporter.train.run import TRAIN_BETTER, TrainResult, shortfall
 
 _CUT_LESS = "leave more of the FLOPs, or fine-tune for more epochs (`prune`); or state a lower floor in the recipe"
@@ -53,6 +51,9 @@ def measure(spec: Spec, checkpoint: Path, run: TrainResult | None, setting: Sett
         UsageError: the checkpoint does not fit what the recipe builds; or as training.
         EnvironmentLacks, ModelError: as training.
     """
+    from exporter.train.child import RecipeModel
+    from exporter.train.rating import RateRequest, rate
+
     assert spec.recipe is not None  # noqa: S101  # nothing else has a metric
     setting.say(f"measuring {checkpoint} by {spec.recipe}")
     answer = workers.call(

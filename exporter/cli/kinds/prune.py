@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from exporter.cli.run import Verb
 
 if TYPE_CHECKING:
     from exporter.weights.measured import Measured
+    from exporter.weights.prune.about import Amount, Cut, CutProof
     from exporter.weights.prune.run import Pruned
 
 _Flops = Annotated[float | None, typer.Option("--flops", help="The share of the FLOPs to leave, as 0.5.")]
@@ -58,13 +60,16 @@ def prune(  # noqa: PLR0913 - an option is a parameter
     if as_json:
         sys.stdout.write(json.dumps(told) + "\n")
     else:
-        tell(_as_text(told, pruned.about, width()))
+        tell(_as_text(told, pruned.about.cut, width()))
     return ExitCode.PASSED
 
 
 def _told(whole: Measured | None, pruned: Pruned, tuned: Measured | None) -> dict[str, Any]:
+    cut = pruned.about.cut
+    parts: dict[str, Amount | CutProof] = {"flops": cut.flops, "elements": cut.elements, "proof": cut.proof}
     return {
-        **{name: pruned.about[name] for name in ("flops", "elements", "proof", "importance")},
+        **{name: asdict(part) for name, part in parts.items()},
+        "importance": pruned.about.choice.importance,
         "checkpoint": str(pruned.checkpoint),
         "metric": {
             "name": tuned.metric if tuned else None,
@@ -74,25 +79,22 @@ def _told(whole: Measured | None, pruned: Pruned, tuned: Measured | None) -> dic
     }
 
 
-def _as_text(told: dict[str, Any], about: dict[str, Any], room: int | None) -> str:
+def _as_text(told: dict[str, Any], cut: Cut, room: int | None) -> str:
     from exporter.report.table import Column, table
 
     columns = (Column("channels of", number=False), Column("before"), Column("after"), Column("", False, gives=True))
     rows = []
-    for group in about["groups"]:
-        more = "" if len(group["makers"]) == 1 else f" and {len(group['makers']) - 1} more"
-        name = f"{group['makers'][0]}{more}"
-        rows.append((name, str(group["channels"]), str(group["kept"]), group.get("refused", "")))
+    for group in cut.groups:
+        more = "" if len(group.makers) == 1 else f" and {len(group.makers) - 1} more"
+        rows.append((f"{group.makers[0]}{more}", str(group.channels), str(group.kept), group.refused or ""))
     lines = [*table(columns, rows, room), ""] if rows else []
-    if about["not_understood"]:
-        lines.append(f"left whole around operators that are not followed: {', '.join(about['not_understood'])}")
-    for name in ("flops", "elements"):
-        before, after = told[name]["before"], told[name]["after"]
-        lines.append(f"{name:<9} {before:>14,} -> {after:>14,}  ({after / before:.1%})")
-    proof = told["proof"]
-    lines.append(
-        f"proven: equals the masked model, error ratio {proof['error_ratio']:.3g} of {proof['budget']:g} allowed"
-    )
+    if cut.not_understood:
+        lines.append(f"left whole around operators that are not followed: {', '.join(cut.not_understood)}")
+    for name, amount in (("flops", cut.flops), ("elements", cut.elements)):
+        share = f"({amount.after / amount.before:.1%})"
+        lines.append(f"{name:<9} {amount.before:>14,} -> {amount.after:>14,}  {share}")
+    proof = cut.proof
+    lines.append(f"proven: equals the masked model, error ratio {proof.error_ratio:.3g} of {proof.budget:g} allowed")
     metric = told["metric"]
     if metric["name"]:
         before = f"{metric['before']:.4f} -> " if metric["before"] is not None else ""

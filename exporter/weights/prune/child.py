@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from exporter.export.trace.layer import load_layer, parameters
 from exporter.export.trace.pruned import KEY, Plan
 from exporter.export.trace.shrink import mask, shrink
 from exporter.export.trace.traced import bind_inputs
+from exporter.process.job import job
 from exporter.process.workers import doing
 from exporter.prove.goldens.cases import plan_cases
 from exporter.prove.goldens.values import draw, real_rows
 from exporter.spec.model import Spec
+from exporter.weights.prune.about import About, Amount, Choice, Cut, CutGroup, CutProof
 from exporter.weights.prune.choose import choose, ladder
 from exporter.weights.prune.cost import Cost
 from exporter.weights.prune.groups import Group, find_groups, scores
@@ -36,8 +38,23 @@ if TYPE_CHECKING:
     import paddle
 
 
-def prune(request: dict[str, Any]) -> dict[str, Any]:
-    """Write `plan.json` and `pruned.safetensors` into the folder `into`; answer with what the plan says of itself.
+@dataclass(frozen=True)
+class PruneRequest:
+    """Cut a spec's model, with the weights of a checkpoint or of the factory, into the folder `into`.
+
+    Channels go or stay in blocks of `block`.
+    """
+
+    spec: Spec
+    checkpoint: Path | None
+    choice: Choice
+    block: int
+    into: Path
+
+
+@job
+def prune(request: PruneRequest) -> About:
+    """Write `plan.json` and `pruned.safetensors`, and return what the plan says of itself.
 
     Raises:
         UsageError: the factory, the checkpoint or the inputs are wrong.
@@ -47,25 +64,25 @@ def prune(request: dict[str, Any]) -> dict[str, Any]:
     import paddle  # noqa: F401  # here, so that a failure of the import is told as one
 
     measures: Registry[Importance] = Registry("exporter.weights.prune.importance", "importance")
-    spec = Spec.model_validate(request["spec"])
-    search = Search(spec, request["checkpoint"], measures[request["importance"]], request["block"])
-    found = search.find(request["flops"])
-    into = Path(request["into"])
+    checkpoint = str(request.checkpoint) if request.checkpoint else None
+    search = Search(request.spec, checkpoint, measures[request.choice.importance], request.block)
+    found = search.find(request.choice.asked)
     doing("writing the smaller checkpoint")
-    asked = {name: request[name] for name in ("importance", "request")}
-    plan = replace(found.plan, about={**found.plan.about, **asked, "asked": request["flops"]})
-    checkpoint = into / "pruned.safetensors"
-    save(checkpoint, found.weights, {KEY: canonical_json(plan.to_json()).decode()})
-    held = {"file": checkpoint.name, "sha256": sha256_file(checkpoint)}
-    write_json(into / "plan.json", {**plan.to_json(), "checkpoint": held})
-    return dict(plan.about)
+    about = About(found.cut, request.choice)
+    plan = replace(found.plan, about=about.to_json())
+    pruned = request.into / "pruned.safetensors"
+    save(pruned, found.weights, {KEY: canonical_json(plan.to_json()).decode()})
+    held = {"file": pruned.name, "sha256": sha256_file(pruned)}
+    write_json(request.into / "plan.json", {**plan.to_json(), "checkpoint": held})
+    return about
 
 
 @dataclass(frozen=True)
 class Found:
-    """A plan that was proven, and the state dict of the layer that it leaves."""
+    """A plan that was proven, what it cuts, and the state dict of the layer that it leaves."""
 
     plan: Plan
+    cut: Cut
     weights: TensorMap
 
 
@@ -226,19 +243,18 @@ class Search:
         everything = [np.array([len(group.roots) for group in groups])]
         now = [len(kept.get(number, group.roots)) for number, group in enumerate(groups)]
         before, after = self._cost(groups).flops(np.array([*everything, now])).tolist()
-        about = {
-            "model": self.spec.model,
-            "flops": {"before": round(before), "after": round(after)},
-            "elements": {"before": whole_size, "after": sum(tensor.size for tensor in parameters(small).values())},
-            "groups": [self._told(number, kept) for number in range(len(groups))],
-            "not_understood": sorted(self.tracker.unknown),
-            "proof": {"error_ratio": proof.error_ratio, "budget": self.spec.budget, "truth": proof.method},
-        }
-        return Found(replace(plan, about=about), weights)
+        cut = Cut(
+            model=self.spec.model,
+            flops=Amount(round(before), round(after)),
+            elements=Amount(whole_size, sum(tensor.size for tensor in parameters(small).values())),
+            groups=tuple(self._group(number, kept) for number in range(len(groups))),
+            not_understood=tuple(sorted(self.tracker.unknown)),
+            proof=CutProof(proof.error_ratio, self.spec.budget, proof.method),
+        )
+        return Found(plan, cut, weights)
 
-    def _told(self, number: int, kept: dict[int, Array]) -> dict[str, Any]:
+    def _group(self, number: int, kept: dict[int, Array]) -> CutGroup:
         group = self._groups[0][number]
         names = [self.tracker.program.parameters[value][0] for value, axis in group.places if self._makes(value, axis)]
         count = len(kept.get(number, group.roots)) * group.repeat
-        told = {"makers": sorted(names), "channels": group.width, "kept": count}
-        return {**told, "refused": self.refused[number]} if number in self.refused else told
+        return CutGroup(tuple(sorted(names)), group.width, count, self.refused.get(number))

@@ -29,6 +29,7 @@ from exporter.base.registry import Registry
 from exporter.process.workers import PADDLE, SINGLE_THREAD, Setting, call
 from exporter.spec.model import Prune, Spec
 from exporter.train import run as training
+from exporter.weights.prune.about import About, Choice
 
 PLAN, PRUNED, TUNED = "plan.json", "pruned.safetensors", "tuned"
 
@@ -38,7 +39,7 @@ class Pruned:
     """A smaller model: its checkpoint, fine-tuned where there is a recipe, and what the plan says of itself."""
 
     checkpoint: Path
-    about: dict[str, Any]
+    about: About
     tuned: training.TrainResult | None
 
 
@@ -135,29 +136,18 @@ def _tuning(spec: Spec, folder: Path) -> training.TrainRequest | None:
     )
 
 
-def _cut(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> dict[str, Any]:
+def _cut(spec: Spec, whole: Path | None, folder: Path, setting: Setting) -> About:
+    from exporter.weights.prune.child import PruneRequest, prune
+
     asked = _asked(spec)
     setting.say(f"pruning {spec.model} to {asked.flops:.0%} of its FLOPs")
     with sibling(folder) as draft:
         with translated(folder):
             draft.mkdir(parents=True)
-        request = {
-            "spec": spec.model_dump(mode="json"),
-            "checkpoint": str(whole) if whole else None,
-            "flops": asked.flops,
-            "importance": asked.importance,
-            "block": asked.multiple_of,
-            "into": str(draft),
-            "request": _request_digest(spec, whole),
-        }
-        about = call(
-            "exporter.weights.prune.child:prune",
-            request,
-            setting.limits,
-            environment=SINGLE_THREAD,
-            imports=PADDLE,
-            on_event=setting.on_event,
-        )
+        choice = Choice(asked.flops, asked.importance, _request_digest(spec, whole))
+        request = PruneRequest(spec, whole, choice, asked.multiple_of, draft)
+        event = setting.on_event
+        about = call(prune, request, setting.limits, environment=SINGLE_THREAD, imports=PADDLE, on_event=event)
         with translated(folder):
             replace_folder(draft, folder)
         remove(draft)  # the earlier one, now in exchange
@@ -173,7 +163,7 @@ def _request_digest(spec: Spec, whole: Path | None) -> str:
     return sha256_bytes(canonical_json([described, chosen, code, sha256_file(whole) if whole else spec.seed]))
 
 
-def _read(spec: Spec, whole: Path | None, folder: Path) -> dict[str, Any] | None:
+def _read(spec: Spec, whole: Path | None, folder: Path) -> About | None:
     """What the plan in a folder says of itself, if it is the one asked for and its checkpoint is whole."""
     path, checkpoint = folder / PLAN, folder / PRUNED
     if not path.is_file() or not checkpoint.is_file():
@@ -181,10 +171,11 @@ def _read(spec: Spec, whole: Path | None, folder: Path) -> dict[str, Any] | None
     try:
         content = json.loads(path.read_bytes())
         about, sha256 = dict(content["about"]), content["checkpoint"]["sha256"]
+        if about.get("request") != _request_digest(spec, whole) or sha256 != sha256_file(checkpoint):
+            return None
+        return About.of_json(about)
     except (ValueError, LookupError, TypeError) as error:
         raise UsageError("not a pruning plan", where=str(path), hint="remove the folder and prune again") from error
-    same = about.get("request") == _request_digest(spec, whole) and sha256 == sha256_file(checkpoint)
-    return about if same else None
 
 
 def _refuse_strangers(folder: Path) -> None:

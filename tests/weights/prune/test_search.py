@@ -37,17 +37,17 @@ def search(model: str, inputs: str = IMAGE) -> Search:
 
 def kept(found: Found) -> dict[str, tuple[int, int]]:
     """For each weight that makes channels how many there were and are."""
-    return {name: (one["channels"], one["kept"]) for one in found.plan.about["groups"] for name in one["makers"]}
+    return {name: (group.channels, group.kept) for group in found.cut.groups for name in group.makers}
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_network_drawn_at_random_is_cut_and_equals_the_masked_one(seed: int) -> None:
     one = search(f"drawn_{seed}")
     found = one.find(0.6)
-    flops, proof = found.plan.about["flops"], found.plan.about["proof"]
-    assert flops["after"] <= 0.6 * flops["before"]
-    assert proof["error_ratio"] <= 4 and proof["truth"].startswith("float64")
-    assert not found.plan.about["not_understood"] and not one.refused
+    flops, proof = found.cut.flops, found.cut.proof
+    assert flops.after <= 0.6 * flops.before
+    assert proof.error_ratio <= 4 and proof.truth.startswith("float64")
+    assert not found.cut.not_understood and not one.refused
     assert all(now % 16 == 0 for before, now in kept(found).values() if now < before)
     small = load_layer(one.spec.model, None, 0)
     shrink(small, found.plan, "")
@@ -101,7 +101,7 @@ def test_only_the_inner_linear_layers_of_a_transformer_go() -> None:
 def test_what_an_unknown_operator_reads_stays() -> None:
     found = search("Unknown", ROWS).find(0.9)
     assert "first.weight" not in kept(found) and kept(found)["last.weight"][1] < 64
-    assert found.plan.about["not_understood"] == ["argsort"]
+    assert found.cut.not_understood == ("argsort",)
     assert "argsort" not in RULES
 
 
