@@ -107,19 +107,23 @@ class Resolved:
     weights: Weights
 
 
-def resolve(spec: Spec, setting: Setting) -> Resolved:
+def resolve(spec: Spec, setting: Setting, *, trains: bool = True) -> Resolved:
     """Settle what a spec leaves open, and refuse what would be refused later: before any work, and for every verb.
 
     Raises:
-        UsageError: the spec is wrong, or a file that it names is not there or does not fit.
+        UsageError: the spec is wrong, or a file that it names is not there or does not fit; or its checkpoint has to be
+            made first, and `trains` is false.
         EnvironmentLacks: its device or a package is not here.
     """
     spec = with_defaults(spec)
+    weights = look_up(spec)
+    if not trains:
+        weights.require()
     for refuse in REFUSALS:
         refuse(spec)
     runs = plan_runs(spec.engines, spec.variants(), with_source=True)
     device = choose_device(spec.device, [run.engine for run in runs], setting.limits, every=True)
-    return Resolved(spec, device, runs, look_up(spec))
+    return Resolved(spec, device, runs, weights)
 
 
 def find(plan: Resolved, setting: Setting) -> tuple[Diagnostic, ...]:
@@ -218,9 +222,7 @@ def release(spec: Spec, root: Path, setting: Setting, *, trains: bool = True, ta
         UsageError: the checkpoint is not there yet, and `trains` is false; the version is `taken` by another content.
         UsageError, EnvironmentLacks, ModelError: as the steps.
     """
-    plan = resolve(spec, setting)
-    if not trains:
-        plan.weights.require()
+    plan = resolve(spec, setting, trains=trains)
     place = root / plan.spec.name
     with drafting(place / "release"):  # fails now, and not after the training, if the place is not writable
         refuse_strangers(place / (plan.spec.version or FAILED))

@@ -33,10 +33,11 @@ ORDER = (
         "assumptions",
     ),
     *("entry", "rules", "codes", "settings", "suppressions", "targets", "settle", "changed", "probe", "run"),
-    *("fixes", "documentation", "github_command", "forms"),
+    *("fixes", "rule_page", "github_command", "forms"),
 )
-#: Lines of code and prose in all files but the rules and the forms; it may fall, and rises only with a reason.
-MOST_LINES = 9_015
+#: Lines of code and prose in all files but the rules and the forms; it may fall, and rises only with a reason:
+#: 95 since what a probe is asked and answers has types.
+MOST_LINES = 9_110
 #: Those that are neither blank nor comment nor docstring.
 MOST_LINES_OF_CODE = 6_500
 MOST_METHODS = 25
