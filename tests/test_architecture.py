@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import COMMAND, ROOT, environment
+from tests.command import COMMAND, ROOT, STORED, environment
 
 PACKAGE = ROOT / "exporter"
 #: The doors of the house, in the order of the data: each imports what stands below it in this list, and nothing above.
@@ -285,7 +285,7 @@ def test_from_the_verb_to_the_norm_are_at_most_six_hops(monkeypatch: pytest.Monk
         return plain(*arguments)
 
     monkeypatch.setattr(norms, "error", error)
-    verify(ROOT / "tests/data/bundles/v3", engines="onnxruntime", as_json=True, quiet=True)
+    verify(STORED, engines="onnxruntime", as_json=True, quiet=True)
     judged = [rooms for rooms in chains if "prove" in rooms]
     assert judged and all(rooms[0] == "cli" and rooms[-1] == "base" for rooms in judged)
     assert max(len(rooms) - 1 for rooms in judged) <= 6, max(judged, key=len)
