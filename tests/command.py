@@ -16,6 +16,8 @@ from typing import Any
 from tests.warm import Warm
 
 ROOT = Path(__file__).parents[1]
+#: The stored bundle of the manifest's present version: `python -m tools.stored_bundle`.
+STORED = ROOT / "tests/data/bundles/v1"
 #: The console script's own two lines, so that the tests need no installed script; its folder, where Python puts the
 #: working folder, holds no module.
 COMMAND = [sys.executable, "-c", "import sys; sys.path.remove(''); from exporter.cli import main; main()"]

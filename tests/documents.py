@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from exporter.base.files import readable_json, sha256_file
-from exporter.bundle.manifest import BOM, PROVENANCE
+from exporter.bundle.layout import INFER, PIPELINE, VERIFY
+from exporter.bundle.manifest import BOM, NAME, PROVENANCE, SIGNATURE
 
 
 def state_again(bundle: Path, content: Mapping[str, Any]) -> None:
     """Write into both documents, where they lie, the digests of all files, and what the manifest's content says."""
     if not content.get("documents"):
         return
-    later = ("manifest.json", "model.sig", "verify.py", PROVENANCE, BOM)
+    later = (NAME, SIGNATURE, VERIFY, INFER, PIPELINE, PROVENANCE, BOM)
     paths = {path.relative_to(bundle).as_posix(): path for path in sorted(bundle.rglob("*")) if path.is_file()}
     digests = {name: sha256_file(path) for name, path in paths.items() if name not in later and not path.is_symlink()}
     if (bundle / PROVENANCE).is_file():

@@ -17,7 +17,7 @@ from typing import Any, get_origin
 import pytest
 
 from exporter.process.job import Job, job_at
-from tests.command import COMMAND, ROOT, environment
+from tests.command import COMMAND, ROOT, STORED, environment
 from tools.walk import House, Way
 
 PACKAGE = ROOT / "exporter"
@@ -301,7 +301,7 @@ def test_from_the_verb_to_the_norm_are_at_most_six_hops(monkeypatch: pytest.Monk
         return plain(*arguments)
 
     monkeypatch.setattr(norms, "error", error)
-    verify(ROOT / "tests/data/bundles/v3", engines="onnxruntime", as_json=True, quiet=True)
+    verify(STORED, engines="onnxruntime", as_json=True, quiet=True)
     judged = [rooms for rooms in chains if "prove" in rooms]
     assert judged and all(rooms[0] == "cli" and rooms[-1] == "base" for rooms in judged)
     assert max(len(rooms) - 1 for rooms in judged) <= 6, max(judged, key=len)

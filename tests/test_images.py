@@ -12,11 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import PATIENCE, ROOT
+from tests.command import PATIENCE, ROOT, STORED
 from tests.conftest import working_folder
 
 pytestmark = pytest.mark.slow
-BUNDLE = ROOT / "tests/data/bundles/v4"
 USER = 10001
 
 
@@ -68,7 +67,7 @@ def opened(folder: Path) -> Path:
 
 
 def test_the_runtime_image_verifies_what_it_gets_and_makes_nothing(runtime: Image, tmp_path: Path) -> None:
-    work = opened(Path(shutil.copytree(BUNDLE, tmp_path / "work")))
+    work = opened(Path(shutil.copytree(STORED, tmp_path / "work")))
     said = runtime.run("id -u; exporter doctor | tail -1; exporter verify . --quiet", work)
     assert said.split()[0] == str(USER)
     assert "\nready\n" in said and "PASSED: 109 of 109" in said

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.command import ROOT, exporter
+from tests.command import STORED, exporter
 from tests.conftest import working_folder
 from tests.described import small
 
@@ -47,7 +47,7 @@ class Base:
 
 
 def bases(place: Path) -> tuple[Base, ...]:
-    """The released networks, made below `place` unless they lie there, and the stored bundle of the last schema."""
+    """The released networks, made below `place` unless they lie there, and the stored bundle."""
     made = []
     for name, more in SPECS.items():
         work = place / name
@@ -61,5 +61,4 @@ def bases(place: Path) -> tuple[Base, ...]:
             assert done.code == 0, done.out + done.err
             shutil.copytree(work / f"artifacts/{name}/1", work / "sound")
         made.append(Base(name, work / "sound"))
-    stored = sorted((ROOT / "tests/data/bundles").iterdir(), key=lambda path: int(path.name[1:]))[-1]
-    return (*made, Base("stored", stored))
+    return (*made, Base("stored", STORED))

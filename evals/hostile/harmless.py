@@ -21,6 +21,7 @@ from evals.hostile.fresh import differ
 from evals.hostile.seal import files_of
 from exporter.base.errors import ExporterError
 from exporter.base.readers import read
+from exporter.bundle.layout import INFER, PIPELINE, VERIFY
 from exporter.spec.model import Spec
 
 #: Places of the manifest that no proof rests on, dotted; what stands below is free as well.
@@ -68,7 +69,7 @@ def _documents(content: dict[str, Any], bundle: Path) -> str:
     if not content.get("documents"):
         return ""
     statement, bill = (json.loads((bundle / name).read_bytes()) for name in ("provenance.intoto.json", "bom.cdx.json"))
-    later = ("manifest.json", "provenance.intoto.json", "bom.cdx.json", "verify.py")
+    later = ("manifest.json", "provenance.intoto.json", "bom.cdx.json", VERIFY, INFER, PIPELINE)
     there = {name: facts["sha256"] for name, facts in files_of(bundle).items() if name not in later}
     listed = [{part["name"]: part["digest"]["sha256"] for part in statement["subject"]}]
     listed += [{part["name"]: part["hashes"][0]["content"] for part in bill["components"] if part["type"] == "file"}]

@@ -15,7 +15,7 @@ from evals.hostile.bases import Base
 from evals.hostile.bombs import BOMBS, ENDLESS, bomb, paddle_bomb
 from evals.hostile.graphs import GRAPHS, graph_of
 from evals.hostile.seal import seal
-from tests.command import ROOT
+from tests.command import STORED
 
 #: Modules that something on the way imports.
 SHADOWS = ("numpy", "json", "__future__", "typing", "paddle", "onnxruntime", "exporter/process/workers", "payload")
@@ -238,7 +238,7 @@ def _two_forms(base: Base, folder: Path, _outside: Path) -> None:
 
 def _other_documents(base: Base, folder: Path, _outside: Path) -> None:
     """Those of another bundle, as they are."""
-    for path in (ROOT / "tests/data/bundles/v4").glob("*.*.json"):
+    for path in STORED.glob("*.*.json"):
         shutil.copyfile(path, folder / path.name)
     (folder / "report.html").write_bytes(b"changed")
     seal(folder, base.manifest, documents=False)

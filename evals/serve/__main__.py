@@ -21,7 +21,7 @@ from typing import Any
 from evals.serve import drain, load, malformed
 from evals.serve.goldens import Goldens
 from evals.serve.service import START, environment, started
-from tests.command import COMMAND, ROOT
+from tests.command import COMMAND, STORED
 
 
 def handed_over(bundle: Path, target: str, out: Path) -> Path:
@@ -41,7 +41,7 @@ def versions(bin_folder: Path) -> dict[str, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Show that a server keeps its limits.")
-    parser.add_argument("bundle", nargs="?", type=Path, default=ROOT / "tests/data/bundles/v4")
+    parser.add_argument("bundle", nargs="?", type=Path, default=STORED)
     parser.add_argument("--target", choices=sorted(START), default="http_service")
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60.0)

@@ -1,14 +1,7 @@
 """The manifest: what a bundle says of itself. Read strictly, written canonically, guarded by its own digest.
 
-Versions of the schema (a stored bundle of each lies in tests/data/bundles/):
-
-1   2026-11-21   the first.
-2   2026-11-22   `allowance` of each output of each case, which widens the tolerance of few numbers. Without it: 1.
-3   2026-11-22   `variants.*.origins`, the layer's name for what a file stores; the verdict `passed_with_waivers`;
-                 `weights: factory` in the spec, which has to be asked for. Without them: no origins, and the
-                 factory's weights where no others are named.
-4   2026-11-22   `documents`, the files that tell the origin. Without it: none. `model.sig` may lie in the folder.
-5   2026-11-25   `pipeline` in the spec, and the file `samples.safetensors` of what it names. Without it: none.
+A new key, or another meaning of one, raises `MANIFEST_VERSION`; from the first release on, earlier versions are still
+read. A stored bundle of each version lies in tests/data/bundles/ (`python -m tools.stored_bundle`).
 """
 
 from __future__ import annotations
@@ -22,9 +15,7 @@ from exporter.base.errors import BundleError, first_fault
 from exporter.base.files import canonical_json, readable_json, sha256_bytes
 from exporter.export.lower.base import Artifact
 
-MANIFEST_VERSION = 5
-#: The first in which a spec has to ask for untrained weights.
-ASKS_FOR_WEIGHTS = 3
+MANIFEST_VERSION = 1
 #: The verdicts under which a bundle may be handed over and used.
 RELEASED = ("passed", "passed_with_waivers")
 NAME = "manifest.json"
@@ -157,7 +148,7 @@ class Variant(_Frozen):
     native_outputs: tuple[str, ...]
     details: Annotated[dict[str, Any], _told_as(_Details)]
     weights: dict[str, Sha256]
-    origins: dict[str, str] = {}
+    origins: dict[str, str]
 
     def artifact(self) -> Artifact:
         """The variant as what engines and proofs work with."""
@@ -194,7 +185,7 @@ class GoldenFacts(_Frozen):
     method: str
     gate: str
     scores: Scores | None = None
-    allowance: Annotated[float, Field(ge=1)] = 1.0
+    allowance: Annotated[float, Field(ge=1)]
 
 
 class CaseFacts(_Frozen):
@@ -227,7 +218,7 @@ class Content(_Frozen):
     the reason; `notes` are on the model.
     """
 
-    schema_: Annotated[Literal[1, 2, 3, 4, 5], Field(alias="schema")]
+    schema_: Annotated[Literal[1], Field(alias="schema")]
     name: str
     version: str
     inputs: tuple[Tensor, ...]
@@ -312,9 +303,9 @@ def parse(raw: bytes, where: str) -> Manifest:
         raise BundleError(f"the manifest is damaged: {error}", where=where, hint=hint) from error
     if not whole:
         raise BundleError("the manifest does not match its own digest", where=where, hint=hint)
-    if content.get("schema") not in range(1, MANIFEST_VERSION + 1):
+    if content.get("schema") != MANIFEST_VERSION:
         raise BundleError(
-            f"the manifest has schema {content.get('schema')!r}, this exporter reads 1 to {MANIFEST_VERSION}",
+            f"the manifest has schema {content.get('schema')!r}, this exporter reads {MANIFEST_VERSION}",
             where=where,
             hint="use the exporter that wrote it, or a newer one",
         )

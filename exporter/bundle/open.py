@@ -11,7 +11,7 @@ from exporter.base.files import is_mostly_hole, safe_relative, sha256_file
 from exporter.base.numbers.golden import GoldenCase
 from exporter.base.readers import read_program
 from exporter.bundle.layout import GOLDEN, refuse_unlisted, refuse_unnamed
-from exporter.bundle.manifest import ASKS_FOR_WEIGHTS, NAME, Content, FileFacts, Manifest, Variant, parse
+from exporter.bundle.manifest import NAME, Content, FileFacts, Manifest, Variant, parse
 from exporter.bundle.stated import refuse_other_statements
 from exporter.export.lower.base import Artifact
 from exporter.export.lower.convert import FORMATS
@@ -99,16 +99,12 @@ def _refuse_other_files(variant: str, one: Variant, listed: set[str]) -> None:
 def recorded_spec(manifest: Content) -> Spec:
     """The spec that made a bundle, its inputs in their order, which JSON's sorted keys have lost.
 
-    A spec of an older schema that names no weights meant those of the factory; it need not have said so.
-
     Raises:
         BundleError: it is no spec, or the manifest says something else beside it.
     """
     content, names = dict(manifest.spec), [one.name for one in manifest.inputs]
     if isinstance(content.get("inputs"), dict) and sorted(content["inputs"]) == sorted(names):
         content["inputs"] = {name: content["inputs"][name] for name in names}
-    if manifest.schema_ < ASKS_FOR_WEIGHTS and not content.get("recipe") and not content.get("checkpoint"):
-        content["weights"] = "factory"
     try:
         spec = validate(content, NAME)
     except UsageError as error:

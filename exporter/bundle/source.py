@@ -63,8 +63,7 @@ def source_in(folder: Path | None, recorded: Mapping[str, Any], spec: Spec) -> S
     root = folder.resolve()
     for reference in filter(None, (spec.model, spec.recipe)):
         for name, path in sorted(_files(reference, _module(reference, root), root).items()):
-            # A bundle of an exporter before 2026-11-22 tells the model's file alone, by its last name.
-            _compare(path, code.get(name, code.get(path.name)))
+            _compare(path, code.get(name))
     return Source(root, _checkpoint(root, weights))
 
 

@@ -20,8 +20,6 @@ from exporter.prove.judge.judge import About
 from exporter.prove.proofs.base import Subject
 from exporter.spec.model import Spec
 
-#: The probing cases that every bundle of schema 1 has planned.
-_FIRST_KINDS = ("", "zeros", "large", "tiny", "one_hot", "padded", "equal_rows", "reversed", "one_row")
 _HINT = "do not use this bundle; ask for a fresh one"
 #: Values in a report: 25 for each claim.
 MOST_REPORTED = 1_000_000
@@ -53,7 +51,7 @@ def subject_in(  # noqa: PLR0913 - what is at hand of the origin comes one by on
     folder, golden = places
     described = [one.model_dump() for one in content.cases]
     only = str(one_case(described, case)["name"]) if case else ""
-    planned = _planned(content, spec)
+    planned = {case.name: case for case in plan_cases(spec)}
     for facts in content.cases:
         _refuse_other(facts, planned.get(facts.name))
     recorded = read_goldens(golden, described)
@@ -95,12 +93,6 @@ def _costs(
         for name, variant in content.variants.items()
         for engine in spec.engines
     }
-
-
-def _planned(content: Content, spec: Spec) -> dict[str, Case]:
-    every = plan_cases(spec)
-    known = [case for case in every if content.schema_ > 1 or case.kind in _FIRST_KINDS]
-    return {case.name: case for case in known}
 
 
 def _may_lack(case: Case, content: Content) -> bool:

@@ -16,11 +16,10 @@ from exporter.base.errors import ExitCode
 from exporter.bundle.manifest import sealed
 from exporter.bundle.script import verify_script
 from tests import faults
-from tests.command import COMMAND, ROOT, environment, exporter, refused
+from tests.command import COMMAND, STORED, environment, exporter, refused
 from tests.conftest import working_folder
 from tests.described import small
 
-STORED = ROOT / "tests/data/bundles/v3"
 #: Modules of Python, of what an exporter needs, and of the exporter itself, each of which is imported somewhere.
 SHADOWS = ("__future__", "json", "typing", "enum", "re", "pathlib", "numpy", "typer", "paddle", "onnxruntime")
 SHADOWS += ("exporter/process/workers", "exporter/cli/kinds/verify", "sitecustomize")

@@ -14,10 +14,9 @@ from evals.hostile.seal import seal
 from exporter.base.errors import BundleError
 from exporter.base.files import readable_json
 from exporter.bundle.open import open_bundle
-from tests.command import ROOT
+from tests.command import STORED
 from tests.documents import state_again
 
-STORED = ROOT / "tests/data/bundles/v4"
 PROVENANCE, BOM = "provenance.intoto.json", "bom.cdx.json"
 
 
@@ -34,7 +33,7 @@ def _definition(statement: dict[str, Any]) -> dict[str, Any]:
 def _file(statement: dict[str, Any]) -> dict[str, Any]:
     """The file of the model's code, which the manifest records as well."""
     every = _definition(statement)["resolvedDependencies"]
-    found: dict[str, Any] = next(entry for entry in every if entry["name"] == "scorer.py")
+    found: dict[str, Any] = next(entry for entry in every if entry["name"] == "pictures.py")
     return found
 
 

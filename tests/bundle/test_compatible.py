@@ -20,6 +20,7 @@ VARIANT = Variant(
     native_outputs=("a", "b"),
     details={},
     weights={},
+    origins={},
 )
 BASE: dict[str, Any] = {
     "inputs": (

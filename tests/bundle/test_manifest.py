@@ -16,7 +16,15 @@ from exporter.bundle.open import recorded_spec
 
 SHA = "0" * 64
 OUTPUT = {
-    **{"dtype": "float32", "shape": [2, 3], "exact": False, "method": "float64", "gate": "", "scores": None},
+    **{
+        "dtype": "float32",
+        "shape": [2, 3],
+        "exact": False,
+        "method": "float64",
+        "gate": "",
+        "scores": None,
+        "allowance": 1.0,
+    },
     **dict.fromkeys(("scale_max", "scale_l2", "e_ref_max", "e_ref_l2"), 1.0),
 }
 CONTENT: dict[str, Any] = {
@@ -33,7 +41,14 @@ CONTENT: dict[str, Any] = {
     "variants": {
         "pir": {
             **{"format": "pir", "precision": "fp32", "files": ["pir/model.json", "pir/model.pdiparams"]},
-            **{"inputs": ["x", "a"], "outputs": ["y"], "native_outputs": ["y"], "details": {}, "weights": {"w": SHA}},
+            **{
+                "inputs": ["x", "a"],
+                "outputs": ["y"],
+                "native_outputs": ["y"],
+                "details": {},
+                "weights": {"w": SHA},
+                "origins": {},
+            },
         }
     },
     "cases": [{"name": "batch=2", "dims": {"batch": 2}, "seed": 0, "outputs": {"y": OUTPUT}}],
@@ -128,7 +143,7 @@ def test_whatever_a_forger_writes_it_is_read_or_refused(path: tuple[Any, ...], v
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [
-        (("schema",), 6, "schema 6, this exporter reads 1 to 5"),
+        (("schema",), 2, "schema 2, this exporter reads 1"),
         (("schema",), "1", "schema '1'"),
         (("more",), 1, "more"),
         (("variants",), {}, "variants"),

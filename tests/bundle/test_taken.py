@@ -14,10 +14,8 @@ from evals.hostile.seal import seal
 from exporter.bundle.manifest import Content
 from exporter.bundle.open import open_bundle
 from exporter.bundle.write import unlike_the_release
-from tests.command import COMMAND, PATIENCE, ROOT, environment
+from tests.command import COMMAND, PATIENCE, STORED, environment
 from tests.described import small
-
-STORED = max((ROOT / "tests/data/bundles").iterdir(), key=lambda path: int(path.name[1:]))
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ def described(outputs: dict[str, list[GoldenOutput]], names: list[str]) -> tuple
             about = {"dtype": one.dtype, "shape": list(one.shape), "exact": one.exact, "gate": one.gate, "method": ""}
             about |= dict(zip(("scale_max", "scale_l2", "e_ref_max", "e_ref_l2"), one.scale + one.e_ref, strict=True))
             about |= {"scores": dict(zip(("output", "axis"), one.scores, strict=True))} if one.scores else {}
-            about |= {"allowance": one.allowance} if one.allowance != 1.0 else {}  # as a bundle of schema 1 has it
+            about["allowance"] = one.allowance
             facts[name] = about
             kept = {"eager": one.eager, **({} if one.exact else {"truth": one.truth})}
             kept |= {} if one.index is None else {"index": one.index}

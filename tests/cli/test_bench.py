@@ -16,7 +16,7 @@ from exporter.deploy.bench.run import Measured, percentile
 from exporter.deploy.bench.standing import Load, Standing, standings, told_of_winner
 from exporter.deploy.bench.text import answer
 from tests import faults
-from tests.command import ROOT, contents, exporter, refused
+from tests.command import STORED, contents, exporter, refused
 
 QUICK = ("--rounds", "2", "--seconds", "0.01", "-q")
 
@@ -159,7 +159,7 @@ def test_the_last_lines_name_the_winner_and_what_it_beats(case: str) -> None:
 
 
 def test_a_run_has_passed_where_each_claim_on_it_and_on_its_files_holds(tmp_path: Path) -> None:
-    copy = faults.copied(ROOT / "tests/data/bundles/v4", tmp_path / "bundle")
+    copy = faults.copied(STORED, tmp_path / "bundle")
     report = json.loads((copy / "parity.json").read_text())
     for check in report["checks"]:
         if (check["format"], check["engine"], check["kind"]) == ("pir", "jit_load", "outputs"):
@@ -180,7 +180,7 @@ def test_a_run_has_passed_where_each_claim_on_it_and_on_its_files_holds(tmp_path
     assert [one.name for one in found] == ["/".join(run) for run in runs]
     assert [one.proof for one in found] == ["held", "failed", "held", "failed", "unproven", "the source"]
     assert told_of_winner(found) is None, "the bundle did not pass"
-    found = standings(open_bundle(ROOT / "tests/data/bundles/v4"), measured, loads)
+    found = standings(open_bundle(STORED), measured, loads)
     assert [one.proof for one in found] == ["passed", "passed", "passed", "passed", "unproven", "the source"]
     assert [one.slower for one in found] == [pytest.approx(place + 1) for place in range(6)]
     assert [one.over_eager for one in found] == [pytest.approx(6 / (place + 1)) for place in range(6)]

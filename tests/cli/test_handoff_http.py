@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from exporter.base.errors import UsageError
 from exporter.bundle.open import open_bundle
+from exporter.deploy.handoff import protocol
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.interface import DTYPES, Interface, Refused, an_array, flattened, parsed
 from exporter.deploy.handoff.write import TARGETS
 from exporter.prove.goldens.finish import DEPENDENT_ROWS
 from tests import faults
-from tests.command import ROOT
+from tests.command import STORED
 
-BUNDLE = ROOT / "tests/data/bundles/v4"
 DIMS = {"batch": {"min": 1, "max": 4, "multiple_of": 1}, "width": {"min": 32, "max": 96, "multiple_of": 32}}
 
 
@@ -143,19 +143,29 @@ def files_of(bundle: Path) -> dict[str, Any]:
 
 
 def edited(to: Path, **changes: Any) -> Path:
-    copy = faults.copied(BUNDLE, to)
+    copy = faults.copied(STORED, to)
     content = json.loads((copy / "manifest.json").read_bytes())
     faults.reseal(copy, {**content, **changes})
     return copy
 
 
 def test_the_settings_are_the_bundles(tmp_path: Path) -> None:
-    about = json.loads(files_of(BUNDLE)["service.json"])
-    assert about["inputs"] == [{"name": "ids", "datatype": "INT64", "shape": ["batch", "seq"], "range": [0, 30]}]
-    assert about["join"] == {"dim": "batch", "most": 5}
-    assert about["limits"]["body_bytes"] == (64 << 10) + 32 * 5 * 8
-    dependent = edited(tmp_path / "bundle", notes=[f"in score {DEPENDENT_ROWS}"])
+    about = json.loads(files_of(STORED)["service.json"])
+    assert about["inputs"] == [{"name": "image", "datatype": "FP32", "shape": ["batch", 3, 16, 16], "range": None}]
+    assert about["join"] == {"dim": "batch", "most": 4}
+    assert about["limits"]["body_bytes"] == (64 << 10) + 32 * 4 * 3 * 16 * 16
+    dependent = edited(tmp_path / "bundle", notes=[f"in scores {DEPENDENT_ROWS}"])
     assert json.loads(files_of(dependent)["service.json"])["join"] is None
+
+
+def test_the_range_of_whole_numbers_is_the_one_that_they_were_drawn_from(tmp_path: Path) -> None:
+    content = json.loads((STORED / "manifest.json").read_bytes())
+    ids = {"dtype": "int64", "shape": ["batch", "seq"]}
+    dims = {**content["dims"], "seq": {"min": 2, "typical": 5, "max": 8, "multiple_of": 1}}
+    spec = {**content["spec"], "dims": dims, "inputs": {"image": {**ids, "values": "integers(0,30)"}}}
+    whole = edited(tmp_path / "bundle", inputs=[{"name": "image", **ids}], dims=dims, spec=spec)
+    about = protocol.interface(Chosen(open_bundle(whole), "onnx"), "http_service")
+    assert about["inputs"] == [{"name": "image", "datatype": "INT64", "shape": ["batch", "seq"], "range": [0, 30]}]
 
 
 def test_requests_are_not_joined_where_the_release_has_not_looked(tmp_path: Path, bundle: Path) -> None:
@@ -164,9 +174,9 @@ def test_requests_are_not_joined_where_the_release_has_not_looked(tmp_path: Path
 
 
 def test_packages_are_pinned_as_the_bundle_was_proven(tmp_path: Path) -> None:
-    pins = files_of(BUNDLE)["requirements.txt"].decode().splitlines()
+    pins = files_of(STORED)["requirements.txt"].decode().splitlines()
     assert "onnxruntime==1.31.1" in pins and all(line.count("==") == 1 for line in pins)
-    content = json.loads((BUNDLE / "manifest.json").read_bytes())
+    content = json.loads((STORED / "manifest.json").read_bytes())
     for told, pinned in {"1.20.1": "1.20.1", "1.20.1; rm -rf": "1.31.1", "": "1.31.1"}.items():
         provenance = {**content["provenance"], "packages": {"onnxruntime": told}}
         copy = edited(tmp_path / f"bundle{len(told)}", provenance=provenance)
@@ -174,7 +184,7 @@ def test_packages_are_pinned_as_the_bundle_was_proven(tmp_path: Path) -> None:
 
 
 def test_the_served_folder_imports_nothing_of_the_exporter() -> None:
-    files = files_of(BUNDLE)
+    files = files_of(STORED)
     for name in ("serve.py", "interface.py"):
         assert "exporter.deploy.handoff" not in files[name].decode()
         compile(files[name], name, "exec")
@@ -183,7 +193,7 @@ def test_the_served_folder_imports_nothing_of_the_exporter() -> None:
 
 @pytest.mark.parametrize("target", ["http_service", "mlserver"])
 def test_no_server_tells_its_engines_maker_what_it_loads(target: str) -> None:
-    files = TARGETS[target].layout(Chosen(open_bundle(BUNDLE), "onnx"))
+    files = TARGETS[target].layout(Chosen(open_bundle(STORED), "onnx"))
     sources = [
         bytes(text).decode() for name, text in files.items() if name.endswith(".py") and not isinstance(text, Path)
     ]
@@ -192,7 +202,7 @@ def test_no_server_tells_its_engines_maker_what_it_loads(target: str) -> None:
 
 
 def test_the_image_is_not_root_and_its_recipe_passes_hadolint(tmp_path: Path) -> None:
-    text = files_of(BUNDLE)["Dockerfile"].decode()
+    text = files_of(STORED)["Dockerfile"].decode()
     (tmp_path / "Dockerfile").write_text(text)
     linter = Path(sys.executable).with_name("hadolint")
     linted = subprocess.run(
@@ -201,10 +211,10 @@ def test_the_image_is_not_root_and_its_recipe_passes_hadolint(tmp_path: Path) ->
     assert (linted.returncode, linted.stdout) == (0, "")
     assert re.search(r"(?m)^USER (?!0\b)\d+:\d+$", text.split("FROM ")[-1])
     copied = set(re.findall(r"(?m)^COPY (?!--from)(.*) /", text)[1].split())
-    assert copied <= {*(name.partition("/")[0] for name in files_of(BUNDLE)), "MANIFEST.json"}
+    assert copied <= {*(name.partition("/")[0] for name in files_of(STORED)), "MANIFEST.json"}
 
 
 def test_a_type_that_json_cannot_hold_is_refused(tmp_path: Path) -> None:
-    inputs = [{"name": "ids", "dtype": "bfloat16", "shape": ["batch", "seq"]}]
-    with pytest.raises(UsageError, match="ids is bfloat16"):
+    inputs = [{"name": "image", "dtype": "bfloat16", "shape": ["batch", 3]}]
+    with pytest.raises(UsageError, match="image is bfloat16"):
         files_of(edited(tmp_path / "bundle", inputs=inputs))

@@ -10,9 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import faults
-from tests.command import COMMAND, PATIENCE, ROOT, environment
-
-BUNDLE = ROOT / "tests/data/bundles/v3"
+from tests.command import COMMAND, PATIENCE, STORED, environment
 
 
 def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -25,11 +23,11 @@ def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("streams", [">&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("options", ["", " --json"])
 def test_a_closed_stream_is_nobodys_wish_to_see_it(tmp_path: Path, streams: str, options: str) -> None:
-    done = shell(f"inspect {BUNDLE}{options} {streams}", tmp_path)
+    done = shell(f"inspect {STORED}{options} {streams}", tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("verb", [f"inspect {BUNDLE}", f"inspect {BUNDLE} --json", "explain EX101", "--version"])
+@pytest.mark.parametrize("verb", [f"inspect {STORED}", f"inspect {STORED} --json", "explain EX101", "--version"])
 def test_an_output_that_is_lost_is_no_success(tmp_path: Path, verb: str) -> None:
     done = shell(f"{verb} > /dev/full", tmp_path)
     assert done.returncode == 3
@@ -40,9 +38,9 @@ def test_an_output_that_is_lost_is_no_success(tmp_path: Path, verb: str) -> None
 @pytest.mark.parametrize(("verb", "code"), [("inspect", 0), ("verify --engines onnxruntime", 1)])
 def test_a_reader_that_leaves_changes_nothing(tmp_path: Path, verb: str, code: int, reader: str) -> None:
     """What `verify` tells of a failure is more than a pipe's buffer takes at once."""
-    bundle = faults.copied(BUNDLE, tmp_path / "bundle")
+    bundle = faults.copied(STORED, tmp_path / "bundle")
     if code:
-        faults.scale_tensor(bundle / "onnx/model.onnx", factor=1.5)
+        faults.scale_tensor(bundle / "onnx/model.onnx", place=1, factor=1.5)
         faults.reseal(bundle)
     done = shell(f"{verb} bundle --json 2>said | {reader}; exit ${{PIPESTATUS[0]}}", tmp_path)
     assert done.returncode == code and "error" not in (tmp_path / "said").read_text()
@@ -50,7 +48,7 @@ def test_a_reader_that_leaves_changes_nothing(tmp_path: Path, verb: str, code: i
 
 @pytest.mark.parametrize("verb", ["inspect", "verify"])
 def test_no_name_of_a_file_forges_a_line(tmp_path: Path, verb: str) -> None:
-    shutil.copytree(BUNDLE, tmp_path / "bundle")
+    shutil.copytree(STORED, tmp_path / "bundle")
     (tmp_path / "bundle/a\nverdict: PASSED \x1b[2J\u202e").write_text("")
     done = shell(f"{verb} bundle", tmp_path)
     assert done.returncode == 5

@@ -32,7 +32,7 @@ from exporter.engines.paddle import border
 from exporter.engines.probe import availability
 from exporter.engines.session import started
 from exporter.process.workers import SINGLE_THREAD, Limits, call
-from tests.command import ROOT, Done, environment, exporter, refused
+from tests.command import ROOT, STORED, Done, environment, exporter, refused
 from tests.engines.engine_children import (
     Nothing,
     OnGpu,
@@ -194,9 +194,9 @@ def test_a_child_whose_session_ran_on_the_cpu_gives_no_evidence(
 
 
 @pytest.fixture(scope="module")
-def scorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stored bundle whose model is not here; its goldens were recorded on a CPU."""
-    return Path(shutil.copytree(ROOT / "tests/data/bundles/v3", tmp_path_factory.mktemp("gpu") / "scorer"))
+    return Path(shutil.copytree(STORED, tmp_path_factory.mktemp("gpu") / "pictures"))
 
 
 def verify(bundle: Path, *arguments: str, how: str = "") -> Done:
@@ -204,9 +204,11 @@ def verify(bundle: Path, *arguments: str, how: str = "") -> Done:
     return exporter("verify", bundle, *arguments, cwd=bundle.parent, env=env)
 
 
-def test_what_an_engine_lacks_is_missing_and_the_others_are_judged(scorer: Path) -> None:
+def test_what_an_engine_lacks_is_missing_and_the_others_are_judged(pictures: Path) -> None:
     """CPU Paddle and no TensorRT: claims of their own, and exit 3; ONNX Runtime is judged all the same."""
-    done = verify(scorer, "--engines", "paddle_inference_tensorrt,jit_load,onnxruntime", "--device", "gpu:0", "--json")
+    done = verify(
+        pictures, "--engines", "paddle_inference_tensorrt,jit_load,onnxruntime", "--device", "gpu:0", "--json"
+    )
     told = done.json()
     assert done.code == 3, done.err
     by_engine = {check["engine"]: set[str]() for check in told["checks"] if check["engine"]}
@@ -219,8 +221,8 @@ def test_what_an_engine_lacks_is_missing_and_the_others_are_judged(scorer: Path)
     } == {True}
 
 
-def test_a_run_on_a_gpu_is_recorded(scorer: Path) -> None:
-    done = verify(scorer, "--engines", "onnxruntime", "--device", "gpu:0", "--json")
+def test_a_run_on_a_gpu_is_recorded(pictures: Path) -> None:
+    done = verify(pictures, "--engines", "onnxruntime", "--device", "gpu:0", "--json")
     told = done.json()
     assert (done.code, told["verdict"]) == (0, "partial"), done.err
     [run] = [run for run in told["runs"] if run["effective"]["threads"] == 1]
@@ -228,8 +230,8 @@ def test_a_run_on_a_gpu_is_recorded(scorer: Path) -> None:
     assert run["effective"]["placement"].startswith(CUDA) and run["effective"]["values_elsewhere"] == ""
 
 
-def test_a_gpu_on_which_nothing_computes_is_exit_3_before_anything_runs(scorer: Path) -> None:
-    done = verify(scorer, "--engines", "onnxruntime", "--device", "gpu:0", how="idle")
+def test_a_gpu_on_which_nothing_computes_is_exit_3_before_anything_runs(pictures: Path) -> None:
+    done = verify(pictures, "--engines", "onnxruntime", "--device", "gpu:0", how="idle")
     refused(done, 3, "gpu:0 was asked for", "CUDAExecutionProvider cannot run here", "onnxruntime-gpu")
 
 

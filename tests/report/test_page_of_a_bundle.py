@@ -15,18 +15,16 @@ from exporter.bundle.facts import facts_in, facts_of
 from exporter.bundle.manifest import sealed
 from exporter.bundle.open import Bundle, open_bundle, recorded_spec
 from exporter.prove.judge.facts import Trained
-from tests.command import ROOT, exporter, refused
-
-BUNDLE = ROOT / "tests/data/bundles/v3"
+from tests.command import STORED, exporter, refused
 
 
 def test_a_page_is_written_with_what_the_bundle_is_and_how_fast(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = exporter("verify", BUNDLE, "--engines", "onnxruntime", "--page", page, "--bench", "-q", cwd=tmp_path)
+    done = exporter("verify", STORED, "--engines", "onnxruntime", "--page", page, "--bench", "-q", cwd=tmp_path)
     assert done.code == 0, done.err
     told = " ".join(unescape(re.sub(r"<[^>]*>", " ", page.read_text("utf-8"))).split())
-    manifest = json.loads((BUNDLE / "manifest.json").read_bytes())
-    assert manifest["digest"] in told and "not signed: exporter sign BUNDLE --key K.pem" in told
+    manifest = json.loads((STORED / "manifest.json").read_bytes())
+    assert manifest["digest"] in told and "not signed: exporter sign STORED --key K.pem" in told
     size = sum(manifest["files"][name]["size"] for name in manifest["variants"]["onnx"]["files"])
     row = rf"onnx by onnxruntime .* holds \d+ of \d+ {size / 1e3:,.1f} kB [\d.]+ ms [\d.]+ ms [\d,]+ rows/s"
     assert re.search(row, told) and "Latency of one call at batch=" in told
@@ -35,9 +33,9 @@ def test_a_page_is_written_with_what_the_bundle_is_and_how_fast(tmp_path: Path) 
 
 
 def test_a_page_that_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
-    refused(exporter("verify", BUNDLE, "--bench", cwd=tmp_path), 2, "--bench is about the page", "--page FILE.html")
-    inside = BUNDLE / "page.html"
-    refused(exporter("verify", BUNDLE, "--page", inside, cwd=tmp_path), 2, "lies in the bundle", "beside the bundle")
+    refused(exporter("verify", STORED, "--bench", cwd=tmp_path), 2, "--bench is about the page", "--page FILE.html")
+    inside = STORED / "page.html"
+    refused(exporter("verify", STORED, "--page", inside, cwd=tmp_path), 2, "lies in the bundle", "beside the bundle")
     assert not inside.exists()
 
 
@@ -50,9 +48,9 @@ def test_a_page_that_cannot_be_is_refused_before_any_work(tmp_path: Path) -> Non
     ],
 )
 def test_the_training_of_a_manifest_is_told(training: dict[str, Any], expected: Trained | None) -> None:
-    bundle = open_bundle(BUNDLE)
+    bundle = open_bundle(STORED)
     content = bundle.manifest.model_copy(update={"provenance": {"training": training}})
-    assert facts_of(content, recorded_spec(content), BUNDLE, None).trained == expected
+    assert facts_of(content, recorded_spec(content), STORED, None).trained == expected
 
 
 @pytest.mark.parametrize("training", [{"metric": {"a": "b"}}, {"interval": [1]}, {"metric": 3}, "much"])
@@ -60,7 +58,7 @@ def test_a_stranger_s_training_is_refused_with_the_manifest(training: Any) -> No
     from exporter.base.errors import BundleError
     from exporter.bundle.manifest import parse
 
-    content = json.loads((BUNDLE / "manifest.json").read_bytes())
+    content = json.loads((STORED / "manifest.json").read_bytes())
     content["provenance"]["training"] = training
     with pytest.raises(BundleError, match="the manifest is wrong at provenance"):
         parse(sealed(content), "here")
@@ -84,7 +82,7 @@ def test_the_commit_is_the_one_that_the_provenance_states(
     """What does not say that nothing was changed is taken to be."""
     statement = {"predicate": {"buildDefinition": {"resolvedDependencies": [{}, dependency]}}}
     (tmp_path / "provenance.intoto.json").write_text(json.dumps(statement))
-    bundle = open_bundle(BUNDLE)
+    bundle = open_bundle(STORED)
     documented = bundle.manifest.model_copy(update={"documents": object(), "variants": {}})
     spec, told = recorded_spec(bundle.manifest), Bundle(tmp_path, documented)
     found = facts_in(told, spec)

@@ -72,7 +72,7 @@ def _packages(path: Path) -> dict[str, str]:
     if path.is_dir():
         documents = open_bundle(path).manifest.documents
         if documents is None:
-            hint = "release it again: bundles of schema 4 hold one"
+            hint = "release it again: a release writes one"
             raise BundleError("holds no bill of materials", where=str(path), hint=hint)
         path = path / documents.bom
     content = _json(path)

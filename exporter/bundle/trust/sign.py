@@ -13,9 +13,6 @@ from exporter.bundle.trust import keys
 from exporter.bundle.trust.statement import Signature, authenticated, statement, written
 from exporter.bundle.trust.verify import files_in
 
-#: The first schema of a bundle whose own verify.py takes a signature for no stranger.
-_HOLDS_SIGNATURES = 4
-
 
 @dataclass(frozen=True)
 class Signer:
@@ -69,10 +66,6 @@ def _place(bundle: Bundle, into: Path | None, replace: bool) -> Path:
     if inside and place.resolve() != bundle.folder.resolve() / SIGNATURE:
         hint = f"leave --signature out (it is {SIGNATURE} in it then), or name a file elsewhere"
         raise UsageError("a bundle holds no file of this name", where=str(place), hint=hint)
-    if inside and bundle.manifest.schema_ < _HOLDS_SIGNATURES:
-        hint = "name a file beside it: --signature FILE"
-        what = f"a bundle of schema {bundle.manifest.schema_} takes a signature in it for a stranger's file"
-        raise UsageError(what, where=str(place), hint=hint)
     if (place.exists() or place.is_symlink()) and not replace:
         raise UsageError("is signed already", where=str(place), hint="give --replace to sign it anew")
     return place

@@ -1,11 +1,4 @@
-"""parity.json: every claim, its evidence, and the verdict.
-
-Versions of the schema:
-
-1   2026-11-21   the first.
-2   2026-11-22   `checks[].kind`, in the place of words in `engine`, `case` and `output`, which are empty where a claim
-                 is not about one; the verdicts `passed_with_waivers` and `partial`; `against`.
-"""
+"""parity.json: every claim, its evidence, and the verdict. A new key or word raises `SCHEMA` (docs/parity-json.md)."""
 
 from __future__ import annotations
 
@@ -18,6 +11,7 @@ from exporter.prove.judge.settings import conditions
 from exporter.prove.verdict.claim import Claim, Evidence
 from exporter.report.base import Renderer
 
+SCHEMA = 1
 METRICS = ("error_ratio", "combined_ratio", *compare.METRICS.names())
 
 
@@ -25,7 +19,7 @@ def parity(report: Report) -> dict[str, object]:
     """The object that `verify --json` prints and a bundle holds."""
     verdict = report.verdict
     return {
-        "schema": 2,
+        "schema": SCHEMA,
         "verdict": verdict.word,
         "planned": len(verdict.plan),
         "counts": verdict.counts,

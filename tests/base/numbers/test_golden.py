@@ -20,7 +20,13 @@ def recorded(values: dict[str, tuple[Array, Array]], **said: Any) -> tuple[dict[
     cases = []
     for name, (eager, truth) in values.items():
         e_ref, scale = error(truth, eager), norms(truth)
-        about = {"dtype": eager.dtype.name, "shape": list(truth.shape), "method": "float64", "gate": ""}
+        about = {
+            "dtype": eager.dtype.name,
+            "shape": list(truth.shape),
+            "method": "float64",
+            "gate": "",
+            "allowance": 1.0,
+        }
         about |= {"scale_max": scale[0], "scale_l2": scale[1], "e_ref_max": e_ref[0], "e_ref_l2": e_ref[1], **said}
         tensors |= {f"{name}/input/x": np.zeros(1, "float32"), f"{name}/eager/y": eager, f"{name}/truth/y": truth}
         cases.append({"name": name, "dims": {"batch": len(truth)}, "seed": 0, "outputs": {"y": about}})

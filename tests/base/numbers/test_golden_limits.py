@@ -42,6 +42,7 @@ def read(eager: Array, truth: Array = TRUTH, index: Array | None = None, **said:
         tensors["a/index/y"] = index
     e_ref = error(truth, eager) if eager.dtype.kind == "f" and truth.size else (0.0, 0.0)
     about = {"dtype": eager.dtype.name, "shape": list(whole.shape), "method": "float64", "gate": "", "scores": None}
+    about["allowance"] = 1.0
     about |= dict(zip(("scale_max", "scale_l2", "e_ref_max", "e_ref_l2"), (*norms(whole), *e_ref), strict=True))
     (case,) = read_cases(tensors, [{"name": "a", "dims": {"n": 4}, "outputs": {"y": {**about, **said}}}])
     assert (case.name, case.recorded, case.threads, case.dims) == ("a", "a", 1, {"n": 4})

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bundle.trust.material import Wanted, bundle_in, chain_of, make_key, resealed_with_other_goldens, signed
+from tests.bundle.trust.material import Wanted, bundle_in, chain_of, make_key, signed, with_other_goldens
 from tests.command import exporter
 
 
@@ -74,7 +74,7 @@ def another_bundles_signature(folder: Path) -> Case:
     """Of a bundle of the same name and version that passes by itself, too."""
     plain = signed_by_key(folder)
     (folder / "beside").mkdir()
-    other = resealed_with_other_goldens(folder / "beside")
+    other = with_other_goldens(folder / "beside")
     assert exporter("verify", other, "--engines", "onnxruntime", "--quiet", cwd=folder).code == 0
     shutil.copy(plain.bundle / "model.sig", other / "model.sig")
     return Case(other, plain.trust, plain.anchor, ("signature of another bundle", "sealed again", "manifest.json"))
@@ -83,7 +83,7 @@ def another_bundles_signature(folder: Path) -> Case:
 def resealed_and_signed_by_somebody(folder: Path) -> Case:
     plain, somebody = signed_by_key(folder), make_key(folder, "somebody")
     (folder / "beside").mkdir()
-    other = resealed_with_other_goldens(folder / "beside")
+    other = with_other_goldens(folder / "beside")
     signed(other, somebody)
     return Case(other, plain.trust, plain.anchor, ("not trusted",))
 
@@ -119,7 +119,7 @@ CASES: dict[str, Callable[[Path], Case]] = {
     "signed by key": signed_by_key,
     "signed by certificate": _by_certificate(Wanted(), Wanted()),
     "signed for code": _by_certificate(Wanted(), Wanted(usage="code_signing")),
-    "by an entry for it": _by_file(f"{_KEYS}    models: [other, 'score*/1.*']\n    until: 2999-12-31\n"),
+    "by an entry for it": _by_file(f"{_KEYS}    models: [other, 'pict*/1.*']\n    until: 2999-12-31\n"),
     "wrong key": wrong_key,
     "absent": absent,
     "expired key": _by_file(f"{_KEYS}    until: 2026-11-21\n", "'release team'", "only until 2026-11-21"),
@@ -128,8 +128,8 @@ CASES: dict[str, Callable[[Path], Case]] = {
     "expired root": _by_certificate(Wanted(-10, -5), Wanted(first=-4), "no valid chain"),
     "certificate of no signer": _by_certificate(Wanted(), Wanted(usage=""), "key usage"),
     "another root": another_root,
-    "another model": _by_file(f"{_KEYS}    models: [digits]\n", "may not sign scorer 1.0.0", "digits"),
-    "another version": _by_file(f"{_KEYS}    models: ['scorer/2.*']\n", "may not sign scorer 1.0.0"),
+    "another model": _by_file(f"{_KEYS}    models: [digits]\n", "may not sign pictures 1.0.0", "digits"),
+    "another version": _by_file(f"{_KEYS}    models: ['pictures/2.*']\n", "may not sign pictures 1.0.0"),
     "another bundle's signature": another_bundles_signature,
     "re-sealed by somebody": resealed_and_signed_by_somebody,
     "hint of another": hint_of_another,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import shutil
+import tempfile
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -25,13 +28,14 @@ from exporter.bundle.manifest import sealed
 from exporter.bundle.open import open_bundle
 from exporter.bundle.trust.sign import Signer
 from exporter.bundle.trust.sign import sign as sign_bundle
-from tests.command import ROOT, Done, exporter
+from tests.command import ROOT, STORED, Done, exporter
+from tests.conftest import working_folder
+from tests.described import small
 from tests.documents import state_again
 
-STORED = ROOT / "tests/data/bundles"
 RECORDED = ROOT / "tests/data/trust"
 #: What makes a whole verify short: one engine, one case.
-QUICK = ("--engines", "onnxruntime", "--case", "batch=1,seq=2", "--without", "process,metric", "--quiet")
+QUICK = ("--engines", "onnxruntime", "--case", "batch=1", "--without", "process,metric", "--quiet")
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,8 @@ def chain_of(folder: Path, root: Wanted, leaf: Wanted, prefix: str = "") -> tupl
     return top, middle, last
 
 
-def bundle_in(folder: Path, name: str = "bundle", version: int = 4) -> Path:
-    return Path(shutil.copytree(STORED / f"v{version}", folder / name))
+def bundle_in(folder: Path, name: str = "bundle") -> Path:
+    return Path(shutil.copytree(STORED, folder / name))
 
 
 def sign(bundle: Path, pair: Pair, *options: str | Path) -> Done:
@@ -123,18 +127,22 @@ def verify(bundle: Path, *options: str | Path) -> Done:
     return exporter("verify", bundle, *options, *QUICK, cwd=bundle.parent)
 
 
-def resealed_with_other_goldens(folder: Path) -> Path:
+@functools.cache
+def _other() -> Path:
+    """A released bundle of another model, under the name and version of the stored one."""
+    place = Path(tempfile.mkdtemp(prefix="other-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    work = working_folder(place / "work")
+    keys = {"name": "pictures", "version": "1.0.0", "formats": ["onnx"], "engines": ["onnxruntime"]}
+    (work / "other.yaml").write_text(json.dumps(small("models.sound:mlp", weights="factory", **keys)))
+    done = exporter("release", "other.yaml", "--quiet", cwd=work)
+    assert done.code == 0, done.err
+    return work / "artifacts/pictures/1.0.0"
+
+
+def with_other_goldens(folder: Path) -> Path:
     """A bundle of the name and version of the signed one, with other weights and goldens that fit them: it verifies."""
-    bundle, donor = bundle_in(folder, "resealed"), STORED / "v3"
-    manifest = json.loads((donor / "manifest.json").read_bytes())
-    for name in manifest["files"]:
-        shutil.copy(donor / name, bundle / name)
-    return reseal(bundle, {**manifest, "schema": 4, "documents": documents(bundle)})
-
-
-def documents(bundle: Path) -> dict[str, str]:
-    told: dict[str, str] = json.loads((bundle / "manifest.json").read_bytes())["documents"]
-    return told
+    return Path(shutil.copytree(_other(), folder / "other"))
 
 
 def reseal(bundle: Path, content: dict[str, object]) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exporter.bundle.trust.advisories import compare
-from tests.bundle.trust.material import STORED, bundle_in
+from tests.bundle.trust.material import bundle_in, reseal
 from tests.command import exporter, refused
 
 
@@ -94,7 +94,11 @@ def test_the_bill_of_a_damaged_bundle_is_not_read(tmp_path: Path) -> None:
     file.write_text(json.dumps(advisory()))
     (bundle / "bom.cdx.json").write_text("{}")
     refused(exporter("doctor", "--bom", bundle, "--advisories", file, cwd=tmp_path), 5, "bom.cdx.json")
-    refused(exporter("doctor", "--bom", STORED / "v3", "--advisories", file, cwd=tmp_path), 5, "no bill of materials")
+    content = json.loads((bundle / "manifest.json").read_bytes())
+    for name in content.pop("documents").values():
+        (bundle / name).unlink()
+    reseal(bundle, content)
+    refused(exporter("doctor", "--bom", bundle, "--advisories", file, cwd=tmp_path), 5, "no bill of materials")
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_sign_refuses_what_would_not_hold(tmp_path: Path) -> None:
     refused(sign(bundle, key, "--signature", bundle / "x.sig"), 2, "no file of this name")
     assert sign(bundle, key).code == 0
     refused(sign(bundle, key), 2, "signed already", "--replace")
-    assert sign(bundle, other, "--replace", "--json").json()["files"] == 12
+    assert sign(bundle, other, "--replace", "--json").json()["files"] == 15
     refused(verify(bundle, "--signature", bundle / "model.sig"), 2, "--trust")
     (bundle / "report.html").write_text("")
     refused(sign(bundle, key, "--replace"), 5, "report.html")

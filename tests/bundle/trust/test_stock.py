@@ -66,7 +66,7 @@ def test_what_the_stock_command_signs_by_certificate_holds(stock: Stock, tmp_pat
 
 
 def test_a_signature_beside_the_bundle(stock: Stock, tmp_path: Path) -> None:
-    bundle, key = bundle_in(tmp_path, version=3), make_key(tmp_path, "key")
+    bundle, key = bundle_in(tmp_path), make_key(tmp_path, "key")
     beside = tmp_path / "bundle.sig"
     assert sign(bundle, key, "--signature", beside).code == 0
     options = ("--signature", beside, "--public_key", key.public)

@@ -15,9 +15,9 @@ from evals.hostile.made import MADE
 from evals.hostile.run import Warm, refused_early, run
 from evals.hostile.seal import seal
 from evals.hostile.watch import watched
-from tests.command import ROOT
+from tests import command
 
-STORED = Base("stored", max((ROOT / "tests/data/bundles").iterdir(), key=lambda path: int(path.name[1:])))
+STORED = Base("stored", command.STORED)
 #: Of the sample, so many that engines run, each of which takes seconds.
 WITH_ENGINES = 2
 

@@ -17,9 +17,8 @@ from evals.serve import drain, load, malformed
 from evals.serve.client import get
 from evals.serve.goldens import Goldens
 from evals.serve.service import Service, free_port
-from tests.command import ROOT, environment
+from tests.command import ROOT, STORED, environment
 
-BUNDLE = ROOT / "tests/data/bundles/v4"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
@@ -41,11 +40,11 @@ def isolated() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def image() -> str:
     """Built on a base of Debian's packages, so that no registry is needed."""
-    command = ["scripts/image", "--stand-in", "http", str(BUNDLE)]
+    command = ["scripts/image", "--stand-in", "http", str(STORED)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=isolated())
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert done.stdout.splitlines()[-1] == "localhost/scorer:http"
-    return "localhost/scorer:http"
+    assert done.stdout.splitlines()[-1] == "localhost/pictures:http"
+    return "localhost/pictures:http"
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def written(files: Path) -> dict[str, tuple[int, int]]:
 
 
 def test_the_image_serves_as_nobody_and_writes_nothing(box: Box) -> None:
-    goldens, before = Goldens(BUNDLE), written(box.files)
+    goldens, before = Goldens(STORED), written(box.files)
     assert box.program.uids().real == 10001
     assert before and not [path for path in map(Path, before) if path.lstat().st_uid == 10001]
     busy = load.run(box.service, goldens, clients=8, seconds=3)

@@ -19,20 +19,24 @@ from evals.serve.service import START, Service, environment, started
 from exporter.bundle.open import open_bundle
 from exporter.deploy.handoff.base import Chosen
 from exporter.deploy.handoff.write import TARGETS
-from tests.command import ROOT
+from tests.evals.serve.scorer import released
 
-BUNDLE = ROOT / "tests/data/bundles/v4"
 pytestmark = pytest.mark.slow  # pip builds the environments; each kind of server has its own
 
 
 @pytest.fixture(scope="module")
-def goldens() -> Goldens:
-    return Goldens(BUNDLE)
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return released(tmp_path_factory.mktemp("scorer"))
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return handed_over(BUNDLE, "http_service", tmp_path_factory.mktemp("served") / "folder")
+def goldens(bundle: Path) -> Goldens:
+    return Goldens(bundle)
+
+
+@pytest.fixture(scope="module")
+def folder(bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return handed_over(bundle, "http_service", tmp_path_factory.mktemp("served") / "folder")
 
 
 @pytest.fixture
@@ -133,9 +137,11 @@ def test_a_model_that_is_another_is_not_served(folder: Path, tmp_path: Path) -> 
     assert done.returncode == 5 and "not the file that was handed over" in done.stderr
 
 
-def test_mlserver_answers_as_the_goldens_say_and_refuses_by_the_interface(tmp_path: Path, goldens: Goldens) -> None:
+def test_mlserver_answers_as_the_goldens_say_and_refuses_by_the_interface(
+    bundle: Path, tmp_path: Path, goldens: Goldens
+) -> None:
     """With the real MLServer. What it does not keep (bodies of any size, no draining) docs/targets.md says."""
-    folder = handed_over(BUNDLE, "mlserver", tmp_path / "folder")
+    folder = handed_over(bundle, "mlserver", tmp_path / "folder")
     with started(folder, START["mlserver"], environment(folder / "requirements.txt"), tmp_path / "log") as service:
         busy = load.run(service, goldens, clients=4, seconds=3)
         assert busy.right == busy.sent > 0, busy.told()
@@ -146,8 +152,8 @@ def test_mlserver_answers_as_the_goldens_say_and_refuses_by_the_interface(tmp_pa
     assert not [fault for fault in result.faults if "status 5" in fault], result.told()
 
 
-def test_the_metadata_of_mlserver_is_the_interface() -> None:
-    files = TARGETS["mlserver"].layout(Chosen(open_bundle(BUNDLE), "onnx"))
+def test_the_metadata_of_mlserver_is_the_interface(bundle: Path) -> None:
+    files = TARGETS["mlserver"].layout(Chosen(open_bundle(bundle), "onnx"))
     settings = next(json.loads(bytes(text)) for name, text in files.items() if name.endswith("model-settings.json"))
     about = settings["parameters"]["extra"]
     assert settings["inputs"] == [{"name": "ids", "datatype": "INT64", "shape": [-1, -1]}]

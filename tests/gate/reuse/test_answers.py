@@ -23,7 +23,7 @@ from exporter.process.memo import remembering
 from exporter.process.scratch import scratch
 from exporter.process.workers import Limits, call
 from tests import children
-from tests.command import ROOT
+from tests.command import ROOT, STORED
 
 TARGET = children.transforms
 
@@ -253,7 +253,7 @@ def test_a_file_that_is_asked_about_counts_as_one_that_is_read(project: Project)
 
 @pytest.mark.usefixtures("project")
 def test_what_paddle_opens_by_itself_is_seen() -> None:
-    program = ROOT / "tests/data/bundles/v4/pir/model"
+    program = STORED / "pir/model"
     with watching() as seen:
         call(children.loads_a_program, {"program": str(program)}, imports=("paddle",))
     assert {f"{program}.json", f"{program}.pdiparams"} <= seen.read and not seen.hidden

@@ -1,4 +1,4 @@
-"""The steps around a model are judged wherever the bundle is: by the stored one of schema 5, whose code is not here."""
+"""The steps around a model are judged wherever the bundle is: by the stored one, whose code is not here."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from exporter.prove.proofs.samples import SAMPLES
 from exporter.spec.read import validate
 from exporter.steps.material import Material
 from tests import faults
-from tests.command import ROOT
+from tests.command import STORED
 
-STORED = ROOT / "tests/data/bundles/v5"
 CONTENT: dict[str, Any] = json.loads((STORED / "manifest.json").read_bytes())["spec"]
 #: Kinds that say nothing of the pipeline, and cost time.
 REST = ("agreement", "sublayers", "weights", "interface", "pooled_bias")
